@@ -43,7 +43,7 @@ func (e *Engine) foldFor(ctx context.Context, id ConversationID, budget int) (Re
 }
 
 // startFold returns the run on a conversation, started if there is none. It
-// outlives ctx, because what it has folded so far would be lost; after Close it
+// outlives ctx, because its finished folds would be lost; after Close it
 // ends with ctx.
 func (e *Engine) startFold(ctx context.Context, id ConversationID, budget int) *foldRun {
 	e.mu.Lock()

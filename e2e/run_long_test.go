@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,45 +127,65 @@ func checkCache(t *testing.T, records []strictapi.Record) {
 	t.Logf("%d folds", folds)
 }
 
-// sameDigest checks that the record has what a fresh import of the same
-// transcripts has.
+// sameDigest checks that the record has all of the transcripts, and the digest of a fresh
+// import of them.
 func (b *runBed) sameDigest() {
 	b.Helper()
+	got := b.digest()
+	b.run(b.lcm, "import", b.agent.name())
+	if again := b.digest(); again != got {
+		b.Errorf("after the run, an import finds records that are not stored: the digest is %s, then %s", got, again)
+	}
 	fresh := filepath.Join(b.home, "fresh.db")
 	b.Log(b.run(b.lcm, "import", b.agent.name(), "--db", fresh))
-	got, want := b.digest(), b.digest("--db", fresh)
-	if got != want || got == "" {
-		if b.agent.name() != "opencode" {
-			b.Errorf("the digest is %s, that of a fresh import %s", got, want)
-		}
-		b.compare(filepath.Join(b.home, ".local", "share", "lcm", "lcm.db"), fresh)
+	run, imported := b.rows(filepath.Join(b.home, ".local", "share", "lcm", "lcm.db")), b.rows(fresh)
+	if b.agent.name() == "opencode" {
+		b.sameRows(run, imported)
+		return
+	}
+	if want := b.digest("--db", fresh); got != want || got == "" {
+		b.Errorf("the digest is %s, that of a fresh import %s", got, want)
+		b.sameRows(run, imported)
 	}
 }
 
-// writtenAgain are the parts of opencode's rows that it changes later: the title of a
-// session, when the model has found one, and the files that a prompt has changed, at the
-// end of its turn. A run may record a row before and after the change; a fresh import
-// finds the changed one.
-var writtenAgain = regexp.MustCompile(`"title":"[^"]*"|,"summary":\{"diffs":\[\]\}`)
-
-// compare reports the messages in which two databases differ.
-func (b *runBed) compare(one, other string) {
+// sameRows checks that two databases have the same rows in the same order, and that the
+// first has each row of the second byte for byte. opencode changes rows after it has
+// written them: the title of a session, when the model has found one, and the files that
+// a prompt has changed, at the end of its turn. A run records a row before and after the
+// change; a fresh import finds the changed one.
+func (b *runBed) sameRows(run, imported []hostRow) {
 	b.Helper()
-	x, y := b.messages(one), b.messages(other)
-	for i := range max(len(x), len(y)) {
+	for i := range max(len(run), len(imported)) {
 		switch {
-		case i >= len(x):
-			b.Errorf("only the fresh import has message %d: %.600s", i, y[i])
-		case i >= len(y):
-			b.Errorf("only the run has message %d: %.600s", i, x[i])
-		case x[i] != y[i]:
-			b.Errorf("message %d is\n%.1500s\nand of a fresh import\n%.1500s", i, x[i], y[i])
+		case i >= len(run):
+			b.Errorf("only the fresh import has %s: %.600s", imported[i].id, imported[i].forms)
+		case i >= len(imported):
+			b.Errorf("only the run has %s: %.600s", run[i].id, run[i].forms)
+		case run[i].id != imported[i].id:
+			b.Errorf("row %d is %s, and of a fresh import %s", i, run[i].id, imported[i].id)
+		case len(imported[i].forms) != 1 || !slices.Contains(run[i].forms, imported[i].forms[0]):
+			b.Errorf("%s is\n%.1500s\nand of a fresh import\n%.1500s", run[i].id, run[i].forms, imported[i].forms)
+		default:
+			continue
 		}
+		return // those after it differ too
 	}
+	changed := 0
+	for _, r := range run {
+		changed += len(r.forms) - 1
+	}
+	b.Logf("%d rows are the same; the run has %d earlier forms of them", len(run), changed)
 }
 
-// messages are the messages of a database and their records, in their order.
-func (b *runBed) messages(path string) []string {
+// hostRow is a record of a host and the forms in which it was stored, oldest first.
+type hostRow struct {
+	id    string // the session and the host's own id
+	forms []string
+}
+
+// rows are the records in a database, in their order.
+func (b *runBed) rows(path string) []hostRow {
 	b.Helper()
 	db, err := sqlite.Open(b.Context(), path, sqlite.Options{})
 	if err != nil {
@@ -177,7 +196,9 @@ func (b *runBed) messages(path string) []string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var all []string
+	slices.SortFunc(conversations, func(x, y store.Conversation) int { return strings.Compare(x.Key, y.Key) })
+	var all []hostRow
+	at := map[string]int{}
 	for _, c := range conversations {
 		for m, err := range db.Messages(b.Context(), store.MessageQuery{Conversation: c.ID}) {
 			if err != nil {
@@ -187,13 +208,14 @@ func (b *runBed) messages(path string) []string {
 			if err != nil {
 				b.Fatal(err)
 			}
-			text := fmt.Sprintf("%s %s %s\n%s", c.Key, m.Body.Role, raw, m.Body.PlainText())
-			if b.agent.name() == "opencode" {
-				if text = writtenAgain.ReplaceAllString(text, ""); slices.Contains(all, text) {
-					continue // the row as it was before, or as it is now
-				}
+			native, _, _ := strings.Cut(m.Native, "@") // a later form has a hash behind its id
+			id := c.Key + " " + native
+			if _, ok := at[id]; !ok {
+				at[id] = len(all)
+				all = append(all, hostRow{id: id})
 			}
-			all = append(all, text)
+			row := &all[at[id]]
+			row.forms = append(row.forms, string(raw))
 		}
 	}
 	return all

@@ -57,6 +57,14 @@ var playName = regexp.MustCompile(`^([a-z]+?)(\d*)([a-z]*)$`)
 // perform plays the model.
 func (b *runBed) perform(s strictapi.Step) llmtest.Reply {
 	b.note(s)
+	reply := b.reply(s)
+	if b.unreasoned {
+		reply.Reasoning = ""
+	}
+	return reply
+}
+
+func (b *runBed) reply(s strictapi.Step) llmtest.Reply {
 	m := playName.FindStringSubmatch(s.Play)
 	if m == nil {
 		return llmtest.Say("There is no play " + s.Play)

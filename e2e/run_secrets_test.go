@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -63,9 +64,9 @@ func TestRunSecrets(t *testing.T) {
 			}
 			b.valid()
 			b.unwritten(credential)
-			for _, m := range b.messages(filepath.Join(b.home, ".local", "share", "lcm", "lcm.db")) {
-				if strings.Contains(m, credential) {
-					t.Errorf("the credential is in the record: %.300s", m)
+			for _, row := range b.rows(filepath.Join(b.home, ".local", "share", "lcm", "lcm.db")) {
+				if strings.Contains(fmt.Sprint(row.forms), credential) {
+					t.Errorf("the credential is in the record: %.300s", row.forms)
 				}
 			}
 		})

@@ -29,6 +29,8 @@ type runBed struct {
 	*bed
 	agent agent
 	api   *strictapi.API
+	// unreasoned leaves out the model's reasoning.
+	unreasoned bool
 
 	mu      sync.Mutex
 	results map[string]string // the outputs that the API was given, by play and step

@@ -2,7 +2,11 @@
 # Drives the pages of `lcm ui` in Chromium. It installs Chromium (apt) and axe-core
 # (npm) where they are missing, and says so if it cannot.
 #
-#   SHOTS=DIR  also writes a screenshot of every page there
+# The tests run on the bundled session and on a generated one, which is kept.
+#
+#   SHOTS=DIR      also writes a screenshot of every page there
+#   UI_MESSAGES=N  messages of the generated session (100000)
+#   RUN=REGEXP     only these tests
 set -eu
 GO="${GO:-go}"
 dir="${TMPDIR:-/tmp}/lcm-ui-test"
@@ -28,6 +32,16 @@ if [ ! -f "$AXE" ]; then
 fi
 
 "$GO" build -o "$dir/lcm" ./cmd/lcm
-export LCM_BIN="$dir/lcm" CHROMIUM AXE
+
+UI_MESSAGES="${UI_MESSAGES:-100000}"
+UI_RECORD="${UI_RECORD:-$dir/record-$UI_MESSAGES/ui.db}"
+if [ ! -f "$UI_RECORD.complete" ]; then
+	echo "ui-test: generating a session of $UI_MESSAGES messages, a minute for each 100,000"
+	mkdir -p "$(dirname "$UI_RECORD")"
+	"$dir/lcm" bench ui --messages "$UI_MESSAGES" --runs 1 --dir "$(dirname "$UI_RECORD")" >"$dir/bench.log"
+	touch "$UI_RECORD.complete"
+fi
+
+export LCM_BIN="$dir/lcm" CHROMIUM AXE UI_RECORD
 cd internal/ui/browsertest
-exec "$GO" test -count=1 -v -timeout 30m .
+exec "$GO" test -count=1 -v -timeout 60m -run "${RUN:-.}" .

@@ -59,18 +59,23 @@ var Layers = [][]string{
 	}, {
 		".",
 	}, {
+		// The record in SQL, for every backend.
+		"internal/sqldb",
+	}, {
+		"internal/sqldb/state",
+		"internal/sqldb/tombstone",
+	}, {
+		"internal/sqldb/record",
+	}, {
+		"internal/sqldb/erase",
+		"internal/sqldb/search",
+		"internal/sqldb/stats",
+		"internal/sqldb/transfer",
+		"internal/sqldb/vectors",
+		"internal/sqldb/verify",
+	}, {
 		// The SQLite backend: internal/sqlite implements the store with these.
 		"internal/sqlite/dbfile",
-	}, {
-		"internal/sqlite/state",
-		"internal/sqlite/tombstone",
-	}, {
-		"internal/sqlite/record",
-	}, {
-		"internal/sqlite/erase",
-		"internal/sqlite/search",
-		"internal/sqlite/stats",
-		"internal/sqlite/vectors",
 	}, {
 		"internal/sqlite/check",
 	}, {
@@ -85,10 +90,10 @@ var Layers = [][]string{
 		// The engine links neither a backend nor a provider: both are above it.
 		"internal/hosts/...",
 		"internal/mcpserver",
+		"internal/postgres/...",
 		"internal/sample",
 		"internal/scopetest",
 		"internal/sqlite",
-		"internal/ui",
 		"internal/teamsync",
 		"llms/anthropic",
 		"llms/llmtest",
@@ -100,7 +105,10 @@ var Layers = [][]string{
 		"internal/proxy/...",
 		"internal/strictapi",
 		"internal/teamserver",
+		"store/postgres",
 		"store/sqlite",
+	}, {
+		"internal/ui",
 	}, {
 		"examples/...",
 		"internal/bench/...",

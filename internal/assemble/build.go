@@ -8,8 +8,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// notice tells a model that what it sees does not begin at the beginning. It
-// is a user message also because providers want one first.
+// notice tells a model that older messages are missing from its context. It is
+// a user message, because providers want one first.
 const notice = "[Earlier parts of this conversation are not shown here, for want of room. lcm_grep finds them and lcm_describe shows them.]"
 
 // Rendered is a summary with its sources.
@@ -24,7 +24,7 @@ type Input struct {
 	// Pinned is the newest user message where the view skipped it; the view's
 	// LastUserItem if nil.
 	Pinned *store.Item
-	// Messages and Summaries hold what the view's items name, and Pinned.
+	// Messages and Summaries hold the content of Pinned and of the view's items.
 	Messages  map[store.MessageID]store.Message
 	Summaries map[store.SummaryID]Rendered
 	// Payloads holds externalised content that may be put back in the tail;
@@ -33,9 +33,9 @@ type Input struct {
 	Budget   int
 	Policy   Policy
 	Counter  llms.Counter
-	// Counted says that the tokens of the view's items come from Counter, so
-	// that what is sent as it was recorded need not be counted again: with a
-	// real tokenizer, counting a full window costs more than everything else.
+	// Counted says that the tokens of the view's items come from Counter.
+	// Then Build does not count unchanged messages again: with a real
+	// tokenizer, counting a full window costs more than everything else.
 	Counted bool
 }
 
@@ -64,7 +64,7 @@ type BudgetError struct {
 	Budget int
 }
 
-// Error says what is needed and what to do.
+// Error names the tokens that are needed and a remedy.
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the newest user message and the newest round need %d tokens and the budget is %d; "+
 		"raise the token budget, or lower the size from which content is externalised", e.Need, e.Budget)
@@ -137,7 +137,7 @@ func withPinned(in Input) store.View {
 	v.Items = append(items, v.Items[v.Gap:]...)
 	v.LastUser, v.LastUserItem = pinned.Pos, nil
 	v.Skipped--
-	v.Gap++ // the pinned item stands before what is still missing after it
+	v.Gap++ // the gap now begins after the pinned item
 	return v
 }
 
@@ -221,7 +221,7 @@ func (b *builder) choose() (left int, err error) {
 	}
 	left -= reserve
 	// Newest first. Once a message does not fit, older messages would leave
-	// a hole in what was said; summaries say themselves what they cover.
+	// a hole in the conversation. A summary names the messages that it covers.
 	full := false
 	for i := len(b.groups) - 1; i >= 0; i-- {
 		g := &b.groups[i]

@@ -9,8 +9,7 @@ import (
 
 // Wanted lists the payloads that Build would put back if it was given them:
 // images and files that a model looks at rather than reads about. Long text stays
-// a reference, because it was taken out to save room and the reference says what
-// is in it.
+// a reference: it was taken out to save room, and the reference describes it.
 func Wanted(in Input) []store.PayloadID {
 	v := withPinned(in)
 	var ids []store.PayloadID
@@ -76,7 +75,7 @@ func restoredFrom(in Input, v store.View) int {
 }
 
 // rehydrate puts images and files back into the messages from restoredFrom on,
-// newest first, as far as they fit into what is left of the budget.
+// newest first, as far as they fit into the rest of the budget.
 func (b *builder) rehydrate(left int) int {
 	if len(b.Payloads) == 0 {
 		return left

@@ -183,7 +183,7 @@ func (r *repairer) match(names *namer) {
 }
 
 // standIn reports whether a result is the error that stands in for a missing
-// one. Hosts record what they were sent, so it may come back.
+// one. Hosts record the messages they were sent, so it may come back.
 func (r *repairer) standIn(res *result) bool {
 	out := r.group[res.msg].msg.Parts[res.part].Result.Output
 	return len(out) == 1 && out[0].Text == missingResult

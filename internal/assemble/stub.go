@@ -95,7 +95,7 @@ func excerpt(m llms.Message) (head, tail string) {
 	return strings.TrimSpace(head), strings.TrimSpace(tail)
 }
 
-// quarters estimates what a rune costs, in quarters of a token, on the high
+// quarters estimates the cost of a rune in quarters of a token, on the high
 // side.
 func quarters(r rune) int {
 	switch {

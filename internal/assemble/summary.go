@@ -111,8 +111,8 @@ func idString(id any) string {
 	return ""
 }
 
-// quoted escapes what escape leaves: quotes matter inside attributes only, and
-// escaping them in a body full of JSON would double what it costs.
+// quoted escapes the quotes, which escape leaves as they are: they matter in
+// attributes only, and escaping them would double the cost of a body of JSON.
 var quoted = strings.NewReplacer(`"`, "&quot;", "'", "&apos;", "\n", " ", "\t", " ")
 
 // escape makes text safe inside an element: markup characters are escaped,
@@ -120,7 +120,7 @@ var quoted = strings.NewReplacer(`"`, "&quot;", "'", "&apos;", "\n", " ", "\t", 
 // UTF-8 are replaced.
 func escape(text string) string {
 	var b strings.Builder
-	done := 0 // what of the text is in b
+	done := 0 // text[:done] is in b
 	for i := 0; i < len(text); {
 		if asIs[text[i]] {
 			i++
@@ -153,8 +153,8 @@ var asIs = func() (set [256]bool) {
 	return set
 }()
 
-// escaped returns what stands for a rune of n bytes in an element, or that it
-// is left as it is.
+// escaped returns the text that replaces a rune of n bytes in an element, or
+// same if the rune stays.
 func escaped(r rune, n int) (by string, same bool) {
 	switch {
 	case r == '<':
@@ -171,9 +171,9 @@ func escaped(r rune, n int) (by string, same bool) {
 	return "", true
 }
 
-// isControl reports what no XML text may or should hold. The direction
-// overrides are among them, because they show a reader another text than the
-// one a model reads.
+// isControl reports a character that no XML text may or should hold. The
+// direction overrides are among them: with them a reader sees another text than
+// the model.
 func isControl(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

@@ -65,12 +65,16 @@ the time. --keep N removes older ones of those afterwards, all but the newest N.
 
 func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string) error {
 	begun := time.Now()
-	path := doctor.BackupPath(ar.db.Path(), begun, "")
+	db, err := ar.inFile("use pg_dump, or continuous archiving (PITR); `lcm copy` makes a database file of it")
+	if err != nil {
+		return err
+	}
+	path := doctor.BackupPath(db.Path(), begun, "")
 	if len(args) > 0 {
 		path = args[0]
 	}
 	bar := cmd.newBar("copying")
-	proof, err := ar.db.Backup(ctx, path, func(done, total int) {
+	proof, err := db.Backup(ctx, path, func(done, total int) {
 		bar.set(int64(done), int64(total), "")
 	})
 	bar.clear()

@@ -396,6 +396,7 @@ that begin with it, are counted under several bounds.`,
 
 func newBenchPatterns(p *program) *cobra.Command {
 	var o patterns.Options
+	var words bool
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "patterns",
 		Short: "Time regular expressions beside ripgrep over the same bytes",
@@ -404,8 +405,9 @@ distribution and the module cache as tool outputs and the bundled session as
 talk, and search it for 40 kinds of pattern. Printed is the processor time of a
 page of matches and of a complete count, beside that of rg on a file with the
 same messages. The counts are compared with those of rg, or of a loop over all
-texts where rg is not installed or reads a pattern differently.`,
-		Example: "lcm bench patterns --messages 20000\nlcm bench patterns --messages 1000000 --dir /var/tmp/patterns --json",
+texts where rg is not installed or reads a pattern differently. With --words it
+times ranked searches beside SQLite's FTS5 over the same texts.`,
+		Example: "lcm bench patterns --messages 20000\nlcm bench patterns --words --messages 20000\nlcm bench patterns --messages 1000000 --dir /var/tmp/patterns --json",
 	}, func(ctx context.Context, b *bar) (m measured, err error) {
 		if o.Messages < 1 || o.Runs < 1 {
 			return m, failed(exitUsage, "", "--messages and --runs must be positive")
@@ -417,11 +419,15 @@ texts where rg is not installed or reads a pattern differently.`,
 			defer os.RemoveAll(o.Dir)
 		}
 		o.Progress = b.set
+		if words {
+			return checked(patterns.MeasureWords(ctx, o))
+		}
 		return checked(patterns.Measure(ctx, o))
 	})
 	c.Flags().IntVar(&o.Messages, "messages", 200_000, "number of messages in the database")
 	c.Flags().IntVar(&o.Runs, "runs", 3, "how often each pattern is searched for; the fastest counts")
 	c.Flags().BoolVar(&o.PageOnly, "page-only", false, "leave out the complete counts")
+	c.Flags().BoolVar(&words, "words", false, "time ranked searches beside FTS5, not patterns")
 	c.Flags().StringSliceVar(&o.Sources, "sources", nil, "directories with text files (default: of the Go distribution)")
 	return benchDir(c, &o.Dir, "the database, which is kept")
 }

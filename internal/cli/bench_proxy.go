@@ -12,7 +12,7 @@ func newBenchProxy(p *program) *cobra.Command {
 	var o proxy.Options
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "proxy",
-		Short: "Time what lcm run adds to a request",
+		Short: "Measure the time that lcm run adds to a request",
 		Long: `Play sessions of 1,000 and 10,000 messages in the request, and of 100,000 behind
 a checkpoint, against a model on this machine that answers at once, through the
 proxy of ` + "`lcm run`" + ` and directly. Everything is in a temporary directory.`,

@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// proxiedRequest prints what the last request of a session was made of.
+// proxiedRequest prints the composition of the last request of a session.
 func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) error {
 	key, err := proxiedKey(ctx, ar, cmd.proxied)
 	if err != nil {
@@ -21,17 +21,15 @@ func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) erro
 	}
 	requests, err := proxy.Requests(ctx, ar.db, key)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(requests) == 0 {
+		if key == "last" { // the word, not a session
+			return failed(exitNotFound, "start the agent with `lcm run`", "no request has come through lcm yet")
+		}
 		return failed(exitNotFound, "`lcm status --runs --json` lists the sessions of each run", "no request of %s came through lcm", safetext.Line(key))
 	}
 	if err != nil {
 		return err
 	}
-	m := requests[len(requests)-1]
-	for _, one := range requests { // the last that was a turn of the conversation
-		if one.FullTokens*2 > m.FullTokens {
-			m = one
-		}
-	}
+	m := requests[proxy.LastTurn(requests)]
 	if cmd.json {
 		return cmd.printJSON(m)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -132,8 +133,14 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	return cmd.printDoctor(r, found)
 }
 
+// doctorInstead says what looks after a PostgreSQL database.
+const doctorInstead = "`lcm verify` proves the record; amcheck checks the server's pages, and a backup (pg_dump, PITR) brings them back"
+
 // patient returns the input of package doctor.
 func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
+	if postgres.IsURL(cfg.Storage.DatabasePath) {
+		return doctor.Patient{}, notInFile(doctorInstead)
+	}
 	// The engine's counter keeps views within a budget, so it counts rewritten summaries too.
 	counter, err := fromconfig.Counter(cfg)
 	return doctor.Patient{
@@ -147,10 +154,14 @@ func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 
 func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (bytes int64, err error) {
 	err = cmd.useWith(ctx, cfg, toRead, func(ar *archive) error {
-		before, err := ar.db.Stats(ctx)
+		db, err := ar.inFile(doctorInstead)
+		if err != nil {
+			return err
+		}
+		before, err := db.Stats(ctx)
 		bytes = before.FileBytes
 		if err == nil {
-			err = ar.db.File().Vacuum(ctx)
+			err = db.File().Vacuum(ctx)
 		}
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // quietRun is how long a run may last without a request before it is reported.
@@ -16,9 +16,9 @@ const quietRun = 2 * time.Minute
 // recentRuns is how old a run may be to be reported.
 const recentRuns = 7 * 24 * time.Hour
 
-// runFindings reports recent runs of agents behind lcm whose requests did not arrive or
-// passed unchanged.
-func runFindings(ctx context.Context, db *sqlite.DB, now time.Time) (found []doctor.Finding) {
+// runFindings reports recent runs of agents behind lcm whose requests passed unchanged, and
+// agents whose newest run had none.
+func runFindings(ctx context.Context, db store.State, now time.Time) (found []doctor.Finding) {
 	runs, err := proxy.Runs(ctx, db)
 	if err != nil {
 		return []doctor.Finding{{Code: "runs-unknown", Severity: doctor.Warning, Where: "lcm run", Message: err.Error(), Advice: "`lcm doctor` says more about the database"}}
@@ -27,11 +27,14 @@ func runFindings(ctx context.Context, db *sqlite.DB, now time.Time) (found []doc
 		where := "lcm run -- " + r.Host + ", " + r.Started.Local().Format(time.DateTime)
 		found = append(found, doctor.Finding{Code: code, Severity: doctor.Warning, Where: where, Message: fmt.Sprintf(format, args...), Advice: advice})
 	}
-	for _, r := range runs {
+	seen := map[string]bool{}
+	for _, r := range runs { // the newest first
+		newest := !seen[r.Host]
+		seen[r.Host] = true
 		switch {
 		case now.Sub(r.Started) > recentRuns:
-		case r.Requests == 0 && (!r.Ended.IsZero() || now.Sub(r.Started) > quietRun):
-			warn(r, "run-no-request", "look for a base URL in the agent's own settings, which goes before the one of lcm run; docs/hosts says more",
+		case r.Requests == 0 && newest && (!r.Ended.IsZero() || now.Sub(r.Started) > quietRun):
+			warn(r, "run-no-request", "if the agent did ask its model, look for a base URL in its own settings, which goes before the one of lcm run; docs/hosts says more",
 				"no request of a session arrived at the proxy")
 		case r.PassedUnchanged() > 0:
 			warn(r, "run-passed", "`lcm status --runs` says why", "%d of %d requests passed unchanged because something failed", r.PassedUnchanged(), r.Requests)

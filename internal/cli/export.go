@@ -212,9 +212,13 @@ func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer,
 	for _, n := range conversations {
 		ids = append(ids, store.ConversationID(n))
 	}
+	db, err := ar.inFile("`lcm copy URL FILE` makes a database file of it, which can be exported; pg_dump makes a backup")
+	if err != nil {
+		return err
+	}
 	var out *portable.Writer
 	done := int64(0)
-	err := dbarchive.Export(ctx, ar.db.File(), ids, dbarchive.Dump{
+	err = dbarchive.Export(ctx, db.File(), ids, dbarchive.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
 			m := portable.Manifest{
 				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,

@@ -21,6 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -156,19 +157,9 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if h.goOn {
 		patience = cfg.Storage.BusyTimeout
 	}
-	o := sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log}
-	db, err := sqlite.Open(ctx, h.path, o)
-	if dbfile.Full(err) && !h.goOn {
-		// Nothing can be stored, but a session is still told of earlier work.
-		h.log(err)
-		o.ReadOnly = true
-		db, err = sqlite.Open(ctx, h.path, o)
-	}
+	db, err := h.openDatabase(ctx, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log})
 	if err != nil {
 		return nil, nil, err
-	}
-	if !o.ReadOnly {
-		reserveLog(hookLog(h.path))
 	}
 	ar, err := assembleArchive(cfg, db, log)
 	if err != nil {
@@ -179,6 +170,30 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 		return nil, nil, errors.Join(err, ar.close(ctx))
 	}
 	return ar, feed, nil
+}
+
+func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (database, error) {
+	if postgres.IsURL(h.path) {
+		db, err := postgres.Open(ctx, h.path, postgres.Options{Relaxed: true, DeferIndex: true, Log: o.Log})
+		if err != nil {
+			return nil, err
+		}
+		return db, nil
+	}
+	db, err := sqlite.Open(ctx, h.path, o)
+	if dbfile.Full(err) && !h.goOn {
+		// Nothing can be stored, but a session is still told of earlier work.
+		h.log(err)
+		o.ReadOnly = true
+		db, err = sqlite.Open(ctx, h.path, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !o.ReadOnly {
+		reserveLog(hookLog(h.path))
+	}
+	return db, nil
 }
 
 // answer handles the event on standard input.
@@ -291,7 +306,9 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 const hookLogSize = 64 << 10
 
 // hookLog returns the path of the log: a hook must not print errors.
-func hookLog(database string) string { return filepath.Join(filepath.Dir(database), "hook-errors.log") }
+func hookLog(database string) string {
+	return filepath.Join(besideDatabase(database), "hook-errors.log")
+}
 
 // log appends an error to the log that `lcm doctor` reads.
 func (h *hookCommand) log(problem error) {

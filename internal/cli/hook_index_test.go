@@ -12,8 +12,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/project"
+	"github.com/lossless-context/lcm/internal/sqldb/search"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -51,7 +51,7 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	indexed := func() int64 {
-		st, err := search.ReadStats(t.Context(), db.File())
+		st, err := search.ReadStats(t.Context(), db.File().DB())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/portable"
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
@@ -60,6 +61,9 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	if err != nil {
 		return err
 	}
+	if postgres.IsURL(cfg.Storage.DatabasePath) {
+		return notInFile("import the archive into a database file, then `lcm copy FILE URL`")
+	}
 	scratch, m, lost, err := cmd.unpack(ctx, path, cfg.Storage.DatabasePath)
 	if err != nil {
 		return err
@@ -71,10 +75,14 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	}
 	empty := false
 	err = cmd.useWith(ctx, cfg, toWrite, func(ar *archive) (err error) {
-		if empty, err = dbarchive.IsEmpty(ctx, ar.db.File()); err != nil || empty {
+		db, err := ar.inFile("")
+		if err != nil {
 			return err
 		}
-		merged, err := dbarchive.Merge(ctx, ar.db.File(), scratch, cmd.archive.skipConflicts)
+		if empty, err = dbarchive.IsEmpty(ctx, db.File()); err != nil || empty {
+			return err
+		}
+		merged, err := dbarchive.Merge(ctx, db.File(), scratch, cmd.archive.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = list(merged.Conflicts)
 		return err

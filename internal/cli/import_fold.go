@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -35,7 +36,7 @@ func (cmd *importCommand) foldDue(ctx context.Context) error {
 	if err != nil || foldAbove(cfg) == 0 {
 		return err
 	}
-	if _, err := os.Stat(cfg.Storage.DatabasePath); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(cfg.Storage.DatabasePath); errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(cfg.Storage.DatabasePath) {
 		return nil // nothing was stored
 	}
 	return cmd.useWith(ctx, cfg, toWrite, func(ar *archive) error { return cmd.foldSome(ctx, ar) })

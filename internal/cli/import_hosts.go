@@ -15,6 +15,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 )
@@ -31,7 +32,7 @@ const importMemory = 112 << 20
 
 // standIn makes an empty temporary database for a dry run if there is none. away removes it.
 func standIn(cfg *config.Config) (away func(), err error) {
-	if _, err := os.Stat(cfg.Storage.DatabasePath); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(cfg.Storage.DatabasePath); !errors.Is(err, fs.ErrNotExist) || postgres.IsURL(cfg.Storage.DatabasePath) {
 		return func() {}, nil // opening it tells of any other error
 	}
 	dir, err := os.MkdirTemp("", "lcm-dry-run-")

@@ -15,7 +15,9 @@ import (
 )
 
 // mcpTokenFile is beside the database: its readers may ask the server.
-func mcpTokenFile(database string) string { return filepath.Join(filepath.Dir(database), "mcp-token") }
+func mcpTokenFile(database string) string {
+	return filepath.Join(besideDatabase(database), "mcp-token")
+}
 
 // mcpToken returns the token in a file, and makes it the first time.
 func mcpToken(path string) (token string, made bool, err error) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,9 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -35,16 +39,75 @@ func (p *program) settings() (*config.Config, error) {
 		return nil, &failure{exitConfig, err}
 	}
 	p.hide = concealer(cfg)
-	return cfg, nil
+	return cfg, hidePassword(cfg)
 }
 
 // archive is an open database with its engine.
 type archive struct {
 	cfg     *config.Config
-	db      *sqlite.DB
+	db      database
 	engine  *lcm.Engine
 	counter llms.Counter
 	log     *slog.Logger
+}
+
+// database is an open store of either kind.
+type database interface {
+	store.Store
+	store.VectorCache
+	SQL() sqldb.DB
+	Path() string
+	Stats(context.Context) (stats.Stats, error)
+	Reindex(context.Context) error
+	IndexDue(context.Context) (bool, error)
+	Mask(context.Context, []store.Mask) error
+}
+
+// inFile returns the database as a file, for commands that need one. instead says what
+// does the same for PostgreSQL.
+func (ar *archive) inFile(instead string) (*sqlite.DB, error) {
+	if db, ok := ar.db.(*sqlite.DB); ok {
+		return db, nil
+	}
+	return nil, notInFile(instead)
+}
+
+func notInFile(instead string) error {
+	return failed(exitUsage, instead, "this works on a database file, and the database is in PostgreSQL")
+}
+
+// hidePassword moves the password of a PostgreSQL URL to the environment, where nothing
+// prints it and processes that this one starts find it.
+func hidePassword(cfg *config.Config) error {
+	if !postgres.IsURL(cfg.Storage.DatabasePath) {
+		return nil
+	}
+	clean, password := postgres.TakePassword(cfg.Storage.DatabasePath)
+	cfg.Storage.DatabasePath = clean
+	if password == "" {
+		return nil
+	}
+	return os.Setenv("PGPASSWORD", password)
+}
+
+// besideDatabase returns the directory for files that belong to a database.
+func besideDatabase(database string) string {
+	if !postgres.IsURL(database) {
+		return filepath.Dir(database)
+	}
+	dir, err := config.Options{}.DataDir()
+	if err != nil {
+		return os.TempDir()
+	}
+	return dir
+}
+
+// absolute returns the path of a database that holds in every directory.
+func absolute(database string) (string, error) {
+	if postgres.IsURL(database) {
+		return database, nil
+	}
+	return filepath.Abs(database)
 }
 
 // need is the access that a command needs to the database.
@@ -57,11 +120,34 @@ const (
 
 // openWith opens the database of a configuration.
 func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
+	db, err := p.openDatabase(ctx, cfg, n)
+	if err != nil {
+		return nil, err
+	}
+	if n == toWrite {
+		reserveLog(hookLog(cfg.Storage.DatabasePath))
+	}
+	ar, err := assembleArchive(cfg, db, p.logger(cfg))
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return ar, nil
+}
+
+func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) (database, error) {
 	path := cfg.Storage.DatabasePath
+	relaxed, log := cfg.Storage.Synchronous == "relaxed", p.logger(cfg)
+	if postgres.IsURL(path) {
+		db, err := postgres.Open(ctx, path, postgres.Options{Relaxed: relaxed, Log: log})
+		if err != nil {
+			return nil, databaseFailure(err)
+		}
+		return db, nil
+	}
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
-	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: relaxed, Log: log}
 	db, err := sqlite.Open(ctx, path, o)
 	// A read-only or damaged file, or one on a full disk, may still be read.
 	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
@@ -71,14 +157,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	if err != nil {
 		return nil, databaseFailure(err)
 	}
-	if n == toWrite {
-		reserveLog(hookLog(path))
-	}
-	ar, err := assembleArchive(cfg, db, p.logger(cfg))
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return ar, nil
+	return db, nil
 }
 
 // beyondReading is the hint for a file whose conversations cannot be listed.
@@ -99,7 +178,7 @@ func databaseFailure(err error) error {
 	return advise(exitDatabase, hint, err)
 }
 
-func assembleArchive(cfg *config.Config, db *sqlite.DB, log *slog.Logger, more ...lcm.Option) (*archive, error) {
+func assembleArchive(cfg *config.Config, db database, log *slog.Logger, more ...lcm.Option) (*archive, error) {
 	counter, err := fromconfig.Counter(cfg)
 	if err != nil {
 		return nil, err

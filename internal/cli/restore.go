@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
@@ -50,6 +51,9 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 	cfg, err := cmd.settings()
 	if err != nil {
 		return err
+	}
+	if postgres.IsURL(cfg.Storage.DatabasePath) {
+		return notInFile("restore the backup to a file (--db FILE), then `lcm copy FILE URL`; pg_restore restores a dump of PostgreSQL")
 	}
 	switch info, err := os.Stat(args[0]); {
 	case err != nil:

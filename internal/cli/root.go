@@ -118,7 +118,7 @@ func newRoot(p *program) *cobra.Command {
 		}
 	}
 	add("record", newImport(p), newConversations(p), newShow(p), newVerify(p), newStatus(p), newForget(p), newPrune(p))
-	add("care", newDoctor(p), newBackup(p), newRestore(p), newExport(p))
+	add("care", newDoctor(p), newBackup(p), newRestore(p), newCopy(p), newExport(p))
 	add("view", newContext(p), newTree(p), newCompact(p))
 	add("recall", newGrep(p), newDescribe(p), newExpand(p), newAsk(p), newChat(p), newUI(p))
 	add("hosts", newRun(p), newProxy(p), newSetup(p), newRemove(p), newBrief(p), newHook(p), newMCP(p))

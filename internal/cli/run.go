@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/launch"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // proxyFlags are the flags that `lcm run` and `lcm proxy` share.
@@ -73,7 +73,7 @@ which has the terminal, the signals and the exit code of the agent.
 A subscription login (not an API key) passes unchanged unless --subscription is
 given: whether its terms allow changed requests is not settled.
 
-Programs: ` + strings.Join(launch.Hosts(), ", ") + `. docs/hosts says what each loses behind a proxy.`,
+Programs: ` + strings.Join(launch.Hosts(), ", ") + `. docs/hosts lists the limits of each.`,
 		Example: `lcm run -- claude
 lcm run --budget 120000 -- claude --resume
 lcm run --observe -- codex
@@ -100,7 +100,7 @@ func (e *childEnded) Error() string { return fmt.Sprintf("the program ended with
 func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	host, err := launch.HostOf(args[0])
 	if err != nil {
-		return advise(exitUsage, "programs: "+strings.Join(launch.Hosts(), ", ")+"; `lcm proxy` serves other clients", err)
+		return &failure{exitUsage, err}
 	}
 	path, err := exec.LookPath(args[0])
 	if err != nil {
@@ -165,7 +165,7 @@ func (cmd *runCommand) describe(ar *archive, host, path string, args []string) (
 	if err != nil {
 		return launch.Program{}, fmt.Errorf("find this program: %w", err)
 	}
-	database, err := filepath.Abs(ar.cfg.Storage.DatabasePath)
+	database, err := absolute(ar.cfg.Storage.DatabasePath)
 	if err != nil {
 		return launch.Program{}, err
 	}
@@ -251,11 +251,12 @@ func runID() (string, error) {
 	return "run_" + hex.EncodeToString(b[:]), nil
 }
 
-// budgets returns the budget by model: of the flag, of the first pattern that fits, of
-// the settings, or the default.
-func budgets(ar *archive, flag int, dir string) (func(model string, window int) int, error) {
+// budgets returns the budget by model and project: of the flag, of the first pattern that
+// fits, of the settings, or the default. Until the project of a session is known, that of
+// the directory counts.
+func budgets(ar *archive, flag int, dir string) (func(model string, window int, of store.Project) int, error) {
 	if flag != 0 {
-		return func(string, int) int { return flag }, nil
+		return func(string, int, store.Project) int { return flag }, nil
 	}
 	here, err := project.Of(dir)
 	if err != nil {
@@ -274,9 +275,12 @@ func budgets(ar *archive, flag int, dir string) (func(model string, window int) 
 		}
 		rules = append(rules, rule{strings.TrimSpace(pattern), tokens})
 	}
-	return func(model string, window int) int {
+	return func(model string, window int, of store.Project) int {
+		if of == (store.Project{}) {
+			of = here
+		}
 		for _, r := range rules {
-			for _, name := range []string{model, here.Root, here.Origin} {
+			for _, name := range []string{model, of.Root, of.Origin} {
 				if name != "" && wildcard(r.pattern, name) {
 					return r.tokens
 				}
@@ -285,7 +289,7 @@ func budgets(ar *archive, flag int, dir string) (func(model string, window int) 
 		if ar.cfg.Proxy.Budget != 0 {
 			return max(ar.cfg.Proxy.Budget, minProxyBudget)
 		}
-		return proxy.DefaultBudget(model, window)
+		return proxy.DefaultBudget(model, window, of)
 	}, nil
 }
 

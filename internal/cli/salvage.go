@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
@@ -32,6 +33,9 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 		return err
 	}
 	from := cfg.Storage.DatabasePath
+	if postgres.IsURL(from) {
+		return notInFile(doctorInstead)
+	}
 	if _, err := os.Stat(from); err != nil {
 		return failed(exitNotFound, "--db, LCM_DATABASE_PATH and `lcm config` say where it is", "%w", err)
 	}
@@ -75,6 +79,10 @@ func openToExport(p *program, ctx context.Context) (ar *archive, done func(), er
 		return nil, nil, err
 	}
 	path := cfg.Storage.DatabasePath
+	if postgres.IsURL(path) {
+		ar, err = p.openWith(ctx, cfg, toRead)
+		return ar, func() { _ = ar.close(ctx) }, err // it was only read
+	}
 	broken := false
 	if faults, err := dbcheck.File(ctx, path); err == nil {
 		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })

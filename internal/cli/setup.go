@@ -144,7 +144,7 @@ func (cmd *setupCommand) databaseArgs() ([]string, error) {
 	}
 	switch cfg.Origin("storage.database_path") {
 	case config.FromFlag, config.FromEnv:
-		path, err := filepath.Abs(cfg.Storage.DatabasePath)
+		path, err := absolute(cfg.Storage.DatabasePath)
 		return []string{"--db", path}, err
 	}
 	return nil, nil

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/spend"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 )
 
 // statusReport is the JSON output of `lcm status`.
@@ -43,10 +44,11 @@ func newStatus(p *program) *cobra.Command {
 		Use:   "status",
 		Short: "Count what the database holds",
 		Long: `Count conversations, messages, summaries, payloads, the use of the file and the
-cost of models. --by counts by project, by host, or by month, which shows how it
-grows. --runs lists the runs of ` + "`lcm run`" + ` and ` + "`lcm proxy`" + `: requests, savings,
-cache hits, folds and failures. This reads no message, so it takes well under a
-second whatever the size of the database.`,
+cost of models, and name the recent runs of agents that had failures. --by counts
+by project, by host, or by month, which shows how it grows. --runs lists the runs
+of ` + "`lcm run`" + ` and ` + "`lcm proxy`" + `: requests, savings, cache hits, folds and failures.
+This reads no message, so it takes well under a second whatever the size of the
+database.`,
 		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --runs\nlcm status --json | jq .messages",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -79,7 +81,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
 		return err
 	}
-	if r.Space, err = stats.MeasureSpace(ctx, ar.db.File()); err != nil {
+	if r.Space, err = stats.MeasureSpace(ctx, ar.db.SQL()); err != nil {
 		return err
 	}
 	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
@@ -92,6 +94,9 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 		cmd.printGroups(cmd.by, r.Groups)
 	default:
 		cmd.printStatus(r)
+		for _, f := range runFindings(ctx, ar.db, time.Now()) {
+			cmd.note("%s: %s; %s", f.Where, f.Message, f.Advice)
+		}
 	}
 	return nil
 }
@@ -152,7 +157,7 @@ func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error)
 	if by == "" {
 		return nil, nil
 	}
-	found, err := stats.CountBy(ctx, ar.db.File(), by)
+	found, err := stats.CountBy(ctx, ar.db.SQL(), by)
 	all := []groupReport{}
 	total := int64(0)
 	for _, g := range found {

@@ -28,10 +28,7 @@ func (cmd *statusCommand) printRuns(ctx context.Context, ar *archive) error {
 	}
 	reports := make([]runReport, len(found))
 	for i, r := range found {
-		reports[i] = runReport{Run: r, PassedAnyway: r.PassedUnchanged(), CacheHits: r.CacheHitRate()}
-		if r.Plain > 0 {
-			reports[i].Saved = 1 - r.Cost/r.Plain
-		}
+		reports[i] = runReport{Run: r, PassedAnyway: r.PassedUnchanged(), CacheHits: r.CacheHitRate(), Saved: r.Saved()}
 	}
 	if cmd.json {
 		return cmd.printJSON(reports)

@@ -16,10 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 )
@@ -37,7 +39,9 @@ func newUI(p *program) *cobra.Command {
 		Short: "Look at the record in a browser",
 		Long: `Serve pages about the record on this machine and open them in a browser: sessions
 with their messages and summaries, search, questions, and the context that a
-model would see at any message with any budget. The pages change nothing.
+model would see at any message with any budget; the proof of the record, problems,
+sizes, the cost of models. The pages change nothing, except that one of them
+forgets messages, as ` + "`lcm forget`" + ` does: it shows what will go, and asks.
 
 Only this machine reaches the server. The link that is printed works once: it
 gives the browser that opens it a cookie. The server ends with Ctrl-C.`,
@@ -56,15 +60,52 @@ gives the browser that opens it a cookie. The server ends with Ctrl-C.`,
 }
 
 // newUIServer returns a server of the pages of a database.
-func newUIServer(ar *archive) (*ui.Server, error) {
+func (p *program) newUIServer(ar *archive) (*ui.Server, error) {
 	return ui.New(ui.Config{
 		Engine: ar.engine, Budget: ar.cfg.Context.TokenBudget,
 		Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, ar.db.File(), above)
+			return stats.Activity(ctx, ar.db.SQL(), above)
 		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, ar) },
+		Branches: func(ctx context.Context, id store.ConversationID) ([]ui.Branch, error) {
+			found, err := stats.Branches(ctx, ar.db.SQL(), id)
+			all := make([]ui.Branch, len(found))
+			for i, b := range found {
+				all[i] = ui.Branch(b)
+			}
+			return all, err
+		},
+		Doctor: func(ctx context.Context) ([]doctor.Finding, error) {
+			patient, err := (&doctorCommand{program: p}).patient(ar.cfg)
+			if err != nil {
+				return nil, err
+			}
+			found, err := doctor.Examine(ctx, patient)
+			return found.Findings, err
+		},
+		Space: func(ctx context.Context) (ui.Space, error) { return measure(ctx, ar.db.SQL()) },
 	})
+}
+
+// measure returns the use of a database's file, and the size of its tables.
+func measure(ctx context.Context, db sqldb.DB) (ui.Space, error) {
+	used, err := stats.MeasureSpace(ctx, db)
+	if err != nil {
+		return ui.Space{}, err
+	}
+	s := ui.Space{Parts: []ui.Size{
+		{Name: "messages and indexes", Bytes: used.Messages}, {Name: "payloads", Bytes: used.Payloads}, {Name: "summaries", Bytes: used.Summaries},
+		{Name: "search index", Bytes: used.Index}, {Name: "free", Bytes: used.Free}, {Name: "write-ahead log", Bytes: used.Log},
+	}}
+	for _, part := range s.Parts {
+		s.File += part.Bytes
+	}
+	tables, err := stats.Tables(ctx, db)
+	for _, t := range tables {
+		s.Tables = append(s.Tables, ui.Size{Name: t.Name, Rows: t.Rows, Bytes: t.Bytes})
+	}
+	return s, err
 }
 
 // scratchEngine opens an engine on an empty database in memory, with the settings of an
@@ -83,7 +124,7 @@ func scratchEngine(ctx context.Context, ar *archive) (*lcm.Engine, func() error,
 }
 
 func (cmd *uiCommand) serve(ctx context.Context, ar *archive) error {
-	s, err := newUIServer(ar)
+	s, err := cmd.newUIServer(ar)
 	if err != nil {
 		return err
 	}
@@ -118,7 +159,7 @@ func openBrowser(ctx context.Context, link string) {
 
 // writePage writes a page that needs no server to a new file.
 func (p *program) writePage(ar *archive, path string, write func(*ui.Server, io.Writer) error) error {
-	s, err := newUIServer(ar)
+	s, err := p.newUIServer(ar)
 	if err != nil {
 		return err
 	}

@@ -233,6 +233,9 @@ func (o Options) xdg(variable, fallback, file string) (string, error) {
 	return filepath.Join(base, "lcm", file), nil
 }
 
+// DataDir returns the directory of the default database.
+func (o Options) DataDir() (string, error) { return o.xdg("XDG_DATA_HOME", ".local/share", "") }
+
 // expand replaces a leading "~/" by the home directory.
 func (o Options) expand(file string) (string, error) {
 	rest, ok := strings.CutPrefix(filepath.ToSlash(file), "~/")

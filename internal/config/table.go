@@ -14,7 +14,7 @@ func Table() []Setting { return slices.Clone(table) }
 
 var table = []Setting{
 	{Key: "storage.database_path", Env: "LCM_DATABASE_PATH", Kind: String,
-		Doc: "The SQLite file that holds everything. Empty means `lcm/lcm.db` in the XDG data directory (`$XDG_DATA_HOME`, else `~/.local/share`). A leading `~/` is the home directory."},
+		Doc: "The SQLite file that holds everything, or the URL of a PostgreSQL database (`postgres://user@host/name`; the password comes from `PGPASSFILE` or `PGPASSWORD`). Empty means `lcm/lcm.db` in the XDG data directory (`$XDG_DATA_HOME`, else `~/.local/share`). A leading `~/` is the home directory."},
 	{Key: "storage.synchronous", Env: "LCM_SYNCHRONOUS", Kind: String, Default: "full", Enum: []string{"full", "relaxed"},
 		Doc: "`full` makes an acknowledged append survive a power cut; `relaxed` survives a crash of the program and is faster."},
 	{Key: "storage.busy_timeout_ms", Env: "LCM_BUSY_TIMEOUT_MS", Kind: Duration, Default: "30000", Min: 1, Max: hour,

@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/doctor"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/store"
@@ -350,7 +351,7 @@ func made(t *testing.T) string {
 
 // snapshot returns a database as bytes, to be copied for each test, and its
 // verification.
-func snapshot(t *testing.T, path string) ([]byte, check.Proof) {
+func snapshot(t *testing.T, path string) ([]byte, verify.Proof) {
 	t.Helper()
 	sound, err := os.ReadFile(path)
 	if err != nil {
@@ -440,7 +441,7 @@ func named(t *testing.T, r doctor.Report, want []string) {
 }
 
 // intact proves that the treatment has left every message as it was.
-func intact(t *testing.T, path string, want check.Proof) {
+func intact(t *testing.T, path string, want verify.Proof) {
 	t.Helper()
 	got, err := check.ProveFile(t.Context(), path)
 	if err != nil {

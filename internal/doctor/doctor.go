@@ -25,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
@@ -141,7 +142,7 @@ func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	if missing, err := check.Schema(ctx, p.Path); err == nil && len(missing) > 0 {
 		return missing
 	}
-	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + dbfile.WithoutHint(cause)}}
+	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + sqldb.WithoutHint(cause)}}
 }
 
 // incomplete are the codes of a database that lacks tables or columns.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -66,7 +66,7 @@ func (p Patient) removeLeftovers(r *Report) {
 			return false
 		}
 		if err := p.removeUnfinished(f.Where); err != nil {
-			r.Failures = append(r.Failures, f.Where+": "+dbfile.WithoutHint(err))
+			r.Failures = append(r.Failures, f.Where+": "+sqldb.WithoutHint(err))
 			return false
 		}
 		return true

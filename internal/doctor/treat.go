@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/sqlite/repair"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -102,7 +102,7 @@ func (p Patient) keep(ctx context.Context, r Report, to string) error {
 func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
 	fail := func(what string, err error) {
 		if err != nil {
-			failures = append(failures, what+": "+dbfile.WithoutHint(err))
+			failures = append(failures, what+": "+sqldb.WithoutHint(err))
 		}
 	}
 	var faults []store.Fault

@@ -141,7 +141,7 @@ func (r *reading) run(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(r.flush(ctx), fmt.Errorf("read %s: %w", r.t.Path, err))
 		}
-		if first && from.Head != "" && rec.End.Head != from.Head {
+		if first && from.Head != "" && rec.End.Head != from.Head && !rec.Branch { // a branch may begin a file of its own
 			r.report.Rescanned = true
 		}
 		first = false
@@ -293,12 +293,18 @@ func (r *reading) open(ctx context.Context) error {
 	}
 	in := r.feed.projectOf(r.t.Dir)
 	options := []lcm.SessionOption{lcm.InProject(in), lcm.ByAgent(r.t.Host), lcm.Titled(title)}
+	var parent store.ConversationID
 	if key := r.t.parentKey(); key != "" {
-		parent, err := r.feed.engine.Session(key, lcm.InProject(in), lcm.ByAgent(r.t.Host)).Conversation(ctx)
+		c, err := r.feed.engine.Session(key, lcm.InProject(in), lcm.ByAgent(r.t.Host)).Conversation(ctx)
 		if err != nil {
 			return err
 		}
-		options = append(options, lcm.ChildOf(parent.ID))
+		parent = c.ID
+		options = append(options, lcm.ChildOf(parent))
+	}
+	opening := store.NewConversation{Key: r.t.Key(), Agent: r.t.Host, Project: in, Title: title, Parent: parent}
+	if err := r.fork(ctx, opening); err != nil {
+		return err
 	}
 	session := r.feed.engine.Session(r.t.Key(), options...)
 	if err := session.DropForgottenTitle(ctx, r.inputs()...); err != nil {

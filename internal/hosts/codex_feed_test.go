@@ -92,3 +92,79 @@ func TestRollbackOfEverything(t *testing.T) {
 	r := b.catchUp(b.rollout("t.jsonl", item(0, "user", "one"), item(1, "assistant", "two"), rollback(2, 9), item(3, "user", "three")), hosts.Limits{})
 	b.want(r.Conversation, "three")
 }
+
+// history is the first record of a file that continues a thread after the records
+// before n.
+func history(thread string, n int) string {
+	return fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","ordinal":%d,"type":"session_meta","payload":{"history_base":{"thread_id":%q,"end_ordinal_exclusive":%d}}}`+"\n", n, thread, n)
+}
+
+// A thread goes on in a new file when the user goes back. Its files are one session,
+// however they come in.
+func TestRevisions(t *testing.T) {
+	const second, third = "t_00000000-0000-0000-0000-000000000002.jsonl", "t_00000000-0000-0000-0000-000000000003.jsonl"
+	files := []struct {
+		name  string
+		lines []string
+	}{
+		{"t.jsonl", []string{item(0, "user", "one"), item(1, "assistant", "two"), item(2, "user", "three"), item(3, "assistant", "four")}},
+		{second, []string{history("t", 2), item(3, "user", "another three"), item(4, "assistant", "another four"), item(5, "user", "five")}},
+		{third, []string{history("t", 4), item(5, "assistant", "a third four"), item(6, "user", "another five")}},
+	}
+	for _, step := range []int{1, 2, 4} {
+		b := newBed(t)
+		var r hosts.Report
+		for _, f := range files {
+			for end := step; ; end += step {
+				r = b.catchUp(b.rollout(f.name, f.lines[:min(end, len(f.lines))]...), hosts.Limits{})
+				if r.Rescanned {
+					t.Errorf("%s is read again", f.name)
+				}
+				if end >= len(f.lines) {
+					break
+				}
+			}
+		}
+		b.want(r.Conversation, "one", "two", "another three", "a third four", "another five")
+		if r := b.catchUp(b.rollout("t.jsonl", files[0].lines...), hosts.Limits{}); r.Records != 0 || !strings.HasSuffix(r.Transcript.Path, third) {
+			t.Errorf("read again: %+v", r)
+		}
+	}
+	b := newBed(t)
+	var last hosts.Transcript
+	for _, f := range files {
+		last = b.rollout(f.name, f.lines...)
+	}
+	r := b.catchUp(last, hosts.Limits{})
+	b.want(r.Conversation, "one", "two", "another three", "a third four", "another five")
+	if r.Records != 11 || r.Transcript.Key() != "codex:t" {
+		t.Errorf("all at once: %+v", r)
+	}
+}
+
+// A fork shares the history of its origin up to the fork, and does not repeat it. It is
+// read first if it comes in first. The user may go back into the shared history.
+func TestForkOfThread(t *testing.T) {
+	const back = "u_00000000-0000-0000-0000-000000000004.jsonl"
+	b := newBed(t)
+	write := func() hosts.Transcript {
+		b.rollout("t.jsonl", item(0, "user", "one"), item(1, "assistant", "two"), item(2, "user", "three"), item(3, "assistant", "four"))
+		return b.rollout("u.jsonl", history("t", 2), item(3, "user", "another three"), item(4, "assistant", "another four"))
+	}
+	fork := b.catchUp(write(), hosts.Limits{})
+	b.want(fork.Conversation, "one", "two", "another three", "another four")
+	if fork.New != 3 {
+		t.Errorf("%+v", fork)
+	}
+	again := b.rollout("v.jsonl", history("u", 4), item(5, "assistant", "a third four"))
+	b.want(b.catchUp(again, hosts.Limits{}).Conversation, "one", "two", "another three", "a third four")
+	shared := b.rollout("w.jsonl", history("u", 1), item(2, "assistant", "another two"))
+	b.want(b.catchUp(shared, hosts.Limits{}).Conversation, "one", "another two")
+	r := b.catchUp(b.rollout(back, history("t", 1), item(2, "assistant", "a third two")), hosts.Limits{})
+	b.want(r.Conversation, "one", "a third two")
+	if r.Conversation != fork.Conversation {
+		t.Errorf("the fork is conversation %d, and %d after going back", fork.Conversation, r.Conversation)
+	}
+	missing := b.rollout("x.jsonl", history("nowhere", 2), item(3, "user", "alone"))
+	b.want(b.catchUp(missing, hosts.Limits{}).Conversation, "alone")
+}

@@ -27,6 +27,10 @@ type Record struct {
 	// beginning if that is empty.
 	Branch bool
 	After  string
+	// ForkOf is the session whose history this one begins with, up to the record
+	// with the id ForkAt. The transcript does not repeat it.
+	ForkOf string
+	ForkAt string
 	// Undo says that the host undid this many of the user's turns.
 	Undo int
 	// Mutable says that the host may rewrite the record. The first form counts;

@@ -43,10 +43,12 @@ func (r *reading) branch(ctx context.Context, rec Record, known map[string]store
 	var to store.Message // the beginning
 	if rec.After != "" {
 		m, ok := known[rec.After]
-		if !ok {
-			return nil // it answers a message that is not stored
-		}
 		var err error
+		if !ok {
+			if m, err = r.inherited(ctx, r.conv, rec.After); err != nil || m.ID == 0 {
+				return err // it answers a message that is not stored
+			}
+		}
 		if to, err = r.visible(ctx, m); err != nil {
 			return err
 		}
@@ -59,7 +61,7 @@ func (r *reading) visible(ctx context.Context, m store.Message) (store.Message, 
 	if m.Flags&store.FlagHidden == 0 {
 		return m, nil
 	}
-	q := store.MessageQuery{Conversation: r.conv, Before: m.Seq, Newest: true}
+	q := store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true}
 	for m, err := range r.feed.store.Messages(ctx, q) {
 		if err != nil || m.Flags&store.FlagHidden == 0 {
 			return m, err

@@ -33,7 +33,7 @@ type trust struct {
 type plan struct {
 	conv    store.Conversation // as it was read
 	branch  *branch
-	origins []origin
+	origins []store.Origin
 	history []Input
 	hashes  []hash
 	from    int       // the messages before this one are known
@@ -69,7 +69,7 @@ func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history [
 	if p.branch, err = in.branch(ctx, conv.ID); err != nil {
 		return nil, err
 	}
-	if p.origins, err = in.origins(ctx, conv); err != nil {
+	if p.origins, err = store.Origins(ctx, in.store, conv); err != nil {
 		return nil, err
 	}
 	if !t.full && len(history) > compareAll {

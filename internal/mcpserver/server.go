@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -100,7 +102,12 @@ type Server struct {
 	end      context.CancelFunc
 	started  sync.Once
 	running  sync.WaitGroup // background work
+	idle     *time.Timer    // releases memory
 }
+
+// idleTime is how long no request has to come before memory is released. A host
+// runs a server for each of its windows, and most of them wait.
+const idleTime = 5 * time.Second
 
 // New returns a server whose background work ends with ctx. It must be closed.
 func New(ctx context.Context, c Config) (*Server, error) {
@@ -113,6 +120,13 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	s.lifetime, s.end = context.WithCancel(ctx)
+	s.idle = time.AfterFunc(idleTime, func() {
+		if db, ok := s.store.(interface{ ReleaseMemory() }); ok {
+			db.ReleaseMemory()
+		}
+		runtime.GC() // a second collection empties the pools
+		debug.FreeOSMemory()
+	})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "lcm", Title: "Lossless context memory", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: c.instructions(),
 		Logger:       c.Log,
@@ -121,7 +135,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		// Tools and templates never change, so no client need subscribe.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
-	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.listing, s.textForHosts)
+	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.thenIdle, s.listing, s.textForHosts)
 	if err := s.addTools(); err != nil {
 		s.end()
 		return nil, err
@@ -133,6 +147,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // Close stops the background work and waits for it.
 func (s *Server) Close() {
 	s.end()
+	s.idle.Stop()
 	s.running.Wait()
 }
 
@@ -145,6 +160,15 @@ func (s *Server) afterHandshake(next mcp.MethodHandler) mcp.MethodHandler {
 		default:
 			s.started.Do(s.catchUpInBackground)
 		}
+		return next(ctx, method, req)
+	}
+}
+
+// thenIdle waits again before memory is released: for a large record a search
+// leaves 30 MB that the garbage collector would keep for the next one.
+func (s *Server) thenIdle(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		defer s.idle.Reset(idleTime)
 		return next(ctx, method, req)
 	}
 }

@@ -3,14 +3,14 @@ package proxy
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // run reads the transcript and folds whenever the session is kicked, until ctx ends.
@@ -24,7 +24,7 @@ func (s *session) run(ctx context.Context) {
 		s.tell(func() { s.working = true })
 		if err := s.refresh(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, hosts.ErrNoTranscript) {
 			s.server.Log.Warn("a session could not be brought up to date", "session", s.key, "error", err)
-			s.server.ledger.problem(err)
+			s.server.runLog.problem(err)
 		}
 		s.tell(func() { s.working, s.turns = false, s.turns+1 })
 	}
@@ -69,11 +69,16 @@ func (s *session) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if report.Conversation == 0 || report.Conversation == s.conversation() {
+		return nil // nothing was stored yet, or nothing has changed
+	}
+	c, err := s.server.store.Conversation(ctx, report.Conversation)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if report.Conversation != 0 { // something was stored, now or before
-		s.conv = report.Conversation
-	}
+	s.conv, s.project = c.ID, c.Project
 	return nil
 }
 
@@ -87,119 +92,95 @@ func (s *session) conversation() store.ConversationID {
 	return s.conv
 }
 
-// extend adds the new messages to the index.
+// extend adds the new messages to the index; those of a fork follow the ones that it
+// shares with its origin.
 func (s *session) extend(ctx context.Context) error {
 	s.feeds.Lock()
 	defer s.feeds.Unlock()
-	batch := make([]store.Message, 0, indexBatch)
-	add := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, m := range batch {
-			s.index.Add(m)
-		}
-		batch = batch[:0]
-	}
-	for m, err := range s.server.store.Messages(ctx, store.MessageQuery{Conversation: s.conversation(), After: s.index.Seq(), NoRaw: true}) {
+	if !s.inherited {
+		c, err := s.server.store.Conversation(ctx, s.conversation())
 		if err != nil {
 			return err
 		}
+		origins, err := store.Origins(ctx, s.server.store, c)
+		if err != nil {
+			return err
+		}
+		for _, o := range slices.Backward(origins[1:]) {
+			if err := s.extendWith(ctx, o.Conversation, 0, o.UpTo, s.index.Inherit); err != nil {
+				return err
+			}
+		}
+		s.inherited = true
+	}
+	return s.extendWith(ctx, s.conversation(), s.index.Seq(), math.MaxInt64, s.index.Add)
+}
+
+// extendWith adds messages of a conversation to the index.
+func (s *session) extendWith(ctx context.Context, from store.ConversationID, after, upTo int64, add func(store.Message)) error {
+	batch := make([]store.Message, 0, indexBatch)
+	flush := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, m := range batch {
+			add(m)
+		}
+		batch = batch[:0]
+	}
+	for m, err := range s.server.store.Messages(ctx, store.MessageQuery{Conversation: from, After: after, NoRaw: true}) {
+		if err != nil {
+			return err
+		}
+		if m.Seq > upTo {
+			break
+		}
 		if batch = append(batch, m); len(batch) == indexBatch {
-			add()
+			flush()
 		}
 	}
-	add()
+	flush()
 	return nil
 }
 
-// reload makes a plan of the summaries of the stored view.
+// reload makes a plan of the summaries of the stored view. It drops the plan that is
+// shown if the text of a summary in it has changed: the old text may quote a message that
+// was erased.
 func (s *session) reload(ctx context.Context) error {
-	c, err := s.server.store.Conversation(ctx, s.conversation())
-	if err != nil {
-		return err
-	}
-	if c.Erased != s.erased { // summaries may quote what was erased
-		s.tell(func() { s.erased, s.shown, s.ready = c.Erased, nil, nil })
-	}
 	view, err := s.server.store.View(ctx, s.conversation(), store.Window{})
 	if err != nil {
 		return err
 	}
-	var ids []store.SummaryID
+	var shown, ready *overlay.Plan
+	s.tell(func() { s.viewTokens, shown, ready = view.Tokens, s.shown, s.ready })
+	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
+	read.remember(shown)
+	read.remember(ready)
+	var covers []*overlay.Cover
 	for _, it := range view.Items {
-		if it.IsSummary() {
-			ids = append(ids, it.Summary)
+		if !it.IsSummary() {
+			continue
 		}
-	}
-	s.mu.Lock()
-	s.viewTokens = view.Tokens
-	known := map[store.SummaryID]overlay.Cover{}
-	if s.ready != nil {
-		for _, c := range s.ready.Covers {
-			known[c.ID] = c
-		}
-	}
-	same := s.ready != nil && len(ids) == len(s.ready.Covers)
-	for i, id := range ids {
-		same = same && s.ready.Covers[i].ID == id
-	}
-	s.mu.Unlock()
-	if same || len(ids) == 0 {
-		return nil
-	}
-	covers := make([]overlay.Cover, 0, len(ids))
-	for _, id := range ids {
-		c, ok := known[id]
-		if !ok {
-			if c, err = s.server.cover(ctx, id); err != nil {
-				return err
-			}
+		c, err := read.cover(ctx, it.Summary, it.Depth+1)
+		if err != nil {
+			return err
 		}
 		covers = append(covers, c)
 	}
-	s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
+	changed, err := read.changed(ctx, shown)
+	if err != nil {
+		return err
+	}
+	if changed {
+		s.tell(func() { s.shown = nil })
+	}
+	var old []*overlay.Cover
+	if ready != nil {
+		old = ready.Covers
+	}
+	if !slices.Equal(covers, old) {
+		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
+	}
 	return nil
-}
-
-// cover reads a summary and the messages beneath it.
-func (s *Server) cover(ctx context.Context, id store.SummaryID) (overlay.Cover, error) {
-	c := overlay.Cover{ID: id}
-	for sum, err := range s.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-		if err != nil {
-			return c, err
-		}
-		sources, err := s.store.Sources(ctx, id)
-		if err != nil {
-			return c, err
-		}
-		listed := sources
-		if sum.Kind != summary.Condensed {
-			listed = nil // a leaf does not list its messages
-		}
-		c.Text = assemble.RenderSummary(sum, listed)
-		if c.Messages, err = s.beneath(ctx, nil, sources); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
-}
-
-// beneath appends the messages beneath sources.
-func (s *Server) beneath(ctx context.Context, to []store.MessageID, sources []store.Node) ([]store.MessageID, error) {
-	for _, n := range sources {
-		if !n.IsSummary() {
-			to = append(to, n.Message)
-			continue
-		}
-		deeper, err := s.store.Sources(ctx, n.Summary)
-		if err != nil {
-			return nil, err
-		}
-		if to, err = s.beneath(ctx, to, deeper); err != nil {
-			return nil, err
-		}
-	}
-	return to, nil
 }
 
 // The thresholds of the engine that folds for the proxy. They are fixed, because the

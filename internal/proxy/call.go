@@ -26,7 +26,7 @@ type call struct {
 	server  *Server
 	session *session
 	began   time.Time
-	made    Made    // what the request is made of
+	made    Composition
 	answer  *answer // the proxy answers itself
 }
 
@@ -43,7 +43,7 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 		return nil // the transport reports the error
 	}
 	one := s.session(host, id)
-	c := &call{server: s, session: one, began: s.Clock(), made: Made{Run: s.Run.ID, At: s.Clock()}}
+	c := &call{server: s, session: one, began: s.Clock(), made: Composition{Run: s.Run.ID, At: s.Clock()}}
 	body, err := decoded(r.Header.Get("Content-Encoding"), raw)
 	if err != nil {
 		c.fail("the encoding of the body is not known")
@@ -99,13 +99,16 @@ func decoded(encoding string, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("the encoding %q", encoding)
 }
 
+// failedInside is the reason of a request that passes unchanged after a panic.
+const failedInside = "an error in the proxy"
+
 // rewrite returns the new body, or nil if the request stays as it is. A panic leaves it
 // as it is too.
 func (c *call) rewrite(r *http.Request, form apiform.Form, body []byte) (out []byte) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.Log.Error("the proxy failed and passed a request on unchanged", "panic", p, "stack", string(debug.Stack()))
-			c.fail("an error in the proxy")
+			c.fail(failedInside)
 			out = nil
 		}
 	}()
@@ -122,7 +125,7 @@ func (c *call) watch(resp *http.Response) {
 		c.done(apiUsage{}, true)
 		return
 	}
-	if c.made.Dropped > 0 && resp.Request != nil && apiform.FormOf(resp.Request.URL.Path) == apiform.Responses {
+	if c.made.Dropped > 0 && !c.server.Observe && resp.Request != nil && apiform.FormOf(resp.Request.URL.Path) == apiform.Responses {
 		// Codex would else add an estimate of all earlier reasoning.
 		resp.Header.Set("X-Reasoning-Included", "true")
 	}
@@ -142,6 +145,6 @@ func (c *call) done(u apiUsage, _ bool) {
 	m := c.made
 	c.server.Log.Debug("request", "session", c.session.key, "messages", m.Messages, "full", m.FullTokens, "sent", m.Tokens, "dropped", m.Dropped,
 		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "latency", m.Latency, "failure", m.Failure, "note", m.Note)
-	c.server.ledger.add(c.session.key, c.made)
+	c.server.runLog.add(c.session.key, c.made)
 	c.session.kick()
 }

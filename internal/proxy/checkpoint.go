@@ -57,25 +57,33 @@ func (s *session) isCompaction(r *apiform.Request) bool {
 	return true
 }
 
-// large reports whether the history of a request is above the limit. The part before the
-// first answer does not count: after a checkpoint it holds the summary, and the next
-// checkpoint would only replace it with another one.
-func (s *session) large(r *apiform.Request) bool {
-	return len(r.Body)-fixed(r) >= s.server.CheckpointBytes
+// over returns how many bytes the history of a request is above the limit; it is
+// negative below it. The part before the first answer does not count: after a checkpoint
+// it holds the summary, and the next checkpoint would only replace it with another one.
+func (s *session) over(r *apiform.Request) int {
+	return len(r.Body) - fixed(r) - s.server.CheckpointBytes
 }
 
 // refuse reports whether a request is so large that the host has to compact. After a
 // refusal the proxy refuses nothing until the host has asked for a summary and has sent a
 // smaller request.
 func (s *session) refuse(c *call, r *apiform.Request) bool {
-	if s.server.CheckpointBytes <= 0 || !s.large(r) || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
+	if s.server.CheckpointBytes <= 0 || s.over(r) < 0 || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
 		return false
 	}
 	s.refused, s.asked = true, false
 	c.made.Note = "the host was made to compact"
-	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.made.FullTokens, c.made.Window)
+	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.made.FullTokens, s.maximum(c, r))
 	c.answer = jsonAnswer(http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": message}})
 	return true
+}
+
+// maximum returns the tokens of a request at the limit, for the refusal of one above it.
+// Claude Code keeps the difference of the two numbers out of its summary, at the end of
+// the history, so the model's window would be wrong: it may be above the first number,
+// and far below it most of the history would stay.
+func (s *session) maximum(c *call, r *apiform.Request) int {
+	return max(s.budget, c.made.FullTokens-s.tokens(r.Model, s.over(r)+1))
 }
 
 // compacted answers a request for a summary from the record, or reports why it cannot.

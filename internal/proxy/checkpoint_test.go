@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,6 +25,9 @@ func TestCheckpoint(t *testing.T) {
 		b.flush()
 		status, text := b.send(b.body())
 		refused = status == http.StatusBadRequest && strings.Contains(text, "prompt is too long")
+		if refused {
+			checkRefusal(t, text)
+		}
 		if !refused && status != http.StatusOK {
 			t.Fatalf("%d %s", status, text)
 		}
@@ -64,6 +68,22 @@ func TestCheckpoint(t *testing.T) {
 	}
 	if run := b.server.Result(); run.Checkpoints != 1 {
 		t.Errorf("%+v", run)
+	}
+}
+
+// checkRefusal: the first number of a refusal is the larger one, by less than a step.
+func checkRefusal(t *testing.T, text string) {
+	t.Helper()
+	var tokens, maximum int
+	var answer struct{ Error struct{ Message string } }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(answer.Error.Message, "prompt is too long: %d tokens > %d maximum", &tokens, &maximum); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	if tokens <= maximum || tokens-maximum > 2000 {
+		t.Errorf("%d tokens are refused because of %d", tokens, maximum)
 	}
 }
 

@@ -24,20 +24,20 @@ const (
 // would have had without the proxy.
 type costs struct {
 	plain, folded growing
-	offset        int // what the simulated host has thrown away
+	offset        int // tokens that the simulated host has thrown away
 }
 
 // growing simulates the provider's cache for a history that grows.
 type growing struct{ last int }
 
-// add returns the price of the next request. exchanged is the size of its beginning
-// that is not what was sent before, 0 if it continues the request before.
+// add returns the price of the next request. If exchanged, it does not continue the
+// request before, and nothing of it is in the cache.
 func (g *growing) add(tokens int, exchanged bool) float64 {
 	read := min(g.last, tokens)
-	if exchanged {
+	switch {
+	case exchanged:
 		read = 0
-	}
-	if tokens*2 < g.last { // a request beside the history, such as that for a title
+	case tokens*2 < g.last: // a request beside the history, such as that for a title
 		return float64(tokens)
 	}
 	g.last = tokens
@@ -46,7 +46,7 @@ func (g *growing) add(tokens int, exchanged bool) float64 {
 
 // add returns the price of a request, and its price without the proxy. In observe mode
 // the first is simulated too.
-func (c *costs) add(m Made, observe bool) (cost, plain float64) {
+func (c *costs) add(m Composition, observe bool) (cost, plain float64) {
 	if m.Checkpoint || m.Status != 0 && m.Status != http.StatusOK || m.FullTokens == 0 {
 		return inputCost(m.Usage), 0
 	}
@@ -55,7 +55,6 @@ func (c *costs) add(m Made, observe bool) (cost, plain float64) {
 		plain = c.plain.add(full, false) // the request for a summary
 		c.offset = m.FullTokens - afterCompacted
 		plain += c.plain.add(afterCompacted, true)
-		c.plain.last = afterCompacted
 	} else {
 		plain = c.plain.add(max(full, 0), false)
 	}

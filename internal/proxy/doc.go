@@ -5,7 +5,9 @@
 // most of it away. The proxy replaces the oldest messages of a request with lcm's
 // summaries of exactly those messages. Everything else passes through, byte for byte:
 // other paths, answers and their streams, credentials, and every request below the
-// budget.
+// budget. Headers that belong to one connection (Connection, Keep-Alive and the like)
+// end at the proxy, as HTTP demands; Accept-Encoding of a request to a model becomes
+// identity, so that the usage of the answer can be read.
 //
 // # One way in
 //

@@ -7,6 +7,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/claude"
 	"github.com/lossless-context/lcm/internal/hosts/codex"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // identity names the session of a request, as the host's transcripts name it. Without
@@ -63,4 +64,6 @@ const (
 )
 
 // DefaultBudget is 60 percent of the window, and at most 150,000 tokens.
-func DefaultBudget(_ string, window int) int { return min(window*budgetShare/100, maxBudget) }
+func DefaultBudget(_ string, window int, _ store.Project) int {
+	return min(window*budgetShare/100, maxBudget)
+}

@@ -23,6 +23,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/claude"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 const (
@@ -89,7 +90,7 @@ func newBed(t *testing.T, change func(*proxy.Config)) *bed {
 	}
 	c := proxy.Config{
 		Engine: engine, Feed: feed, Routes: map[string]*url.URL{"anthropic": base}, Log: log,
-		Budget: func(string, int) int { return 40_000 }, Run: proxy.Run{ID: "run_test", Host: "claude"},
+		Budget: func(string, int, store.Project) int { return 40_000 }, Run: proxy.Run{ID: "run_test", Host: "claude"},
 	}
 	if change != nil {
 		change(&c)
@@ -366,7 +367,7 @@ func TestLongSession(t *testing.T) {
 	}
 }
 
-// TestUnchanged: what must not be changed is not.
+// TestUnchanged: each of these requests passes unchanged.
 func TestUnchanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*proxy.Config)
@@ -376,7 +377,7 @@ func TestUnchanged(t *testing.T) {
 		"a subscription":    {nil, []string{"Authorization", "Bearer sk-ant-oat01-x"}},
 		"no session":        {nil, []string{"X-Claude-Code-Session-Id", ""}},
 		"no transcript":     {nil, []string{"X-Claude-Code-Session-Id", "another"}},
-		"a huge budget":     {func(c *proxy.Config) { c.Budget = func(string, int) int { return 1 << 30 } }, nil},
+		"a huge budget":     {func(c *proxy.Config) { c.Budget = func(string, int, store.Project) int { return 1 << 30 } }, nil},
 		"the first request": {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

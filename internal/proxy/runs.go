@@ -6,8 +6,9 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Made says what one request was made of: ids and sizes, no content.
-type Made struct {
+// Composition describes one request: the ids of the summaries in it and the sizes of its
+// parts, no content.
+type Composition struct {
 	At           time.Time     `json:"at"`
 	Run          string        `json:"run"`
 	Model        string        `json:"model"`
@@ -93,4 +94,28 @@ func (r Run) CacheHitRate() float64 {
 		return 0
 	}
 	return float64(r.Usage.CacheRead) / float64(r.Usage.Total())
+}
+
+// Saved is the share of the input cost that the run saved against the same requests
+// without lcm, which are simulated; 0 if that is not known.
+func (r Run) Saved() float64 {
+	if r.Plain == 0 {
+		return 0
+	}
+	return 1 - r.Cost/r.Plain
+}
+
+// Cost is the price of the request's input, in uncached input tokens.
+func (m Composition) Cost() float64 { return inputCost(m.Usage) }
+
+// LastTurn returns the index of the last request that was a turn of the conversation,
+// not one beside it, such as that for a title.
+func LastTurn(requests []Composition) int {
+	last := len(requests) - 1
+	for i, one := range requests {
+		if one.FullTokens*2 > requests[last].FullTokens {
+			last = i
+		}
+	}
+	return last
 }

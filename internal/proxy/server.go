@@ -33,8 +33,9 @@ type Config struct {
 	Feed   Feed
 	// Routes are the model APIs, by the second part of the path.
 	Routes map[string]*url.URL
-	// Budget returns the budget for a model with the given window, in tokens.
-	Budget func(model string, window int) int
+	// Budget returns the budget for a model with the given window, in tokens. The
+	// project is that of the session, and empty until its transcript was read.
+	Budget func(model string, window int, of store.Project) int
 	// Observe records and measures, and changes nothing.
 	Observe bool
 	// Subscription allows requests with a subscription login to be changed.
@@ -57,7 +58,7 @@ type Server struct {
 	secret    string
 	transport http.RoundTripper
 	cal       *calibration
-	ledger    *ledger
+	runLog    *runLog
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -91,9 +92,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport()}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.cal = newCalibration(s.store)
-	s.ledger = newLedger(s.store, c.Run, c.Clock)
+	s.runLog = newRunLog(s.store, c.Run, c.Clock)
 	s.work.Go(func() {
-		s.ledger.keep(s.ctx, s.cal.save, func(err error) { s.Log.Warn("the record of the run could not be written", "error", err) })
+		s.runLog.keep(s.ctx, s.cal.save, func(err error) { s.Log.Warn("the record of the run could not be written", "error", err) })
 	})
 	return s, nil
 }
@@ -163,13 +164,13 @@ func (s *Server) Close(ctx context.Context) error {
 			}
 		}
 	}
-	s.ledger.verbatim(messages)
+	s.runLog.verbatim(messages)
 	s.cal.save(ctx)
-	return errors.Join(append(problems, s.ledger.close(ctx))...)
+	return errors.Join(append(problems, s.runLog.close(ctx))...)
 }
 
 // Result returns the record of the run so far.
-func (s *Server) Result() Run { return s.ledger.snapshot() }
+func (s *Server) Result() Run { return s.runLog.snapshot() }
 
 func (s *Server) all() []*session {
 	s.mu.Lock()
@@ -211,12 +212,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = upstream.Scheme, upstream.Host, upstream.Host
 			p.Out.URL.Path = strings.TrimSuffix(upstream.Path, "/") + path
 			p.Out.URL.RawPath = strings.TrimSuffix(upstream.EscapedPath(), "/") + escaped
-			p.Out.URL.User = upstream.User
+			asSent(p)
 			if call != nil {
 				p.Out.Header.Set("Accept-Encoding", "identity") // so that the usage can be read
 			}
 		},
 		ModifyResponse: func(resp *http.Response) error {
+			// The server must not add them to an answer that lacks them.
+			w.Header()["Content-Type"], w.Header()["Date"] = nil, nil
 			if call != nil {
 				call.watch(resp)
 			}
@@ -235,6 +238,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ErrorLog:      slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	p.ServeHTTP(w, r)
+}
+
+// asSent restores the parts of a request that ReverseProxy removes because another kind
+// of proxy has to: query parameters that Go does not parse, the client's own forwarding
+// headers, and the values of trailers, which arrive after the body.
+func asSent(p *httputil.ProxyRequest) {
+	p.Out.URL.RawQuery, p.Out.URL.ForceQuery = p.In.URL.RawQuery, p.In.URL.ForceQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = values
+		}
+	}
+	p.Out.Trailer = p.In.Trailer
 }
 
 // admit checks that a request comes from the run's own client, and splits its escaped

@@ -17,7 +17,7 @@ import (
 // budget that is left for messages.
 const (
 	foldAt     = 85 // the next summaries are made from here on
-	foldTo     = 25 // what folding leaves
+	foldTo     = 25 // folding goes down to here
 	foldEnough = 50 // summaries that leave less are not replaced before they are shown
 )
 
@@ -37,13 +37,15 @@ type session struct {
 	host   string
 	id     string
 
-	kicked chan struct{}
-	feeds  sync.Mutex // one reading of the transcript at a time
+	kicked    chan struct{}
+	feeds     sync.Mutex // one reading of the transcript at a time
+	inherited bool       // the index has the messages of the origin; under feeds
 
-	mu    sync.Mutex
-	conv  store.ConversationID
-	path  string // of the transcript
-	index *overlay.Index
+	mu      sync.Mutex
+	conv    store.ConversationID
+	project store.Project
+	path    string // of the transcript
+	index   *overlay.Index
 	// shown is the plan of the last request that was changed, ready the newest one.
 	shown, ready *overlay.Plan
 	last         *apiform.Request // the last long request
@@ -53,7 +55,6 @@ type session struct {
 	budget       int              // of the last request
 	model        string
 	viewTokens   int           // of the stored view, 0 before it was read
-	erased       int64         // erased messages of the conversation
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
 	news         chan struct{} // closed when it has got further
@@ -85,8 +86,8 @@ func (s *session) kick() {
 	}
 }
 
-// rewrite decides what a request is made of, and returns the new body, or nil if it
-// stays as it is.
+// rewrite decides which summaries a request carries, and returns the new body, or nil if
+// the request stays as it is.
 func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +100,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		s.last, s.lastSent = req, req.Units
 	}
 	win := window(h, req.Model)
-	s.model, s.budget = req.Model, s.server.Budget(req.Model, win)
+	s.model, s.budget = req.Model, s.server.Budget(req.Model, win, s.project)
 	s.checkpoint = s.checkpointOf(req)
 	made := &c.made
 	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
@@ -119,7 +120,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 			made.Note = "the host's own summary: " + err.Error()
 		}
 	}
-	if s.asked && !compaction && s.last == req && !s.large(req) {
+	if s.asked && !compaction && s.last == req && s.over(req) < 0 {
 		s.refused, s.asked = false, false
 	}
 	if made.FullTokens <= s.budget {
@@ -145,9 +146,8 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	}
 	made.Tokens = s.tokens(req.Model, made.Units)
 	made.Dropped, made.DroppedUnits, made.AddedUnits = laid.Dropped, laid.Removed, laid.Added
-	for _, i := range laid.Used {
-		cover := plan.Covers[i]
-		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: len(cover.Messages), Tokens: s.tokens(req.Model, len(cover.Text))})
+	for _, cover := range laid.Used {
+		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: cover.Count(), Tokens: s.tokens(req.Model, len(cover.Text))})
 	}
 	return req.Rewrite(laid.Edits)
 }

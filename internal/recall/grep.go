@@ -175,9 +175,9 @@ type GrepAnswer struct {
 //
 // Messages and summaries are searched apart. By recency the two are merged by
 // time, a summary standing at the newest message it covers. By relevance their
-// scores do not compare, so that two messages are followed by one summary,
-// messages first: they outweigh the summaries made from them. A summary of which
-// a message was found takes no place: it is named with that message (AlsoIn).
+// scores do not compare, so that two messages are followed by at most one summary,
+// and only by one that matches about as well as the next message. A summary of
+// which a message was found takes no place: it is named with that message (AlsoIn).
 func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	a, err := s.grep(ctx, r)
 	// A store that was cut off may have taken what it did not read for absent.
@@ -311,7 +311,7 @@ func (a *GrepAnswer) nameSummaries(lanes []*lane, beneath map[store.SummaryID]st
 	if len(beneath) == 0 {
 		return
 	}
-	for _, h := range lanes[1].found.Hits[:lanes[1].used] {
+	for _, h := range lanes[1].found.Hits {
 		best, ok := beneath[h.Summary]
 		at := slices.IndexFunc(a.Matches, func(m Match) bool { return m.ID == store.Node{Message: best}.String() })
 		if ok && at >= 0 {

@@ -343,6 +343,29 @@ func TestSummaryStandsBesideItsMessage(t *testing.T) {
 	}
 }
 
+// A summary that a common word of the question brought in comes after the
+// messages. One with words that no message has comes third, although a message
+// that it covers has the common word.
+func TestSummaryMatchesAsWellAsMessages(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("notes")
+	f.say(c, messages(300, func(i int) string { return fmt.Sprintf("a note about the harbour, number %d", i) })...)
+	f.say(f.open("reports"), messages(60, func(i int) string { return fmt.Sprintf("the kestrel nests in the harbour, report %d", i) })...)
+	f.fold(c, 0, 99, "notes about the harbour")
+	strong := f.fold(c, 1, 100, "the peregrine moved to the lighthouse")
+	first := func(pattern string) []recall.Match {
+		return f.grep(recall.GrepRequest{Pattern: pattern, Mode: store.FullText, Limit: 10, Where: recall.Where{AllConversations: true}}).Matches
+	}
+	for _, m := range first("where does the kestrel nest in the harbour") {
+		if m.Type == "summary" {
+			t.Errorf("%s is among the first ten: %s", m.ID, m.Snippet)
+		}
+	}
+	if m := first("where did the peregrine of the harbour move, which lighthouse"); m[2].ID != string(strong.ID) {
+		t.Errorf("%s is third, want %s", m[2].ID, strong.ID)
+	}
+}
+
 // A match longer than any snippet is marked to the end of the snippet, and the
 // files that it reaches into are named.
 func TestLongMatchIsMarked(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -131,18 +132,28 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 func merge(lanes []*lane, sort store.Sort, limit int, beneath map[store.SummaryID]store.MessageID) []store.Hit {
 	var out []store.Hit
 	for len(out) < limit {
+		for _, l := range lanes {
+			l.passOver(beneath)
+		}
 		l := first(lanes, sort)
 		if l == nil {
 			break
 		}
-		h := l.take()
-		if _, found := beneath[h.Summary]; found && h.IsSummary() {
-			l.place.Taken--
-			continue
-		}
-		out = append(out, h)
+		out = append(out, l.take())
 	}
 	return out
+}
+
+// passOver moves past summaries that take no place.
+func (l *lane) passOver(beneath map[store.SummaryID]store.MessageID) {
+	for {
+		h, ok := l.head()
+		if _, found := beneath[h.Summary]; !ok || !h.IsSummary() || !found {
+			return
+		}
+		l.take()
+		l.place.Taken--
+	}
 }
 
 // rankedBeneath is how many messages of a ranking are looked at for the summaries
@@ -150,36 +161,42 @@ func merge(lanes []*lane, sort store.Sort, limit int, beneath map[store.SummaryI
 const rankedBeneath = 2 * DefaultLimit
 
 // foundBeneath maps the summaries of a ranked answer to the best of the messages
-// found that they cover. A summary took the place of a message that says more:
-// with summaries among the first ten, they held less evidence than without.
+// found that they cover, where that matches about as well. A summary took the
+// place of a message that says more: with summaries among the first ten, they held
+// less evidence than without.
 func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, from places) (map[store.SummaryID]store.MessageID, error) {
 	if q.search.Sort == store.ByRecency || len(lanes) < 2 || len(lanes[1].found.Hits) == 0 {
 		return nil, nil
 	}
-	hits := lanes[0].found.Hits
+	messages, summaries := lanes[0].found, lanes[1].found
 	if from.Messages.Offset > 0 || from.Messages.Done { // the first ones were on a page before
 		search := q.search
 		search.After = store.Cursor{Through: from.Messages.Through, Now: from.Messages.Now}
 		search.Limit, search.CountTo = rankedBeneath, 0
-		found, err := s.store.Search(ctx, search)
-		if err != nil {
+		var err error
+		if messages, err = s.store.Search(ctx, search); err != nil {
 			return nil, err
 		}
-		hits = found.Hits
 	}
-	out := make(map[store.SummaryID]store.MessageID)
-	for _, h := range hits[:min(rankedBeneath, len(hits))] {
+	best := make(map[store.SummaryID]store.Hit)
+	for _, h := range messages.Hits[:min(rankedBeneath, len(messages.Hits))] {
 		for above := []store.Node{{Message: h.Message}}; len(above) > 0; above = above[1:] {
 			over, err := s.store.Derived(ctx, above[0])
 			if err != nil {
 				return nil, err
 			}
 			for _, id := range over {
-				if _, known := out[id]; !known {
-					out[id] = h.Message
+				if _, known := best[id]; !known {
+					best[id] = h
 					above = append(above, store.Node{Summary: id})
 				}
 			}
+		}
+	}
+	out := make(map[store.SummaryID]store.MessageID)
+	for _, h := range summaries.Hits {
+		if m, ok := best[h.Summary]; ok && matchesAsWell(m, messages, h, summaries) {
+			out[h.Summary] = m.Message
 		}
 	}
 	return out, nil
@@ -208,10 +225,36 @@ func first(lanes []*lane, sort store.Sort) *lane {
 		}
 		return messages
 	}
-	if messages.place.Taken >= 2*(summaries.place.Taken+1) {
+	if messages.place.Taken < 2*(summaries.place.Taken+1) {
+		return messages
+	}
+	s, _ := summaries.head()
+	m, _ := messages.head()
+	if matchesAsWell(s, summaries.found, m, messages.found) {
 		return summaries
 	}
 	return messages
+}
+
+// asWell is the share of another match at which one matches about as well.
+// Summaries that a common word of the question brought in matched a tenth as well
+// as the messages whose places they took: three of the first ten.
+const asWell = 0.5
+
+// matchesAsWell compares a hit of one lane with one of the other. In two indexes
+// the words of the question are not equally rare, so each score counts as a share
+// of the rarity of all the words.
+func matchesAsWell(a store.Hit, in store.Found, b store.Hit, other store.Found) bool {
+	return a.Score*rarity(other) >= asWell*b.Score*rarity(in)
+}
+
+// rarity adds up the weights of the words of the question in a lane.
+func rarity(f store.Found) float64 {
+	sum := 0.0
+	for _, w := range f.Words {
+		sum += search.Rarity(w.Passages, f.Passages)
+	}
+	return sum
 }
 
 // next is the cursor behind what was taken, or nothing if that is all.

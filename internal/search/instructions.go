@@ -60,6 +60,9 @@ func (p *search) addInstructions(docs []scoredDoc, w Weights, fetch Fetch) ([]sc
 		return nil, err
 	}
 	p.scorer.instructions = true
+	for i := range list {
+		list[i].scored = true
+	}
 	got, err := p.readWindow(list, fetch)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 type matcher struct {
 	re      *regexp.Regexp
 	literal []byte // in every match; may be empty
+	prefix  []byte // every match begins with it; may be empty
 	whole   bool   // the literal is the expression
 	prog    *syntax.Prog
 
@@ -37,8 +38,13 @@ type matchState struct {
 	at   []uint32 // instructions, sorted, before assertions are resolved
 	prev rune     // stands for the rune before: assertions depend on its kind
 	next []*matchState
+	// ascii is next by characters, so that a step takes one look-up.
+	ascii [utf8.RuneSelf]*matchState
 	// accepts is set for the state that a match leads to, which is never left.
 	accepts bool
+	// stops is set too for a state with no match begun, from which the text is
+	// skipped to the next prefix.
+	stops bool
 }
 
 // Bounds on the memory of an automaton. One that outgrows it again and again
@@ -52,7 +58,7 @@ const (
 
 // newMatcher returns a matcher of the pattern.
 func (p *Pattern) newMatcher() *matcher {
-	m := &matcher{re: p.re, literal: p.literal, whole: p.whole}
+	m := &matcher{re: p.re, literal: p.literal, prefix: p.prefix, whole: p.whole}
 	if p.whole || p.prog == nil {
 		return m
 	}
@@ -84,34 +90,42 @@ func (ms *matchers) at(i int) *matcher {
 
 // match reports whether the text matches.
 func (m *matcher) match(text []byte) bool {
-	if len(m.literal) > 0 && !bytes.Contains(text, m.literal) {
+	if len(m.literal) > len(m.prefix) && !bytes.Contains(text, m.literal) {
 		return false
 	}
-	if m.whole {
-		return true
+	i := bytes.Index(text, m.prefix)
+	if i < 0 || m.whole {
+		return i >= 0
 	}
 	if m.prog == nil {
 		return m.re.Match(text)
 	}
 	s := m.start
-	for i := 0; i < len(text); {
-		class := 0
+	for i < len(text) {
+		var n *matchState
 		if c := text[i]; c < utf8.RuneSelf {
-			class = int(m.ascii[c])
+			if n = s.ascii[c]; n == nil {
+				n = m.to(s, int(m.ascii[c]))
+				s.ascii[c] = n
+			}
 			i++
 		} else {
 			r, size := utf8.DecodeRune(text[i:])
-			class = m.class(r)
+			n = m.to(s, m.class(r))
 			i += size
 		}
-		n := s.next[class]
 		if n == nil {
-			if n = m.step(s, class); n == nil {
-				return m.re.Match(text)
-			}
+			return m.re.Match(text)
 		}
-		if n.accepts {
-			return true
+		if n.stops {
+			if n.accepts {
+				return true
+			}
+			skip := bytes.Index(text[i:], m.prefix)
+			if skip < 0 {
+				return false
+			}
+			i += skip
 		}
 		s = n
 	}
@@ -122,8 +136,17 @@ func (m *matcher) match(text []byte) bool {
 	return s.next[end].accepts
 }
 
+// to is the state after a rune of a class, nil when the automaton has become too
+// large.
+func (m *matcher) to(s *matchState, class int) *matchState {
+	if n := s.next[class]; n != nil {
+		return n
+	}
+	return m.step(s, class)
+}
+
 // accepting is the state after a match.
-var accepting = &matchState{accepts: true}
+var accepting = &matchState{accepts: true, stops: true}
 
 // step computes the state after a rune of a class. It returns nil when the
 // automaton has become too large.
@@ -192,6 +215,7 @@ func (m *matcher) after(s *matchState, r rune) *matchState {
 	}
 	slices.Sort(next)
 	n := &matchState{at: slices.Compact(next), prev: ' '}
+	n.stops = len(m.prefix) > 0 && len(n.at) == 1 // only that a match may begin
 	switch {
 	case r == '\n':
 		n.prev = '\n'
@@ -234,15 +258,30 @@ func runeClasses(prog *syntax.Prog) []rune {
 	return slices.Compact(bounds)
 }
 
+// literalOf returns the text of an expression that is a literal.
+func literalOf(re *syntax.Regexp) []byte {
+	// A byte that is not UTF-8 matches U+FFFD.
+	if re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0 || slices.Contains(re.Rune, utf8.RuneError) {
+		return nil
+	}
+	return []byte(string(re.Rune))
+}
+
+// prefixLiteral returns the literal that every match begins with.
+func prefixLiteral(re *syntax.Regexp) []byte {
+	for re.Op == syntax.OpConcat || re.Op == syntax.OpCapture || re.Op == syntax.OpPlus {
+		re = re.Sub[0]
+	}
+	return literalOf(re)
+}
+
 // requiredLiteral returns the longest literal that every match contains, and
 // whether it is all of the expression.
 func requiredLiteral(re *syntax.Regexp) (literal []byte, whole bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
-		// A byte that is not UTF-8 matches U+FFFD.
-		if re.Flags&syntax.FoldCase == 0 && !slices.Contains(re.Rune, utf8.RuneError) {
-			return []byte(string(re.Rune)), true
-		}
+		literal = literalOf(re)
+		return literal, literal != nil
 	case syntax.OpCapture:
 		return requiredLiteral(re.Sub[0])
 	case syntax.OpPlus:

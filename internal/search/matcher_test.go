@@ -9,7 +9,7 @@ import (
 
 var matcherPatterns = []string{
 	`abc`, `a.c`, `(?s)a.c`, `(?i)straße|K`, `^a`, `a$`, `\Aab\z`, `(?m)^b$`, `\bab\b`, `\Bb`, `[^a]b`, `a*`, `(a|b)+c{2,3}`, `é+`, `[α-ω]x`, `\x{FFFD}`,
-	`\pL\d`, `a(b|c)?d`, `(?i)[k-m]`, `$^`, `(^|\n)c`, `(ab|ba)*c\b`, `.`, `\W\w\W`, `(?U)a+b`, ``, `x\x00`, `(a?){20}b{3}`, `[^\n]{5,}c`, `(?m)$\n^`, `aa+\b|bé`,
+	`\pL\d`, `a(b|c)?d`, `(?i)[k-m]`, `$^`, `(^|\n)c`, `(ab|ba)*c\b`, `.`, `\W\w\W`, `(?U)a+b`, ``, `x\x00`, `(a?){20}b{3}`, `[^\n]{5,}c`, `(?m)$\n^`, `aa+\b|bé`, `ab[ck]{2}x`, `-1*\b`, `a\Bb+$`, `(ab)+c`, `é\b`, `ab|ac`,
 }
 
 // FuzzMatcher: a matcher agrees with package regexp on every text.

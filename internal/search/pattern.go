@@ -36,6 +36,7 @@ type Pattern struct {
 
 	prog    *syntax.Prog
 	literal []byte // that every match contains; may be empty
+	prefix  []byte // that every match begins with; may be empty
 	whole   bool   // the literal is the expression
 }
 
@@ -55,6 +56,7 @@ func ParsePattern(expr string) (*Pattern, error) {
 	p := &Pattern{source: expr, re: re, query: analysis.RequiredTrigrams(tree)}
 	tree = tree.Simplify() // which takes repetitions apart
 	p.literal, p.whole = requiredLiteral(tree)
+	p.prefix = prefixLiteral(tree)
 	if p.prog, err = syntax.Compile(tree); err != nil {
 		return nil, patternError(expr, err)
 	}
@@ -78,6 +80,10 @@ func (p *Pattern) String() string { return p.source }
 
 // Regexp returns the compiled expression.
 func (p *Pattern) Regexp() *regexp.Regexp { return p.re }
+
+// Literal returns a text that every match contains. It may be empty. A [Fetch]
+// may leave out the text of a document that lacks it.
+func (p *Pattern) Literal() []byte { return p.literal }
 
 // Indexed reports whether the index narrows the search. When it does not, every
 // text has to be read.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -136,20 +137,44 @@ func both(a, b Fetch) Fetch {
 }
 
 // Of many matches only the best are scored against their texts; all of them are
-// ranked. An identifier is looked for in every text.
+// ranked. An identifier is looked for in every text that may have it, and the
+// texts that have it come first.
 func TestTextsReadForARanking(t *testing.T) {
 	var docs []segment.Doc
 	for i := range 3 * scoredCount {
 		docs = append(docs, segment.Doc{ID: int64(i + 1), Text: fmt.Appendf(nil, "the deploy of part_%d was fine", i)})
 	}
 	ix, fetch := indexOf(t, docs)
-	for query, read := range map[string]int{"deploy": scoredCount, "deploy part_7": len(docs)} {
+	for query, most := range map[string]int{"deploy": scoredCount, "deploy part_7": len(docs) - 1} {
 		res, err := ix.Search(t.Context(), Request{Query: parsed(t, query)}, fetch)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.Verified != read || len(res.Hits) != len(docs) || res.Ranked != len(docs) {
+		if res.Verified < scoredCount || res.Verified > most || len(res.Hits) != len(docs) || res.Ranked != len(docs) {
 			t.Errorf("%q: %d texts were read, %d hits, %d ranked", query, res.Verified, len(res.Hits), res.Ranked)
+		}
+		if most == scoredCount {
+			continue
+		}
+		for i, h := range res.Hits {
+			if has := bytes.Contains(docs[h.ID-1].Text, []byte("part_7")); has != (i < 11) { // part_7 and part_70 to part_79
+				t.Errorf("%q: hit %d is %q", query, i, docs[h.ID-1].Text)
+			}
+		}
+	}
+	// By recency the texts of a phrase are read, and of words those of the newest.
+	for query, read := range map[string]int{"deploy part_7": scoredCount, `"the deploy"`: len(docs)} {
+		res, err := ix.Search(t.Context(), Request{Query: parsed(t, query), Sort: ByRecency, Limit: len(docs)}, fetch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range res.Hits {
+			if h.ID != int64(len(docs)-i) {
+				t.Fatalf("%q: hit %d is document %d", query, i, h.ID)
+			}
+		}
+		if res.Verified != read || len(res.Hits) != len(docs) || res.Matched != len(docs) {
+			t.Errorf("%q: %d texts were read, %d hits of %d", query, res.Verified, len(res.Hits), res.Matched)
 		}
 	}
 }

@@ -5,14 +5,12 @@ import (
 	"slices"
 )
 
-// scoredDoc is a candidate that was read.
+// scoredDoc is a candidate that was looked at.
 type scoredDoc struct {
 	found
 	id   int64
 	text textScore
-	read bool
-	// exact is how many of the query's identifiers the text has.
-	exact int
+	read bool // text is its score
 }
 
 // passed is a candidate of a list whose text passes.
@@ -54,18 +52,6 @@ func (p *search) read(list []found, want int, fetch Fetch, res *Result) (docs []
 		size = ahead(size, want, len(docs), read)
 	}
 	return docs, true, nil
-}
-
-// toRead divides the candidates, of which the first ranked are in order of their
-// scores: those whose texts are read, and the rest, which keep the score of
-// their postings. Reading 400 texts took three quarters of the time of a search,
-// and the last 300 of them do not raise r@10. Phrases, prefixes
-// and identifiers are looked for in every text.
-func (p *search) toRead(list []found, ranked int) (read, rest []found) {
-	if p.query.verifies() || len(p.query.identifiers) > 0 || ranked <= scoredCount {
-		return list, nil
-	}
-	return slices.Concat(list[:scoredCount], list[ranked:]), list[scoredCount:ranked]
 }
 
 // counts stands for the number of times that a document has each term, of which
@@ -137,8 +123,9 @@ func (p *search) readPart(ids []int64, list []found, at map[int64]int, sc *score
 	err := fetch(p.ctx, ids, func(id int64, text []byte) bool {
 		i, ok := at[id]
 		if ok && p.query.satisfied(text) {
-			d := scoredDoc{found: list[i], id: id, exact: p.query.exact(text)}
-			if len(text) <= scoreTextBytes {
+			d := scoredDoc{found: list[i], id: id}
+			d.exact = uint16(p.query.exact(text))
+			if d.scored && len(text) <= scoreTextBytes {
 				d.text, d.read = sc.score(text), true
 			}
 			out = append(out, passed{i, d})

@@ -62,6 +62,8 @@ type search struct {
 	lists   []termList
 	also    map[int][]string // terms that stand for a term of the query; see alternatives
 	skipped []int            // terms too common to look up, scored among candidates
+	unseen  termSet          // the same terms
+	names   []splitName      // of the query, while passages must match them
 	newest  bool             // every word was too common: the newest set is ranked
 	cut     bool             // not every match was looked at
 	matched int
@@ -116,8 +118,15 @@ func (s *stats) setIDF(lists []termList) {
 
 // idfOf is the weight of a term that so many passages hold.
 func (s *stats) idfOf(passages uint32) float64 {
-	df := math.Min(float64(passages), s.passages)
-	return math.Log(1 + (s.passages-df+0.5)/(df+0.5))
+	return rarity(float64(passages), s.passages)
+}
+
+// Rarity is the weight of a term that so many passages of a scope hold.
+func Rarity(passages, scope int) float64 { return rarity(float64(passages), float64(scope)) }
+
+func rarity(passages, scope float64) float64 {
+	df := math.Min(passages, scope)
+	return math.Log(1 + (scope-df+0.5)/(df+0.5))
 }
 
 // open finds the shares of the scope.
@@ -269,6 +278,7 @@ func (p *search) choose() []int {
 		required := t.must || t.not
 		if !required && df > budget && scored {
 			p.skipped = append(p.skipped, i)
+			p.unseen |= setOf(i)
 			continue
 		}
 		if df > 0 {

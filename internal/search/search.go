@@ -102,7 +102,14 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if req.Sort == ByRecency {
 		find = p.newestFirst
 	}
+	p.names = p.splitNames()
+	p.scorer.names = p.names
 	hits, err := find(req, weights, fetch, &res)
+	if err == nil && p.matched == 0 && len(p.names) > 0 {
+		// No passage matches an identifier: the words of it count alone.
+		p.names, p.scorer.names, p.skipped, p.unseen = nil, nil, nil, 0
+		hits, err = find(req, weights, fetch, &res)
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -164,13 +171,22 @@ func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]C
 		budget -= touched
 	}
 	list := into.sorted()
-	added := -len(list)
+	ranked := len(list)
 	list = p.withDated(list)
-	added += len(list)
+	added := len(list) - ranked
+	for i := range list {
+		list[i].scored = i < scoredCount || i >= ranked
+	}
 	res.Unranked = res.Unranked || p.matched > len(list)
-	list, rest := p.toRead(list, len(list)-added)
+	list, rest, err := p.toRead(list)
+	if err != nil {
+		return nil, err
+	}
 	docs, all, err := p.read(list, candidateCount+added, fetch, res)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.scoreFirst(docs, fetch); err != nil {
 		return nil, err
 	}
 	if docs, err = p.unread(docs, rest); err != nil {
@@ -232,10 +248,9 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 			return nil, err
 		}
 		c := candidate(row, d.score)
-		c.Exact = d.exact
+		c.Exact, c.Instruction = int(d.exact), d.text.instruction
 		if d.read {
 			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
-			c.Instruction = d.text.instruction
 		} else {
 			c.Counts = d.counts(len(p.query.terms))
 		}

@@ -14,41 +14,29 @@ func (q *Query) satisfied(text []byte) bool {
 		return true
 	}
 	for _, ph := range q.phrases {
-		if ph.must && !analysis.MayHold(text, ph.words) {
+		if (ph.must || ph.not) && analysis.Holds(text, ph.words) == ph.not {
 			return false
 		}
 	}
-	words := analysis.RawWords(text)
-	for _, ph := range q.phrases {
-		if (ph.must || ph.not) && analysis.ContainsRun(words, ph.words) == ph.not {
-			return false
-		}
-	}
-	return q.prefixesSatisfied(words)
+	return !q.prefixed() || q.prefixesSatisfied(analysis.RawWords(text))
 }
 
 // verifies reports whether candidates must be checked against their text.
 func (q *Query) verifies() bool {
-	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) ||
-		slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" })
+	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) || q.prefixed()
+}
+
+// prefixed reports whether the query has beginnings of words.
+func (q *Query) prefixed() bool {
+	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" })
 }
 
 // preferred is the weight of the phrases that a text has without being required
 // to.
 func (q *Query) preferred(text []byte, idf []float64) float64 {
 	sum := 0.0
-	var words []analysis.Token
 	for _, ph := range q.phrases {
-		if ph.must || ph.not {
-			continue
-		}
-		if !analysis.MayHold(text, ph.words) {
-			continue
-		}
-		if words == nil {
-			words = analysis.RawWords(text)
-		}
-		if analysis.ContainsRun(words, ph.words) {
+		if !ph.must && !ph.not && analysis.Holds(text, ph.words) {
 			for _, n := range ph.terms {
 				sum += idf[n]
 			}

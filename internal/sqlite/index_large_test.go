@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/sqldb/search"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -40,14 +40,14 @@ func TestLargeRecordsAreIndexedOnce(t *testing.T) {
 	}
 	// A process that leaves the index to others only reads them.
 	find(t, db, "needle3")
-	if st, err := search.ReadStats(t.Context(), db.File()); err != nil || st.Docs != 0 {
+	if st, err := search.ReadStats(t.Context(), db.File().DB()); err != nil || st.Docs != 0 {
 		t.Errorf("a search with DeferIndex indexed %d documents: %v", st.Docs, err)
 	}
 	find(t, open(t, path, sqlite.Options{}), "needle4")
 	if due, err := db.IndexDue(t.Context()); err != nil || due {
 		t.Errorf("what is indexed is due: %v", err)
 	}
-	st, err := search.ReadStats(t.Context(), db.File())
+	st, err := search.ReadStats(t.Context(), db.File().DB())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestCloseSealsTheTail(t *testing.T) {
 				t.Fatal(err)
 			}
 			db = open(t, path, sqlite.Options{ReadOnly: true})
-			if st, err := search.ReadStats(t.Context(), db.File()); err != nil || st.Docs != c.indexed {
+			if st, err := search.ReadStats(t.Context(), db.File().DB()); err != nil || st.Docs != c.indexed {
 				t.Errorf("%d documents are sealed, want %d: %v", st.Docs, c.indexed, err)
 			}
 			find(t, db, fmt.Sprintf("needle%d", c.docs-1))

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/search/segment"
+	"github.com/lossless-context/lcm/internal/sqldb/search"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -35,7 +35,7 @@ func TestOneProcessIndexes(t *testing.T) {
 	}
 
 	db = open(t, path, o)
-	if st, err := search.ReadStats(ctx, db.File()); err != nil || st.Segments != 0 {
+	if st, err := search.ReadStats(ctx, db.File().DB()); err != nil || st.Segments != 0 {
 		t.Errorf("%d segments were built out of turn, %v", st.Segments, err)
 	}
 	now = now.Add(time.Minute)
@@ -49,7 +49,7 @@ func TestOneProcessIndexes(t *testing.T) {
 	if err := db.Reindex(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := search.ReadStats(ctx, db.File()); err != nil || st.Segments == 0 {
+	if st, err := search.ReadStats(ctx, db.File().DB()); err != nil || st.Segments == 0 {
 		t.Errorf("%d segments, %v", st.Segments, err)
 	}
 	if left, err := db.List(ctx, "lease"); err != nil || len(left) != 0 {

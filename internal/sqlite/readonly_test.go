@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -62,7 +62,7 @@ func readEverything(t *testing.T, db *sqlite.DB) {
 	if faults, err := check.File(t.Context(), db.Path()); err != nil || len(faults) > 0 {
 		t.Errorf("the file: %v, %v", faults, err)
 	}
-	if _, err := stats.Read(t.Context(), db.File()); err != nil {
+	if _, err := stats.Read(t.Context(), db.File().DB()); err != nil {
 		t.Error(err)
 	}
 	kept, err := backup.Create(t.Context(), db.File(), filepath.Join(t.TempDir(), "backup.db"), nil)

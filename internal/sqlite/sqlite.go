@@ -15,13 +15,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/erase"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/search"
+	"github.com/lossless-context/lcm/internal/sqldb/state"
+	"github.com/lossless-context/lcm/internal/sqldb/vectors"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/erase"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
-	"github.com/lossless-context/lcm/internal/sqlite/state"
-	"github.com/lossless-context/lcm/internal/sqlite/vectors"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -37,7 +38,7 @@ const Memory = dbfile.Memory
 type DB struct {
 	record.Records
 	state.Table
-	check.Checker
+	verify.Checker
 	erase.Eraser
 	vectors.Cache
 	file  *dbfile.File
@@ -57,8 +58,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{Records: record.Records{File: f}, Table: state.Table{File: f}, Checker: check.Checker{File: f}, Eraser: erase.Eraser{File: f},
-		Cache: vectors.Cache{File: f}, file: f, index: search.New(f)}
+	shared := f.DB()
+	db := &DB{Records: record.Records{DB: shared}, Table: state.Table{DB: shared}, Checker: verify.Checker{DB: shared}, Eraser: erase.Eraser{DB: shared},
+		Cache: vectors.Cache{DB: shared}, file: f, index: search.New(shared)}
 	if err := db.index.Load(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -69,10 +71,20 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 // archive and statistics.
 func (db *DB) File() *dbfile.File { return db.file }
 
+// SQL returns the connections of the database, for the packages that work on any
+// backend.
+func (db *DB) SQL() sqldb.DB { return db.file.DB() }
+
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }
 
-// Close seals the search index of what was written, waits for the calls that
+// ReleaseMemory drops caches. The next calls read again from the file.
+func (db *DB) ReleaseMemory() {
+	db.index.ReleaseMemory()
+	db.file.ReleaseMemory()
+}
+
+// Close seals the search index of the new messages, waits for the calls that
 // are under way and closes the file.
 func (db *DB) Close() error {
 	db.index.Close()

@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/sqlite/repair"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Update implements [store.Store].
 func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	last, bytes, err := db.Records.Update(ctx, id, fn)
+	done, err := db.Records.Update(ctx, id, fn)
 	if lost, ok := errors.AsType[*record.Unclaimed](err); ok {
 		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return repair.Reclaim(c, id, lost.Conversation) })
 		if err != nil {
@@ -25,7 +26,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 		return db.Update(ctx, id, fn)
 	}
 	if err == nil {
-		db.index.Written(ctx, int64(last), bytes)
+		db.index.Written(ctx, int64(done.Last), done.Bytes)
 	}
 	return err
 }
@@ -75,10 +76,10 @@ func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 
 // Stats counts the contents of the database. It reads no message, so that it is
 // quick.
-func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file) }
+func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file.DB()) }
 
 // Backup writes a copy of the database as it stands at one moment to a file
 // that does not exist yet, and proves the copy. See package backup.
-func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (check.Proof, error) {
+func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (verify.Proof, error) {
 	return backup.Create(ctx, db.file, path, progress)
 }

@@ -22,6 +22,7 @@ type askData struct {
 	Answer   *lcm.Answer `json:"answer,omitempty"`
 	Passages []Passage   `json:"passages,omitempty"`
 	Refused  string      `json:"refused,omitempty"`
+	Later    string      `json:"-"` // the path of the passages, if they are loaded later
 }
 
 // Passage is a part of a message or summary that the answer rests on.
@@ -36,7 +37,7 @@ type Passage struct {
 const around = 300
 
 // passage returns a citation with the text around its quote.
-func (s *Server) passage(ctx context.Context, c lcm.Citation) (p Passage, err error) {
+func (s *reader) passage(ctx context.Context, c lcm.Citation) (p Passage, err error) {
 	id, err := store.ParseID(cmp.Or(c.MessageID, c.ID))
 	if err != nil {
 		return p, err
@@ -94,6 +95,9 @@ const askTime = 2 * time.Minute
 
 // askPage answers with passages of the record: following a link spends nothing.
 func (s *Server) askPage(r *http.Request) (askData, error) {
+	if q := r.URL.Query().Get("q"); strings.TrimSpace(q) != "" && later(r) {
+		return askData{Question: q, Later: r.URL.RequestURI()}, nil
+	}
 	return s.ask(r, r.URL.Query().Get("q"), delegation.OutputEvidence)
 }
 

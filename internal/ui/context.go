@@ -39,6 +39,9 @@ type contextData struct {
 	Left    int           `json:"left"` // items that did not fit
 	Points  []Point       `json:"points"`
 	Refused string        `json:"refused,omitempty"`
+	Later   string        `json:"-"` // the path of the context, if it is loaded later
+	// Sent counts the requests of the session that came through lcm.
+	Sent int `json:"sent,omitempty"`
 }
 
 func (d contextData) title() string { return "Context of " + d.Session.Title }
@@ -77,12 +80,22 @@ type contextCache struct {
 	made map[string]contextData
 }
 
-func (s *Server) contextPage(r *http.Request) (contextData, error) {
-	ctx := r.Context()
+func (s *Server) contextPage(r *http.Request) (d contextData, err error) {
 	c, err := s.conversation(r)
 	if err != nil {
-		return contextData{}, err
+		return d, err
 	}
+	if d, err = s.replayed(r, c); err != nil {
+		return d, err
+	}
+	sent, err := s.requests(r.Context(), c.Key)
+	d.Sent = len(sent)
+	return d, err
+}
+
+// replayed returns the context at ?at= with ?budget=, made now or before.
+func (s *Server) replayed(r *http.Request, c store.Conversation) (contextData, error) {
+	ctx := r.Context()
 	at, err := positive(r, "at", c.Messages)
 	if err != nil {
 		return contextData{}, err
@@ -103,6 +116,10 @@ func (s *Server) contextPage(r *http.Request) (contextData, error) {
 	d = contextData{At: at, Budget: int(budget), From: 1}
 	if d.Session, err = s.session(ctx, c); err != nil {
 		return d, err
+	}
+	if later(r) {
+		d.Later = fmt.Sprintf("/session/%d/context?at=%d&budget=%d", c.ID, at, budget)
+		return d, nil
 	}
 	if err := s.replay(ctx, c, &d); err != nil {
 		var small *assemble.BudgetError
@@ -241,15 +258,22 @@ func (d *contextData) fill(ctx context.Context, scratch store.Reader, shown lcm.
 	for depth := 8; depth >= 0; depth-- {
 		order = append(order, fmt.Sprintf("summaries, depth %d", depth))
 	}
-	x := 0.0
 	for _, kind := range append(order, "pinned", "messages", "tools") {
 		if share := by[kind]; share != nil {
-			share.X, share.Width = x, float64(share.Tokens)/float64(max(d.Budget, d.Tokens))*1000
-			x += share.Width
 			d.Kinds = append(d.Kinds, *share)
 		}
 	}
+	layShares(d.Kinds, max(d.Budget, d.Tokens))
 	return nil
+}
+
+// layShares places the parts of a bar that is 1,000 wide for a number of tokens.
+func layShares(shares []Share, tokens int) {
+	x := 0.0
+	for i := range shares {
+		shares[i].X, shares[i].Width = x, float64(shares[i].Tokens)/float64(max(tokens, 1))*1000
+		x += shares[i].Width
+	}
 }
 
 // kindOf returns the kind of a message in a context.
@@ -289,20 +313,24 @@ type Mark struct {
 }
 
 // curve returns the drawing of the points.
-func (d contextData) curve() Curve {
-	c := Curve{Most: int64(d.Budget)}
-	for _, p := range d.Points {
+func (d contextData) curve() Curve { return drawCurve(d.Points, d.From, d.At, d.Budget, "message") }
+
+// drawCurve draws points from one number to another, which count messages or
+// requests.
+func drawCurve(points []Point, from, to int64, budget int, counted string) Curve {
+	c := Curve{Most: int64(budget)}
+	for _, p := range points {
 		c.Most = max(c.Most, p.History)
 	}
-	x := func(seq int64) float64 { return float64(seq-d.From+1) / float64(d.At-d.From+1) * curveWidth }
+	x := func(seq int64) float64 { return float64(seq-from+1) / float64(to-from+1) * curveWidth }
 	y := func(tokens int64) float64 { return curveHeight - float64(tokens)/float64(max(c.Most, 1))*curveHeight }
-	for _, p := range d.Points {
+	for _, p := range points {
 		c.History += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(p.History))
 		c.View += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(int64(p.View)))
 		if p.Folds > 0 {
-			c.Folds = append(c.Folds, Mark{x(p.Seq), fmt.Sprintf("%s made by message %s", prose.Count(p.Folds, "summary", "summaries"), prose.Number(p.Seq))})
+			c.Folds = append(c.Folds, Mark{x(p.Seq), fmt.Sprintf("%s at %s %s", prose.Count(p.Folds, "summary", "summaries"), counted, prose.Number(p.Seq))})
 		}
 	}
-	c.BudgetY = y(int64(d.Budget))
+	c.BudgetY = y(int64(budget))
 	return c
 }

@@ -1,5 +1,6 @@
 // Package ui shows the record in a browser: sessions with their messages and
-// summaries, search, questions, and the context that a model would be sent.
+// summaries, search, questions, the context that a model would be sent, the requests
+// of agents behind lcm, and the health of the record and its cost.
 //
 // # Pages and API
 //
@@ -12,23 +13,38 @@
 //	GET /session/{n}            messages around ?at=SEQ                  (/api/session/{n})
 //	GET /session/{n}/map        the summaries as an icicle               (/api/session/{n}/map)
 //	GET /session/{n}/context    the context at ?at=SEQ with ?budget=N    (/api/session/{n}/context)
+//	GET /session/{n}/sent       its requests that came through lcm       (/api/session/{n}/sent)
 //	GET /message/msg_…          one whole message, and what covers it    (/api/message/msg_…)
 //	GET /summary/sum_…          a summary and its sources                (/api/summary/sum_…)
 //	GET /file/file_…            a payload and its messages               (/api/file/file_…)
 //	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
+//	GET /search/counts          the matches by role, host, project, time (/api/search/counts)
+//	GET /search/tools           the matches by tool                      (/api/search/tools)
 //	GET /ask                    ?q=: passages, without a model           (/api/ask)
+//	GET /health                 spend, runs, the last check              (/api/health)
+//	GET /health/check           the last check                           (/api/health/check)
+//	GET /health/space           sizes by table                           (/api/health/space)
+//	GET /health/operations      slowest operations                       (/api/health/operations)
+//	GET /forget                 ?ids=, match, words, since, before, session: the extent of an erasure (/api/forget)
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
-//	POST /ask                   q=: an answer by the configured model
+//	GET /health/check/events    runs a check; server-sent events: "progress", then "done" or "failed"
+//	POST /ask                   q=: an answer by the configured model    (POST /api/ask)
+//	POST /health/check          runs a check                             (POST /api/health/check)
+//	POST /forget                erases what a preview showed             (POST /api/forget)
 //
 // [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
 // no server.
 //
-// A page with ?fragment=1 is its main part alone.
+// A page with ?fragment=1 is its main part alone. The pages of a search, a context, a
+// question and an erasure come without their answer, which takes longer: the script
+// loads it as such a fragment. With ?now=1 the answer is in the page.
 //
 // # Guarantees
 //
-// The server reads and never writes the record. It answers only requests that
+// The server reads the record. It writes only when the user forgets: it shows the
+// extent first, asks, and erases nothing else than it showed. Each form has a token
+// that another site cannot read. The server answers only requests that
 // name a loopback host, come from its own pages and carry its cookie. A browser
 // gets the cookie in exchange for a token that works once. Stored text is
 // untrusted: templates escape it, Markdown becomes a fixed set of elements without

@@ -3,19 +3,21 @@ package ui_test
 import (
 	"context"
 	"errors"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
@@ -52,7 +54,22 @@ func newSite(t *testing.T) *site {
 	s, err := ui.New(ui.Config{
 		Engine: engine, Budget: 16_000,
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, db.File(), above)
+			return stats.Activity(ctx, db.File().DB(), above)
+		},
+		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
+			found, err := stats.Branches(ctx, db.SQL(), id)
+			for _, b := range found {
+				all = append(all, ui.Branch(b))
+			}
+			return all, err
+		},
+		Space: func(ctx context.Context) (space ui.Space, err error) {
+			found, err := stats.Tables(ctx, db.SQL())
+			for _, table := range found {
+				space.Tables = append(space.Tables, ui.Size{Name: table.Name, Rows: table.Rows, Bytes: table.Bytes})
+				space.File += table.Bytes
+			}
+			return space, err
 		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) {
 			db, engine := open(ctx)
@@ -75,8 +92,28 @@ func newSite(t *testing.T) *site {
 	return v
 }
 
-// get returns the status and body of a page.
+// laterPart finds the parts that the script of a page loads after it.
+var laterPart = regexp.MustCompile(`data-load="([^"]*)"`)
+
+// get returns the status of a page, and its body with the parts that it loads later.
 func (v *site) get(path string) (int, string) {
+	v.t.Helper()
+	code, body := v.request(path)
+	for _, part := range laterPart.FindAllStringSubmatch(body, -1) {
+		later, err := url.Parse(html.UnescapeString(part[1]))
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		q := later.Query()
+		q.Set("fragment", "1")
+		later.RawQuery = q.Encode()
+		_, more := v.get(later.String())
+		body += more
+	}
+	return code, body
+}
+
+func (v *site) request(path string) (int, string) {
 	v.t.Helper()
 	resp, err := v.client.Get(v.url + path)
 	if err != nil {

@@ -22,9 +22,10 @@ type guard struct {
 	mu     sync.Mutex
 	token  string // for one use, then empty
 	cookie string
+	form   string // in every form that changes something or costs something
 }
 
-func newGuard() *guard { return &guard{token: rand.Text(), cookie: rand.Text()} }
+func newGuard() *guard { return &guard{token: rand.Text(), cookie: rand.Text(), form: rand.Text()} }
 
 // OpenPath is the path that exchanges the token for the cookie.
 const OpenPath = "/open"
@@ -77,7 +78,7 @@ func (g *guard) wrap(h http.Handler) http.Handler {
 		head.Set("Content-Security-Policy", contentPolicy)
 		head.Set("X-Content-Type-Options", "nosniff")
 		head.Set("X-Frame-Options", "DENY")
-		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Referrer-Policy", "same-origin") // with "no-referrer" a form has the origin "null"
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")
@@ -90,10 +91,22 @@ func (g *guard) wrap(h http.Handler) http.Handler {
 			http.Error(w, "the request comes from another site", http.StatusForbidden)
 		case !g.admitted(r):
 			http.Error(w, "open the link that `lcm ui` printed; it works once, in one browser. Start `lcm ui` again for a new one.", http.StatusUnauthorized)
+		case r.Method != http.MethodGet && !g.ownForm(w, r):
+			http.Error(w, "the form is not one of this server: reload its page and send it again", http.StatusForbidden)
 		default:
 			h.ServeHTTP(w, r)
 		}
 	})
+}
+
+// longestForm bounds the bytes of a form.
+const longestForm = 64 << 10
+
+// ownForm reports whether a request has the token that the server writes into its
+// forms, which other sites cannot read.
+func (g *guard) ownForm(w http.ResponseWriter, r *http.Request) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
+	return r.ParseForm() == nil && subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(g.form)) == 1
 }
 
 // open exchanges the token for the cookie. It answers with a page that leads on,
@@ -106,5 +119,5 @@ func (g *guard) open(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>lcm</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open lcm</a></p></html>`))
+	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>lcm</title><link rel="icon" href="` + asset("icon.svg") + `"><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open lcm</a></p></html>`))
 }

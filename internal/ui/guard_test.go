@@ -24,7 +24,7 @@ func TestOnlyTheAdmittedBrowserReads(t *testing.T) {
 		{name: "admitted", cookie: true, want: 200},
 		{name: "no cookie", want: 401},
 		{name: "no cookie for the API", path: "/api/sessions", want: 401},
-		{name: "no cookie for assets", path: "/assets/app.js", want: 401},
+		{name: "no cookie for assets", path: "/assets/x/app.js", want: 401},
 		{name: "a wrong cookie", header: http.Header{"Cookie": {"lcm_ui_1=x"}}, want: 401},
 		{name: "a name that resolves to this machine", cookie: true, host: "evil.example:80", want: 403},
 		{name: "localhost of another port passes, its cookie does not", host: "localhost:1", cookie: true, want: 401},

@@ -58,7 +58,7 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 	project, host := q.Get("project"), q.Get("host")
 	d.Day = q.Get("day")
 	if _, err := time.Parse(time.DateOnly, d.Day); d.Day != "" && err != nil {
-		return d, fmt.Errorf("day is %q: want a date like 2026-02-18: %w", prose.Clip(d.Day, 40), badRequest)
+		return d, fmt.Errorf("day is %q: want a date like 2026-02-18: %w", prose.Clip(d.Day, 40), errBadRequest)
 	}
 	d.Filtered = project != "" || host != "" || d.Day != ""
 	projects, hosts := map[string]int{}, map[string]int{}
@@ -122,6 +122,7 @@ func with(r *http.Request, pairs ...string) string {
 	q := r.URL.Query()
 	q.Del("fragment")
 	q.Del("cursor")
+	q.Del("now")
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
 			q.Del(pairs[i])

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,7 +32,7 @@ type Reference struct {
 }
 
 // references returns lines about nodes, in their order.
-func (s *Server) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
+func (s *reader) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
 	all := make([]Reference, 0, len(nodes))
 	for _, n := range nodes {
 		if n.IsSummary() {
@@ -71,30 +70,31 @@ type messageData struct {
 	Covering []Reference `json:"covering"` // from the nearest summary up to the one in the view
 	Previous string      `json:"previous,omitempty"`
 	Next     string      `json:"next,omitempty"`
+	Erased   bool        `json:"erased,omitempty"`
 }
 
 func (d messageData) title() string {
 	return fmt.Sprintf("Message %s of %s", prose.Number(d.Message.Seq), d.Session.Title)
 }
 
-// parsed returns the id in the path of a request.
-func parsed(r *http.Request) (store.ID, error) {
+// parsed returns the id in the path of a request, which must be of a kind.
+func parsed(r *http.Request, kind string, has func(store.ID) bool) (store.ID, error) {
 	id, err := store.ParseID(r.PathValue("id"))
-	if err != nil {
-		return id, fmt.Errorf("%w: %w", err, store.ErrNotFound)
+	if err != nil || !has(id) {
+		return id, missing(store.ErrNotFound, kind, r.PathValue("id"))
 	}
 	return id, nil
 }
 
 func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
 	ctx := r.Context()
-	id, err := parsed(r)
-	if err != nil || id.Message == 0 {
-		return d, errors.Join(err, store.ErrNotFound)
+	id, err := parsed(r, "message", func(id store.ID) bool { return id.Message != 0 })
+	if err != nil {
+		return d, err
 	}
 	m, err := store.First(s.record.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}, NoRaw: true, Erased: true}))
 	if err != nil {
-		return d, fmt.Errorf("%s: %w", id.Message, err)
+		return d, missing(err, "message", id.Message.String())
 	}
 	c, err := s.record.Conversation(ctx, m.Conversation)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
 		return d, err
 	}
 	d.Message, d.SHA256, d.Bytes = showMessage(m, true), fmt.Sprintf("%x", m.SHA256), m.Size
-	if m.Flags&store.FlagErased != 0 {
+	if d.Erased = m.Flags&store.FlagErased != 0; d.Erased {
 		return d, nil
 	}
 	about, err := s.recall.Describe(ctx, recall.DescribeRequest{ID: id.Message.String(), Where: everywhere, MaxBytes: 1})
@@ -145,16 +145,16 @@ const listed = 200
 const expandLine = "Expand for details about"
 
 func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
-	id, err := parsed(r)
-	if err != nil || id.Summary == "" {
-		return d, errors.Join(err, store.ErrNotFound)
+	id, err := parsed(r, "summary", func(id store.ID) bool { return id.Summary != "" })
+	if err != nil {
+		return d, err
 	}
 	return s.summary(r.Context(), id.Summary)
 }
 
-func (s *Server) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
+func (s *reader) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
 	if d.Summary, err = store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}})); err != nil {
-		return d, fmt.Errorf("%s: %w", id, err)
+		return d, missing(err, "summary", string(id))
 	}
 	c, err := s.record.Conversation(ctx, d.Summary.Conversation)
 	if err != nil {
@@ -218,16 +218,13 @@ func (d fileData) title() string {
 // previewBytes is how much of a text the page of a payload shows.
 const previewBytes = 64 << 10
 
-func (s *Server) payload(r *http.Request) (store.Payload, error) {
-	id, err := parsed(r)
-	if err != nil || id.Payload == "" {
-		return store.Payload{}, errors.Join(err, store.ErrNotFound)
+func (s *reader) payload(r *http.Request) (store.Payload, error) {
+	id, err := parsed(r, "file", func(id store.ID) bool { return id.Payload != "" })
+	if err != nil {
+		return store.Payload{}, err
 	}
 	p, err := s.record.Payload(r.Context(), id.Payload)
-	if err != nil {
-		return p, fmt.Errorf("%s: %w", id.Payload, err)
-	}
-	return p, nil
+	return p, missing(err, "file", string(id.Payload))
 }
 
 func (s *Server) filePage(r *http.Request) (d fileData, err error) {

@@ -33,6 +33,7 @@ type mapData struct {
 	Messages int64                `json:"messages"`
 	Depths   int                  `json:"depths"`
 	Blocks   []Block              `json:"blocks"`
+	Lanes    []Lane               `json:"lanes,omitempty"`
 }
 
 func (mapData) title() string { return "Summaries" }
@@ -49,11 +50,12 @@ type Shape struct {
 	Block
 	X, Y, Width, Height float64
 	Path, Label         string
+	Kind                string // of a lane
 }
 
 // shapes returns the blocks to draw.
 func (m mapData) shapes() []Shape {
-	column := float64(mapWidth) / float64(m.Depths+1)
+	column := m.column()
 	all := make([]Shape, 0, len(m.Blocks))
 	for _, b := range m.Blocks {
 		s := Shape{Block: b, X: column * float64(m.Depths-1-b.Depth), Width: column, Y: m.y(b.From)}
@@ -71,12 +73,12 @@ func (m mapData) shapes() []Shape {
 
 // bands returns the parts of the column of messages.
 func (m mapData) bands() []Shape {
-	column := float64(mapWidth) / float64(m.Depths+1)
+	column := m.column()
 	n := min(bands, m.Messages)
 	all := make([]Shape, 0, n)
 	for i := range n {
 		from, to := 1+i*m.Messages/n, 1+(i+1)*m.Messages/n
-		s := Shape{Block: Block{From: from, To: to}, X: float64(mapWidth) - column, Width: column, Y: m.y(from)}
+		s := Shape{Block: Block{From: from, To: to}, X: column * float64(m.Depths), Width: column, Y: m.y(from)}
 		s.Height, s.Path = m.y(to)-s.Y, fmt.Sprintf("/session/%d?at=%d", m.Session, from)
 		s.Label = fmt.Sprintf("Messages %s to %s", prose.Number(from), prose.Number(to-1))
 		all = append(all, s)
@@ -94,7 +96,17 @@ func (s *Server) mapPage(r *http.Request) (mapData, error) {
 	if err != nil {
 		return mapData{}, err
 	}
-	return s.sessionMap(r.Context(), c)
+	return s.mapWithLanes(r.Context(), c)
+}
+
+// mapWithLanes returns the map of a session with its lanes, which change when other
+// sessions do.
+func (s *reader) mapWithLanes(ctx context.Context, c store.Conversation) (mapData, error) {
+	m, err := s.sessionMap(ctx, c)
+	if err == nil {
+		m.Lanes, err = s.lanes(ctx, c)
+	}
+	return m, err
 }
 
 // mapCache keeps the maps of the sessions that were looked at last: a map of a
@@ -104,7 +116,7 @@ type mapCache struct {
 	maps map[string]mapData
 }
 
-func (s *Server) sessionMap(ctx context.Context, c store.Conversation) (mapData, error) {
+func (s *reader) sessionMap(ctx context.Context, c store.Conversation) (mapData, error) {
 	// Every append, fold, rewind and erasure changes one of these.
 	key := fmt.Sprint(c.ID, c.Messages, c.Erased, c.Summaries, c.ViewItems, c.ViewTokens)
 	s.maps.mu.Lock()
@@ -141,7 +153,7 @@ func (s *Server) sessionMap(ctx context.Context, c store.Conversation) (mapData,
 
 // offset returns the difference between positions in the view and sequence
 // numbers, which only a fork has.
-func (s *Server) offset(ctx context.Context, c store.Conversation) (int64, error) {
+func (s *reader) offset(ctx context.Context, c store.Conversation) (int64, error) {
 	if c.ForkedFrom == 0 {
 		return 0, nil
 	}

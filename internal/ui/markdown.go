@@ -159,34 +159,32 @@ func (safeNodes) code(w util.BufWriter, src []byte, node ast.Node, entering bool
 	return ast.WalkSkipChildren, nil
 }
 
-// diffLine recognises the line that starts a hunk of a unified diff.
-var diffLine = lazyregexp.New(`(?m)^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
+// diffLine recognises the line that starts a hunk of a unified diff, or a patch of
+// Codex.
+var diffLine = lazyregexp.New(`(?m)^(@@ -\d+(,\d+)? \+\d+(,\d+)? @@|\*\*\* Begin Patch)`)
+
+func isDiff(text string) bool { return diffLine().MatchString(text) }
 
 // preformatted returns text in a pre element. The lines of a diff are coloured.
-func preformatted(text string) markup {
+func preformatted(text string) markup { return pre(text, isDiff(text)) }
+
+func pre(text string, diff bool) markup {
+	if !diff {
+		return markup(`<pre tabindex="0">` + html.EscapeString(text) + "</pre>\n")
+	}
 	var b strings.Builder
-	b.WriteString(`<pre tabindex="0">`)
-	if !diffLine().MatchString(text) {
-		b.WriteString(html.EscapeString(text))
-	} else {
-		for l := range strings.Lines(text) {
-			class := ""
-			switch {
-			case strings.HasPrefix(l, "@@"), strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "):
-				class = "hunk"
-			case strings.HasPrefix(l, "+"):
-				class = "added"
-			case strings.HasPrefix(l, "-"):
-				class = "removed"
-			}
-			if class != "" {
-				b.WriteString(`<span class="` + class + `">`)
-			}
-			b.WriteString(html.EscapeString(l))
-			if class != "" {
-				b.WriteString("</span>")
-			}
+	b.WriteString(`<pre class="diff" tabindex="0">`)
+	for l := range strings.Lines(text) {
+		class := "same"
+		switch {
+		case slices.ContainsFunc([]string{"@@", "+++", "---", "diff ", "*** "}, func(head string) bool { return strings.HasPrefix(l, head) }):
+			class = "hunk"
+		case strings.HasPrefix(l, "+"):
+			class = "added"
+		case strings.HasPrefix(l, "-"):
+			class = "removed"
 		}
+		b.WriteString(`<span class="` + class + `">` + html.EscapeString(strings.TrimSuffix(l, "\n")) + "\n</span>")
 	}
 	b.WriteString("</pre>\n")
 	return markup(b.String())
@@ -201,6 +199,23 @@ func linkIDs(text string) markup {
 	return markup(ids().ReplaceAllStringFunc(safe, func(id string) string {
 		return `<a class="id" href="` + pathOf(id) + `">` + id + `</a>`
 	}))
+}
+
+// code escapes a line, and shows the parts between backticks as code.
+func code(text string) markup {
+	parts := strings.Split(html.EscapeString(safetext.Line(text)), "`")
+	var b strings.Builder
+	for i, p := range parts {
+		switch {
+		case i%2 == 0:
+			b.WriteString(p)
+		case i == len(parts)-1:
+			b.WriteString("`" + p)
+		default:
+			b.WriteString("<code>" + p + "</code>")
+		}
+	}
+	return markup(b.String())
 }
 
 // pathOf returns the path of the page of an id.

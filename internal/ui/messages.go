@@ -3,9 +3,11 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
@@ -24,6 +26,13 @@ type Message struct {
 	Parts   []Part               `json:"parts"`
 	Hidden  bool                 `json:"hidden,omitempty"`
 	Damaged bool                 `json:"damaged,omitempty"`
+	// OnBranch says that a rewind took the message out of the view, BranchStart that
+	// it is the first of its branch, which follows the message BranchAfter.
+	OnBranch    bool  `json:"onBranch,omitempty"`
+	BranchStart bool  `json:"-"`
+	BranchAfter int64 `json:"-"`
+	// Begins are sub-agents and forks that begin after the message.
+	Begins []Session `json:"begins,omitempty"`
 	// NewDay is set on the first message of a day in a list.
 	NewDay bool `json:"-"`
 	// Focus marks the message that the address names.
@@ -50,6 +59,30 @@ type Part struct {
 	// Folded parts are closed until the user opens them.
 	Folded bool `json:"-"`
 	Image  bool `json:"-"`
+	// Width and Height are those of an image on the page.
+	Width, Height int `json:"-"`
+}
+
+// The largest image in a list of messages, in pixels.
+const (
+	imageWidth  = 480
+	imageHeight = 320
+)
+
+// pixels finds the size of an image in its description.
+var pixels = lazyregexp.New(`(\d{1,6}) × (\d{1,6}) pixels`)
+
+// imageSize returns the size in which an image is shown: its own, unless that is too
+// large. An image of unknown size gets the largest.
+func imageSize(note string) (width, height int) {
+	m := pixels().FindStringSubmatch(note)
+	if m == nil {
+		return imageWidth, imageHeight
+	}
+	w, _ := strconv.Atoi(m[1]) // they are digits
+	h, _ := strconv.Atoi(m[2])
+	scale := min(1, float64(imageWidth)/float64(max(w, 1)), float64(imageHeight)/float64(max(h, 1)))
+	return max(1, int(float64(w)*scale)), max(1, int(float64(h)*scale))
 }
 
 // shownCharacters is how much of a part a list shows; the page of a message shows
@@ -107,10 +140,12 @@ func showParts(p llms.Part, role llms.Role, whole bool) []Part {
 	case p.Ref != nil:
 		v.FileID, v.Name, v.MIME, v.Bytes, v.Text = p.Ref.ID, p.Ref.Name, p.Ref.MIME, p.Ref.Bytes, p.Ref.Note
 		v.Image = rasterImage(v.MIME)
+		v.Width, v.Height = imageSize(p.Ref.Note)
 		v.Kind = llms.PartBlob
 	case p.Kind == llms.PartToolCall && p.Call != nil:
 		v.Tool, v.CallID = p.Call.Name, p.Call.ID
-		v.plain(indented(p.Call.Arguments), whole)
+		v.Text, _ = cut(indented(p.Call.Arguments), whole)
+		v.HTML, v.Left = showCall(p.Call.Arguments, whole)
 		v.Folded = !whole
 		v.Head = callHead(p.Call.Arguments)
 	case p.Kind == llms.PartText && role == llms.RoleTool:
@@ -157,20 +192,6 @@ func firstLine(text string) string {
 	text = strings.TrimSpace(text[:min(len(text), 600)])
 	line, _, _ := strings.Cut(text, "\n")
 	return prose.Clip(safetext.Line(strings.ToValidUTF8(line, "")), 110)
-}
-
-// callHead returns the arguments of a call on one line: values alone where they
-// are short texts.
-func callHead(arguments string) string {
-	var fields map[string]any
-	if json.Unmarshal([]byte(arguments), &fields) == nil && len(fields) == 1 {
-		for _, v := range fields {
-			if text, ok := v.(string); ok {
-				return firstLine(text)
-			}
-		}
-	}
-	return firstLine(prose.OneLine(arguments))
 }
 
 // indented returns JSON with line breaks, or the text itself.

@@ -1,8 +1,11 @@
 package ui_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"net/url"
 	"regexp"
 	"strings"
@@ -69,6 +72,19 @@ func TestWindowsCoverTheSession(t *testing.T) {
 		t.Errorf("the windows show %d messages, want 563", seen)
 	}
 	has(t, v.page("/session/1?at=400"), `class="message`, `id="msg_400"`, "Earlier messages", "Later messages")
+}
+
+// TestErasedMessagesKeepTheirPlace checks that the newest message is found, and no
+// message is called new, after an older one was erased.
+func TestErasedMessagesKeepTheirPlace(t *testing.T) {
+	v := newSite(t)
+	v.add("s", 0, []llms.Message{llms.User("one"), llms.User("two"), llms.User("three")})
+	if _, err := v.engine.Store().Erase(t.Context(), store.Erasure{Messages: []store.MessageID{1}}); err != nil {
+		t.Fatal(err)
+	}
+	page := v.page("/session/1")
+	has(t, page, "2 messages", `data-total="3"`, `href="/session/1?at=3"`)
+	has(t, v.page("/session/1/context"), `max="3"`)
 }
 
 // TestMapCoversMessages checks that the leaves of the map cover the folded
@@ -163,8 +179,59 @@ func TestSearchFiltersAndCounts(t *testing.T) {
 	if inBars != sum {
 		t.Errorf("the bars count %d matches, the roles %d", inBars, sum)
 	}
+	has(t, v.page("/search?mode=regex&q=("), "or use &#34;words&#34;")
+	has(t, v.page("/search?mode=regex&q=never+said+this%3F"), "&#34;words&#34; finds the words of a question")
+	tools := api[struct {
+		Tools []struct {
+			Name  string
+			Count int
+		}
+	}](v, "/search/tools?q=interval").Tools
+	if len(tools) < 2 {
+		t.Fatalf("the matches have the tools %v", tools)
+	}
+	for _, tool := range tools {
+		if got := api[answer](v, "/search?q=interval&tool="+tool.Name); got.Total < tool.Count {
+			t.Errorf("%s: the filter finds %d matches, and %d were counted", tool.Name, got.Total, tool.Count)
+		}
+		has(t, v.page("/search/tools?q=interval"), "/search?q=interval&amp;tool="+tool.Name)
+	}
 	if wrong := api[answer](v, "/search?mode=regex&q="+url.QueryEscape("(")); wrong.Refused == "" {
 		t.Error("a wrong expression was not refused")
+	}
+}
+
+// TestSlowPartsAreLoadedLater checks that a page does not wait for the part that takes
+// long, that the part is in the page for a browser without scripts, and that the
+// links of the part lead to pages.
+func TestSlowPartsAreLoadedLater(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	for path, part := range map[string]string{
+		"/search?q=interval": `class="item match"`, "/session/1/context?at=400&budget=16000": `class="shares"`, "/ask?q=When+was+the+interval+decided": "<blockquote>",
+	} {
+		_, page := v.request(path)
+		if strings.Contains(page, part) {
+			t.Errorf("%s has its slow part", path)
+		}
+		has(t, page, `data-load="`+strings.ReplaceAll(path, "&", "&amp;"), "&amp;now=1")
+		_, now := v.request(path + "&now=1")
+		has(t, now, part, "</html>")
+		_, fragment := v.request(path + "&fragment=1")
+		has(t, fragment, part)
+		if strings.Contains(fragment, "<html") || strings.Contains(now+fragment, "now=1") || strings.Contains(now+fragment, "fragment=1") {
+			t.Errorf("%s: a link leads to a part, or the part is a whole page", path)
+		}
+	}
+	_, page := v.request("/search?q=the&now=1")
+	next := regexp.MustCompile(`href="(/search\?[^"]*cursor=[^"]*)"`).FindStringSubmatch(page)
+	if next == nil {
+		t.Fatal("there is no second page of matches")
+	}
+	has(t, v.page(strings.ReplaceAll(next[1], "&amp;", "&")), `class="item match"`)
+	match := regexp.MustCompile(`class="item match"><a href="([^"]*)"`)
+	if first, second := match.FindStringSubmatch(page)[1], match.FindStringSubmatch(v.page(strings.ReplaceAll(next[1], "&amp;", "&")))[1]; first == second {
+		t.Error("the second page begins with the match of the first")
 	}
 }
 
@@ -253,14 +320,58 @@ func TestFileIsShownAndSaved(t *testing.T) {
 	}
 }
 
+// TestAssetsAreKeptByBrowsers checks that the assets of a page have addresses of
+// their version, and that only those are kept.
+func TestAssetsAreKeptByBrowsers(t *testing.T) {
+	v := newSite(t)
+	addresses := regexp.MustCompile(`"(/assets/[0-9a-f]{16}/)([a-z.]+)"`).FindAllStringSubmatch(v.page("/"), -1)
+	if len(addresses) != 3 {
+		t.Fatalf("the page has the assets %q", addresses)
+	}
+	for _, a := range addresses {
+		for path, kept := range map[string]bool{a[1] + a[2]: true, "/assets/0/" + a[2]: false} {
+			resp, err := v.client.Get(v.url + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := resp.Header.Get("Cache-Control"); resp.StatusCode != 200 || strings.Contains(got, "immutable") != kept {
+				t.Errorf("GET %s: %d, Cache-Control %q", path, resp.StatusCode, got)
+			}
+		}
+	}
+}
+
+// TestImagesKeepTheirShape checks that a page gives images the room that they need.
+func TestImagesKeepTheirShape(t *testing.T) {
+	v := newSite(t)
+	for size, want := range map[[2]int]string{{960, 320}: `width="480" height="160"`, {10, 640}: `width="5" height="320"`, {32, 16}: `width="32" height="16"`} {
+		var b bytes.Buffer
+		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, size[0], size[1]))); err != nil {
+			t.Fatal(err)
+		}
+		v.add(fmt.Sprint(size), 0, []llms.Message{{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Data: b.Bytes()}}}}})
+		sessions := api[struct{ Total int }](v, "/sessions").Total
+		has(t, v.page(fmt.Sprintf("/session/%d", sessions)), want, `alt="image"`)
+	}
+}
+
 func TestUnknownAddressesAreNotFound(t *testing.T) {
 	v := newSite(t)
 	for path, want := range map[string]int{
 		"/session/9": 404, "/session/x": 404, "/message/msg_9": 404, "/message/sum_0123456789abcdef": 404, "/summary/sum_0123456789abcdef": 404,
-		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400,
+		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/assets/x/nothing.js": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400,
 	} {
 		if code, _ := v.get(path); code != want {
 			t.Errorf("GET %s: %d, want %d", path, code, want)
 		}
+	}
+	for path, text := range map[string]string{
+		"/session/9": "There is no session 9 in this record.", "/message/msg_9": "There is no message msg_9 in this record.",
+		"/message/x": "There is no message x in this record.", "/file/file_0123456789abcdef": "There is no file file_0123456789abcdef in this record.",
+		"/nowhere": "There is no page at this address.",
+	} {
+		_, body := v.get(path)
+		has(t, body, text, "<h1>Not found</h1>")
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
@@ -22,9 +22,6 @@ import (
 
 //go:embed templates/*.html
 var templateFiles embed.FS
-
-//go:embed assets
-var assetFiles embed.FS
 
 // Config says what a server shows.
 type Config struct {
@@ -36,20 +33,34 @@ type Config struct {
 	// Activity counts the messages of each day with an id above a number, and
 	// returns the highest id.
 	Activity func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error)
-	Budget   int  // of the context page, unless the user chooses another
-	Model    bool // a model is configured that answers questions
+	// Branches lists the branches of a conversation that were left. It may be nil.
+	Branches func(context.Context, store.ConversationID) ([]Branch, error)
+	// Doctor finds problems of the database, the settings and the hosts. It may be nil.
+	Doctor func(context.Context) ([]doctor.Finding, error)
+	// Space measures the database. It may be nil.
+	Space  func(context.Context) (Space, error)
+	Budget int  // of the context page, unless the user chooses another
+	Model  bool // a model is configured that answers questions
 }
 
 // Server serves the pages.
 type Server struct {
 	Config
-	record    store.Store
-	recall    *recall.Service
+	*reader
+	health    *health
 	guard     *guard
 	templates *templates
-	maps      mapCache
 	contexts  contextCache
 	activity  activityCache
+	timings   *timings
+}
+
+// reader reads the record for the pages.
+type reader struct {
+	record       store.Store
+	recall       *recall.Service
+	listBranches func(context.Context, store.ConversationID) ([]Branch, error)
+	maps         mapCache
 }
 
 // New returns a server.
@@ -62,7 +73,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{Config: c, record: c.Engine.Store(), recall: svc, guard: newGuard(), templates: t}, nil
+	read, times := &reader{record: c.Engine.Store(), recall: svc, listBranches: c.Branches}, &timings{}
+	return &Server{
+		Config: c, reader: read, health: &health{reader: read, doctor: c.Doctor, space: c.Space, timings: times},
+		guard: newGuard(), templates: t, timings: times,
+	}, nil
 }
 
 // functions are those that templates call beside the built-in ones.
@@ -75,6 +90,7 @@ var functions = map[string]any{
 	"clip":     prose.Clip,
 	"markdown": markdown,
 	"links":    linkIDs,
+	"code":     code,
 	"when":     when,
 	"zero":     time.Time.IsZero,
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -91,6 +107,19 @@ var functions = map[string]any{
 	"curve":    contextData.curve,
 	"byModel":  askData.byModel,
 	"nothing":  askData.nothing,
+	"asset":    asset,
+	"lanes":    mapData.laneShapes,
+	"faulty":   Check.faulty,
+	"serious":  Check.serious,
+	"saved":    Day.saved,
+	"percent":  percent,
+	"savings":  healthData.savings,
+	"spending": healthData.spending,
+	"runState": Run.state,
+	"duration": duration,
+	"requests": sentData.sentCurve,
+	"newest":   sentData.newestFirst,
+	"round":    func(n float64) string { return prose.Number(int64(n)) },
 }
 
 func when(t time.Time) string {
@@ -111,21 +140,29 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/session/{id}", "", "session", s.sessionPage)
 	page(s, mux, "/session/{id}/map", "", "map", s.mapPage)
 	page(s, mux, "/session/{id}/context", "", "context", s.contextPage)
+	page(s, mux, "/session/{id}/sent", "", "sent", s.sentPage)
 	page(s, mux, "/message/{id}", "", "message", s.messagePage)
 	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
 	page(s, mux, "/search", "", "search", s.searchPage)
+	page(s, mux, "/search/counts", "", "counts", s.countsPage)
+	page(s, mux, "/search/tools", "", "tools", s.toolsPage)
 	page(s, mux, "/ask", "", "ask", s.askPage)
-	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, "ask", s.askModel) })
+	page(s, mux, "/health", "", "health", s.health.healthPage)
+	page(s, mux, "/health/space", "", "space", s.health.spacePage)
+	page(s, mux, "/health/operations", "", "operations", s.health.operationsPage)
+	page(s, mux, "/health/check", "", "check", s.health.lastCheck)
+	page(s, mux, "/forget", "", "forget", s.forgetPage)
+	form(s, mux, "/ask", "ask", s.askModel)
+	form(s, mux, "/health/check", "check", s.health.runCheck)
+	form(s, mux, "/forget", "forget", s.forget)
+	mux.HandleFunc("GET /health/check/events", s.health.checkEvents)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
-	assets, _ := fs.Sub(assetFiles, "assets") // the directory is embedded
-	files := http.StripPrefix("/assets/", http.FileServerFS(assets))
-	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "max-age=300")
-		files.ServeHTTP(w, r)
+	mux.HandleFunc("GET /assets/{version}/{name}", serveAsset)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, notFound("", "There is no page at this address."))
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, store.ErrNotFound) })
 	return s.guard.wrap(mux)
 }
 
@@ -133,10 +170,13 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, lifetimeKey{}, ctx) },
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
+	// Counting a million messages takes a second, which the first page need not wait
+	// for. An error comes again with the page.
+	go func() { _, _ = s.activity.read(ctx, s.Activity) }()
 	select {
 	case err := <-done:
 		return err
@@ -152,6 +192,7 @@ type frame struct {
 	Title string
 	Query string
 	Model bool
+	Token string // of forms
 	Data  any
 }
 
@@ -163,16 +204,38 @@ func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load fun
 	if api == "" {
 		api = path
 	}
+	load = timed(s, name, load)
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, load) })
-	mux.HandleFunc("GET /api"+api, func(w http.ResponseWriter, r *http.Request) {
-		data, err := load(r)
-		if err != nil {
-			w.WriteHeader(status(err))
-			writeJSON(w, map[string]string{"error": message(err)})
-			return
-		}
-		writeJSON(w, data)
-	})
+	mux.HandleFunc("GET /api"+api, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, load) })
+}
+
+// form registers the action of a form, and its JSON.
+func form[T any](s *Server, mux *http.ServeMux, path, name string, act func(*http.Request) (T, error)) {
+	act = timed(s, "form "+name, act)
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, act) })
+	mux.HandleFunc("POST /api"+path, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, act) })
+}
+
+func answerJSON[T any](w http.ResponseWriter, r *http.Request, load func(*http.Request) (T, error)) {
+	data, err := load(r)
+	var away elsewhere
+	if err != nil && !errors.As(err, &away) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status(err))
+		writeJSON(w, map[string]string{"error": message(err)})
+		return
+	}
+	writeJSON(w, data)
+}
+
+func fromAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+
+// later reports whether a request wants a page without the part that takes long. The
+// script of the page asks for that part with ?fragment=1; ?now=1 is for browsers
+// without scripts.
+func later(r *http.Request) bool {
+	q := r.URL.Query()
+	return !fromAPI(r) && q.Get("fragment") == "" && q.Get("now") == ""
 }
 
 func writeJSON(w http.ResponseWriter, v any) {
@@ -201,7 +264,10 @@ type elsewhere string
 func (e elsewhere) Error() string { return "see " + string(e) }
 
 func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, name string, data any) {
-	f := frame{Title: "lcm", Query: r.URL.Query().Get("q"), Model: s.Model, Data: data}
+	f := frame{Title: "lcm", Model: s.Model, Token: s.guard.form, Data: data}
+	if strings.HasPrefix(r.URL.Path, "/search") {
+		f.Query = r.URL.Query().Get("q")
+	}
 	if t, ok := data.(titled); ok {
 		f.Title = safetext.Line(t.title())
 	}
@@ -226,15 +292,31 @@ type failure struct {
 	Hint    string
 }
 
-func (failure) title() string { return "Not shown" }
+func (f failure) title() string {
+	if f.Code == http.StatusNotFound {
+		return "Not found"
+	}
+	return "Not shown"
+}
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	text, advice := hint.Split(err)
-	code := status(err)
-	if code == http.StatusNotFound && errors.Is(err, store.ErrNotFound) && err == store.ErrNotFound {
-		text = "There is no such page."
+	s.render(w, r, status(err), "failure", failure{status(err), safetext.Line(text), safetext.Line(advice)})
+}
+
+// missing returns the error for something that the record does not have. Any other
+// error stays as it is.
+func missing(err error, kind, name string) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	s.render(w, r, code, "failure", failure{code, safetext.Line(text), safetext.Line(advice)})
+	return notFound("It may have been erased, or the link is of another database.", "There is no %s %s in this record.", kind, prose.Clip(name, 60))
+}
+
+func notFound(advice, format string, args ...any) error {
+	e := hint.New(advice, format, args...)
+	e.Kind = store.ErrNotFound
+	return e
 }
 
 func message(err error) string {
@@ -247,14 +329,14 @@ func refusal(err error) string {
 	return safetext.Line(strings.ReplaceAll(message(err), "\n", "; "))
 }
 
-// badRequest is the kind of errors in the address of a page.
-var badRequest = errors.New("the address is wrong")
+// errBadRequest is the kind of errors in the address of a page.
+var errBadRequest = errors.New("the address is wrong")
 
 func status(err error) int {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, recall.ErrRefused), errors.Is(err, badRequest):
+	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError

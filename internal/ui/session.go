@@ -27,7 +27,8 @@ type Session struct {
 	Project    string               `json:"project,omitempty"`
 	Parent     store.ConversationID `json:"parent,omitempty"`
 	ForkedFrom store.ConversationID `json:"forkedFrom,omitempty"`
-	Messages   int64                `json:"messages"`
+	Messages   int64                `json:"messages"` // without those that were erased
+	Last       int64                `json:"last"`     // the newest message, by Seq
 	Tokens     int64                `json:"tokens"`
 	Bytes      int64                `json:"bytes"`
 	Summaries  int64                `json:"summaries"`
@@ -37,18 +38,18 @@ type Session struct {
 	Archived   bool                 `json:"archived,omitempty"`
 }
 
-func (s *Server) session(ctx context.Context, c store.Conversation) (Session, error) {
+func (s *reader) session(ctx context.Context, c store.Conversation) (Session, error) {
 	title, err := s.titleOf(ctx, c)
 	return Session{
 		ID: c.ID, Key: c.Key, Title: title, Host: c.Agent, Project: recall.ProjectName(c.Project), Parent: c.Parent, ForkedFrom: c.ForkedFrom,
-		Messages: c.Messages - c.Erased, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries, ViewTokens: c.ViewTokens,
+		Messages: c.Messages - c.Erased, Last: c.Messages, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries, ViewTokens: c.ViewTokens,
 		Created: c.CreatedAt, Updated: c.UpdatedAt, Archived: !c.Active(),
 	}, err
 }
 
 // titleOf returns the title of a conversation, else its first question, else its
 // key.
-func (s *Server) titleOf(ctx context.Context, c store.Conversation) (string, error) {
+func (s *reader) titleOf(ctx context.Context, c store.Conversation) (string, error) {
 	if c.Title != "" {
 		return safetext.Line(c.Title), nil
 	}
@@ -95,16 +96,13 @@ func (d sessionData) days() string {
 }
 
 // conversation returns the conversation that the path of a request names.
-func (s *Server) conversation(r *http.Request) (store.Conversation, error) {
+func (s *reader) conversation(r *http.Request) (store.Conversation, error) {
 	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
-		return store.Conversation{}, fmt.Errorf("session %q: %w", prose.Clip(r.PathValue("id"), 40), store.ErrNotFound)
+		return store.Conversation{}, missing(store.ErrNotFound, "session", r.PathValue("id"))
 	}
 	c, err := s.record.Conversation(r.Context(), store.ConversationID(n))
-	if err != nil {
-		return c, fmt.Errorf("session %d: %w", n, err)
-	}
-	return c, nil
+	return c, missing(err, "session", r.PathValue("id"))
 }
 
 // positive returns a number of the query, or other if there is none.
@@ -115,7 +113,7 @@ func positive(r *http.Request, name string, other int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s is %q: want a number: %w", name, prose.Clip(text, 40), badRequest)
+		return 0, fmt.Errorf("%s is %q: want a number: %w", name, prose.Clip(text, 40), errBadRequest)
 	}
 	return n, nil
 }
@@ -158,15 +156,18 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 		d.First, d.Last = after, after
 	}
 	markDays(d.Messages)
-	if d.Session, err = s.session(ctx, c); err != nil || d.Part {
+	if d.Related, err = s.related(ctx, c); err != nil {
 		return d, err
 	}
-	if d.Related, err = s.related(ctx, c); err != nil {
+	if err := s.markLanes(r, c, d.Messages, d.Related, d.After); err != nil {
+		return d, err
+	}
+	if d.Session, err = s.session(ctx, c); err != nil || d.Part {
 		return d, err
 	}
 	// The map of a long session is loaded after the page.
 	if c.Summaries <= 300 {
-		m, err := s.sessionMap(ctx, c)
+		m, err := s.mapWithLanes(ctx, c)
 		if err != nil {
 			return d, err
 		}
@@ -176,7 +177,7 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 }
 
 // loadAround loads a quarter of a window before a place, and the rest from it on.
-func (s *Server) loadAround(ctx context.Context, d *sessionData, c store.Conversation, at int64) error {
+func (s *reader) loadAround(ctx context.Context, d *sessionData, c store.Conversation, at int64) error {
 	at = min(at, max(c.Messages, 1))
 	older, before, err := s.list(ctx, store.MessageQuery{Conversation: c.ID, Before: at, Newest: true}, window/4, d.All)
 	if err != nil {
@@ -192,7 +193,7 @@ func (s *Server) loadAround(ctx context.Context, d *sessionData, c store.Convers
 
 // list reads up to n messages, oldest first, and reports whether more follow. It
 // leaves out records that no model sees, unless all are wanted.
-func (s *Server) list(ctx context.Context, q store.MessageQuery, n int, all bool) (ms []Message, more bool, err error) {
+func (s *reader) list(ctx context.Context, q store.MessageQuery, n int, all bool) (ms []Message, more bool, err error) {
 	q.NoRaw, q.Erased = true, true
 	ms = []Message{}
 	for m, err := range s.record.Messages(ctx, q) {
@@ -226,7 +227,7 @@ func markDays(ms []Message) {
 }
 
 // related lists the sub-agents and forks of a conversation.
-func (s *Server) related(ctx context.Context, c store.Conversation) ([]Session, error) {
+func (s *reader) related(ctx context.Context, c store.Conversation) ([]Session, error) {
 	all, err := s.record.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return nil, err

@@ -264,9 +264,10 @@ var builtins = map[string]any{
 	"not":    func(v any) bool { return !truth(reflect.ValueOf(v)) },
 	"eq":     func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) },
 	"ne":     func(a, b any) bool { return fmt.Sprint(a) != fmt.Sprint(b) },
-	"gt":     func(a, b int64) bool { return a > b },
+	"gt":     func(a, b float64) bool { return a > b },
 	"ge":     func(a, b int64) bool { return a >= b },
 	"index":  func(list any, i int) any { return reflect.ValueOf(list).Index(i).Interface() },
+	"len":    func(list any) int { return reflect.ValueOf(list).Len() },
 	"printf": fmt.Sprintf,
 	"and": func(all ...any) any {
 		for _, v := range all {

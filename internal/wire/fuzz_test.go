@@ -117,3 +117,57 @@ func FuzzCarve(f *testing.F) {
 		carveAndJoin(t, record, min)
 	})
 }
+
+// FuzzSearchText compares the search text with that of the decoder, and checks
+// that no word of it is taken for absent.
+func FuzzSearchText(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	for _, s := range []string{
+		`{"lcm":1,"role":"tool","id":"a","parts":[{"kind":"tool_result","result":{"call_id":"c","name":"read_file","is_error":true,"output":[{"kind":"text","text":"a\n\tb\"c\"\\ \u001b[0m \u00e9 \/"},{"kind":"text"},{"kind":"text","text":""}]}}]}`,
+		`{"lcm":1,"role":"assistant","time":"2026-01-02T03:04:05Z","parts":[{"kind":"text","text":"x","signature":"s"},{"kind":"tool_call","call":{"id":"c","name":"n","arguments":"{\"a\":1}"}},{"kind":"text","text":"\ud83d\ude00"}]}`,
+		`{"lcm":1,"role":"user","parts":[]}`, `{"lcm":1,"role":"nobody","parts":[{"kind":"text","text":"x"}]}`, `{"lcm":1,"role":"user","parts":[{"kind":"text","text":"x"}]} `,
+		`{"lcm":1,"role":"user","parts":[{"kind":"text","text":"x","text":"y"}]}`, `{"lcm":1,"role":"user","parts":[{"kind":"text","text":"x"}],"meta":{}}`,
+		`{"lcm":1,"role":"user","parts":[{"kind":"tool_result","result":{"output":[{"kind":"tool_result","result":{"name":"deep"}}]}}]}`,
+		`{"type":"response_item","payload":{"type":"function_call","name":"run","namespace":"mcp","arguments":"{}"}}`,
+		`{"type":"response_item","payload":{"type":"local_shell_call","action":{"command":["ls"]}}}`,
+		`{"lcm":1,"role":"user","parts":[{"kind":"blob","blob":{"mime":"text/plain","data":"aGVsbG8gd29ybGQ="}}]}`,
+		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"one two"}]}}`,
+		`{"id":"p","message_id":"m","data":{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{"a":"b"},"output":"done well"}}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		for _, shape := range []llms.Format{llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI, llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode} {
+			m, failed := Decode(shape, llms.RoleUser, record)
+			got, err := AppendSearchText([]byte("before"), shape, llms.RoleUser, record)
+			if want := "before" + m.SearchText(); (err == nil) != (failed == nil) || string(got) != want {
+				t.Fatalf("%s: the text is %q, %v, decoded it is %q, %v", shape, got, err, want, failed)
+			}
+			if failed != nil {
+				continue
+			}
+			for _, line := range strings.Split(m.SearchText(), "\n") {
+				if Lacks(shape, record, []byte(line)) {
+					t.Fatalf("%s: %q is taken for absent", shape, line)
+				}
+			}
+		}
+	})
+}
+
+// A literal that no text of the record has is found out without decoding.
+func TestLacks(t *testing.T) {
+	record := []byte(`{"lcm":1,"role":"tool","parts":[{"kind":"text","text":"a \u001b[0m green\nline \"quoted\" a\/b"}]}`)
+	for literal, want := range map[string]bool{
+		"green": false, "quoted": false, "purple": true, "green\nline": false, "green\npurple": true, "": false, "/": false, "\n": false, "zz/green": false,
+	} {
+		if got := Lacks(llms.FormatLCM, record, []byte(literal)); got != want {
+			t.Errorf("%q: %v, want %v", literal, got, want)
+		}
+	}
+	if Lacks(llms.FormatLCM, []byte(`{"lcm":1,"role":"tool","parts":[{"kind":"text","text":"\u0067reen"}]}`), []byte("green")) {
+		t.Error("a letter may be spelled as an escape")
+	}
+}

@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 )
 
-// Options say what is replayed.
+// Options choose the replayed session.
 type Options struct {
 	Budget   int    // of lcm's context; 128,000 if it is not set
 	Tokens   int    // of the generated session; 1,000,000 if it is not set

@@ -20,8 +20,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
@@ -48,6 +48,7 @@ type Page struct {
 	P95   float64 `json:"p95"`
 	Max   float64 `json:"max"`
 	First float64 `json:"first"` // the first request, before anything is cached
+	CPU   float64 `json:"cpu"`   // processor time of a request and its reader, the mean
 	Bytes int64   `json:"bytes"` // of the largest answer
 	Late  bool    `json:"late"`  // it is loaded after its page
 }
@@ -76,9 +77,9 @@ func (r Report) Checks() (all []harness.Check) {
 func (r Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages in one session, %d summaries; first byte in ms, %d requests each; peak memory %.0f MB\n\n", r.Messages, r.Summaries, r.Runs, r.RSS)
-	fmt.Fprintf(&b, "%-34s %8s %8s %8s %8s %9s\n", "page", "p50", "p95", "max", "first", "kB")
+	fmt.Fprintf(&b, "%-36s %8s %8s %8s %8s %8s %9s\n", "page", "p50", "p95", "max", "first", "cpu", "kB")
 	for _, p := range r.Pages {
-		fmt.Fprintf(&b, "%-34s %8.1f %8.1f %8.1f %8.1f %9.1f\n", p.Name, p.P50, p.P95, p.Max, p.First, float64(p.Bytes)/1e3)
+		fmt.Fprintf(&b, "%-36s %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f\n", p.Name, p.P50, p.P95, p.Max, p.First, p.CPU, float64(p.Bytes)/1e3)
 	}
 	b.WriteByte('\n')
 	harness.WriteChecks(&b, r.Checks(), 56)
@@ -86,6 +87,23 @@ func (r Report) Text() string {
 }
 
 const key = "bench"
+
+// questions are typed into the search box.
+var questions = []string{"parcel", "interval", "migration", "retry index", "why did the deploy fail"}
+
+// newestSummaries returns the ids of some summaries of a conversation.
+func newestSummaries(ctx context.Context, record store.Reader, id store.ConversationID) (ids []string, err error) {
+	for sum, err := range record.Summaries(ctx, store.SummaryQuery{Conversation: id}) {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, string(sum.ID))
+	}
+	if len(ids) == 0 {
+		return nil, errors.New("the session has no summaries: it needs more messages")
+	}
+	return ids[max(0, len(ids)-100):], nil
+}
 
 // Measure fills a database, serves it and asks for its pages.
 func Measure(ctx context.Context, o Options) (r Report, err error) {
@@ -111,10 +129,14 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	}
 	defer stop()
 	peak := harness.WatchRSS()
+	summaries, err := newestSummaries(ctx, rec.Engine.Store(), c.ID)
+	if err != nil {
+		return r, err
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	anywhere := func() int64 { return 1 + rng.Int64N(c.Messages) }
-	words := []string{"parcel", "interval", "migration", "retry index", "why did the deploy fail"}
-	for i, p := range []struct {
+	words := func() string { return url.QueryEscape(harness.PickFrom(rng, questions)) }
+	pages := []struct {
 		name string
 		late bool
 		path func() string
@@ -124,20 +146,29 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"session, anywhere", false, func() string { return fmt.Sprintf("/session/1?at=%d", anywhere()) }},
 		{"session, scrolling", false, func() string { return fmt.Sprintf("/session/1?after=%d&fragment=1", anywhere()) }},
 		{"message", false, func() string { return fmt.Sprintf("/message/msg_%d", anywhere()) }},
-		{"search, the page", false, func() string { return "/search" }},
-		{"ask, the page", false, func() string { return "/ask" }},
+		{"summary", false, func() string { return "/summary/" + harness.PickFrom(rng, summaries) }},
+		{"search", false, func() string { return "/search?q=" + words() }},
+		{"what the model saw", false, func() string { return fmt.Sprintf("/session/1/context?at=%d", anywhere()) }},
+		{"what was sent", false, func() string { return "/session/1/sent" }},
+		{"ask", false, func() string { return "/ask?q=" + words() }},
+		{"health and cost", false, func() string { return "/health" }},
+		{"forget", false, func() string { return fmt.Sprintf("/forget?ids=msg_%d", anywhere()) }},
 		{"map of the session (loaded after)", true, func() string { return "/session/1/map?fragment=1" }},
 		{"calendar (loaded after)", true, func() string { return "/activity?fragment=1" }},
-		{"search, matches (as one types)", true, func() string { return "/search?fragment=1&q=" + url.QueryEscape(words[rng.IntN(len(words))]) }},
-	} {
-		o.Progress.Tell(int64(i), 10, p.name)
+		{"matches of a search (loaded after)", true, func() string { return "/search?fragment=1&q=" + words() }},
+		{"matches of a regex (loaded after)", true, func() string { return "/search?fragment=1&mode=regex&q=" + words() }},
+		{"counts of a search (loaded after)", true, func() string { return "/search/counts?fragment=1&q=" + words() }},
+		{"tools of a search (loaded after)", true, func() string { return "/search/tools?fragment=1&q=" + words() }},
+		{"passages of ask (loaded after)", true, func() string { return "/ask?fragment=1&q=" + words() }},
+		{"extent of an erasure (loaded after)", true, func() string { return fmt.Sprintf("/forget?fragment=1&ids=msg_%d", anywhere()) }},
+		{"context at a message (loaded after)", true, func() string { return fmt.Sprintf("/session/1/context?fragment=1&at=%d", anywhere()) }},
+	}
+	for i, p := range pages {
+		o.Progress.Tell(int64(i), int64(len(pages)), p.name)
 		page := Page{Name: p.name, Late: p.late}
 		var times []time.Duration
-		runs := o.Runs
-		if p.late {
-			runs = min(runs, 20)
-		}
-		for n := range runs {
+		cpu := harness.CPUTime()
+		for n := range o.Runs {
 			took, size, err := firstByte(ctx, client, base+p.path())
 			if err != nil {
 				return r, err
@@ -148,6 +179,7 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 			times = append(times, took)
 			page.Bytes = max(page.Bytes, size)
 		}
+		page.CPU = harness.Millis(harness.CPUTime()-cpu) / float64(o.Runs)
 		page.P50, page.P95, page.Max = harness.Quantile(times, 0.5), harness.Quantile(times, 0.95), harness.Quantile(times, 1)
 		r.Pages = append(r.Pages, page)
 	}
@@ -182,12 +214,29 @@ func fill(ctx context.Context, rec *harness.Record, o Options) (store.Conversati
 	return s.Conversation(ctx)
 }
 
+// scratch opens an engine on an empty database in memory.
+func scratch(ctx context.Context) (*lcm.Engine, func() error, error) {
+	rec, err := harness.Open(ctx, sqlite.Memory, sqlite.Options{}, lcm.WithoutBackground())
+	if err != nil {
+		return nil, nil, err
+	}
+	return rec.Engine, func() error { return rec.Close(context.WithoutCancel(ctx)) }, nil
+}
+
 // serve starts a server and a client that it has admitted.
 func serve(ctx context.Context, rec *harness.Record) (base string, client *http.Client, stop func(), err error) {
 	s, err := ui.New(ui.Config{
 		Engine: rec.Engine, Budget: 16_000,
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, rec.DB.File(), above)
+			return stats.Activity(ctx, rec.DB.File().DB(), above)
+		},
+		Scratch: scratch,
+		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
+			found, err := stats.Branches(ctx, rec.DB.SQL(), id)
+			for _, b := range found {
+				all = append(all, ui.Branch(b))
+			}
+			return all, err
 		},
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,17 +54,24 @@ type bench struct {
 	rg     string // the program; empty if there is none
 }
 
-// Measure makes the corpus, if it is not there, and measures each pattern.
-func Measure(ctx context.Context, o Options) (r Report, err error) {
+// open makes the corpus, if it is not there, and opens it.
+func (o Options) open(ctx context.Context) (*bench, error) {
 	b := &bench{Options: o, path: filepath.Join(o.Dir, "patterns.db"), file: filepath.Join(o.Dir, "patterns.txt")}
 	if b.Patterns == nil {
 		b.Patterns = List()
 	}
 	b.rg, _ = exec.LookPath("rg")
 	if err := errors.Join(os.MkdirAll(o.Dir, 0o700), b.fill(ctx)); err != nil {
-		return r, fmt.Errorf("make the corpus: %w", err)
+		return nil, fmt.Errorf("make the corpus: %w", err)
 	}
+	var err error
 	b.record, err = harness.Open(ctx, b.path, sqlite.Options{}, lcm.WithoutBackground())
+	return b, err
+}
+
+// Measure makes the corpus, if it is not there, and measures each pattern.
+func Measure(ctx context.Context, o Options) (r Report, err error) {
+	b, err := o.open(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -213,23 +221,41 @@ func (b *bench) loop(p Pattern) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := os.Open(b.file)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	texts := bufio.NewScanner(f)
-	texts.Buffer(nil, 64<<20)
-	texts.Split(func(data []byte, end bool) (int, []byte, error) {
-		if i := bytes.IndexByte(data, 0); i >= 0 {
-			return i + 1, data[:i], nil
+	for text, err := range b.texts() {
+		if err != nil {
+			return 0, err
 		}
-		return 0, nil, nil
-	})
-	for texts.Scan() {
-		if re.Match(texts.Bytes()) {
+		if re.Match(text) {
 			n++
 		}
 	}
-	return n, texts.Err()
+	return n, nil
+}
+
+// texts reads the texts of the file. A text is valid until the next one.
+func (b *bench) texts() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		f, err := os.Open(b.file)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Close()
+		texts := bufio.NewScanner(f)
+		texts.Buffer(nil, 64<<20)
+		texts.Split(func(data []byte, end bool) (int, []byte, error) {
+			if i := bytes.IndexByte(data, 0); i >= 0 {
+				return i + 1, data[:i], nil
+			}
+			return 0, nil, nil
+		})
+		for texts.Scan() {
+			if !yield(texts.Bytes(), nil) {
+				return
+			}
+		}
+		if err := texts.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
 }

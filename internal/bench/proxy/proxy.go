@@ -1,6 +1,6 @@
-// Package proxy measures what `lcm run` adds to a request of a host: it plays a session
-// of Claude Code, with a transcript that grows, against a model on loopback that answers
-// at once. Each request is sent through the proxy and directly, in turn.
+// Package proxy measures the time that `lcm run` adds to a request of a host. It plays a
+// session of Claude Code, with a transcript that grows, against a model on loopback that
+// answers at once. Each request is sent through the proxy and directly, in turn.
 package proxy
 
 import (
@@ -28,6 +28,7 @@ import (
 	lcmproxy "github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Options adjust a run.
@@ -151,7 +152,7 @@ func measure(ctx context.Context, o Options, s size) (res Result, err error) {
 	defer cancel()
 	server, err := lcmproxy.New(running, lcmproxy.Config{
 		Engine: record.Engine, Feed: feed, Log: log, Routes: map[string]*url.URL{"anthropic": upstream},
-		Budget: func(string, int) int { return budget }, Run: lcmproxy.Run{ID: "run_bench", Host: "bench"},
+		Budget: func(string, int, store.Project) int { return budget }, Run: lcmproxy.Run{ID: "run_bench", Host: "bench"},
 	})
 	if err != nil {
 		return res, err
@@ -208,7 +209,7 @@ func (b *bench) fill(ctx context.Context, feed *hosts.Feed, record *harness.Reco
 	if err := catchUp(); err != nil {
 		return err
 	}
-	// The first fold of a long history is not what is measured.
+	// The first fold of a long history is not measured.
 	_, err := record.Engine.Session("claude:"+session).Compact(ctx, lcm.CompactOptions{Budget: budget})
 	runtime.GC()
 	debug.FreeOSMemory()

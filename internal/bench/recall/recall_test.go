@@ -256,6 +256,23 @@ func TestContender(t *testing.T) {
 	}
 }
 
+// Compaction adds summaries to the record and takes no place from its messages.
+func TestCompactionKeepsRecall(t *testing.T) {
+	d, err := Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := Measure(t.Context(), d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(rep.Systems)
+	before, after := rep.Systems[n-2].All, rep.Systems[n-1].All
+	if after.R10.Mean < before.R10.Mean-0.005 || after.R20.Mean < before.R20.Mean-0.005 {
+		t.Errorf("r@10 %.3f, r@20 %.3f; after compaction %.3f, %.3f", before.R10.Mean, before.R20.Mean, after.R10.Mean, after.R20.Mean)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	c := &corpus{session: []int{0, 0, 1, 1, 2}}
 	for name, tc := range map[string]struct {

@@ -25,8 +25,8 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/search/segment"
+	"github.com/lossless-context/lcm/internal/sqldb/search"
 	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -266,7 +266,7 @@ func (b *bench) index(ctx context.Context) error {
 		return err
 	}
 	b.IndexedRatio = peer.took.Seconds() / (b.ingestTook + took).Seconds()
-	st, err := search.ReadStats(ctx, b.DB.File())
+	st, err := search.ReadStats(ctx, b.DB.File().DB())
 	if err != nil {
 		return err
 	}

@@ -5,16 +5,23 @@
 // archived_sessions/. A sub-agent's thread has a file of its own, which names the
 // thread that started it.
 //
+// When the user goes back to an earlier prompt, Codex leaves the file as it is and
+// continues the thread in a new one, a revision, whose first record says where the old
+// one ends. All files of a thread are one transcript; its path is the newest of them. A
+// fork begins with such a record too, and names the thread whose history it shares.
+//
 // The messages are response items. The events beside them repeat the messages for the
 // screen, and are stored as bookkeeping.
 package codex
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -41,8 +48,9 @@ func (Host) Find(m hosts.Machine) hosts.Installation {
 	return hosts.Installation{Data: home, Present: err == nil}
 }
 
-// rollout matches the file name of a rollout: its start time and id.
-var rollout = lazyregexp.New(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)\.jsonl(\.zst)?$`)
+// rollout matches the file name of a rollout: its start time, its thread and, of a
+// revision, its id.
+var rollout = lazyregexp.New(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+?)(?:_([0-9a-f-]{36}))?\.jsonl(\.zst)?$`)
 
 // levels is the depth of the directories by day: year, month, day.
 const levels = 3
@@ -50,23 +58,36 @@ const levels = 3
 // Transcripts implements [hosts.Host].
 func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
 	return func(yield func(hosts.Transcript, error) bool) {
-		if walk(ctx, in.Data, filepath.Join(in.Data, "sessions"), levels, yield) {
-			walk(ctx, in.Data, filepath.Join(in.Data, "archived_sessions"), levels, yield)
+		var found []hosts.Transcript
+		newest := map[string]int{} // the place of a thread that has revisions, and of its base
+		give := func(t hosts.Transcript, err error) bool {
+			if err != nil {
+				return yield(t, err)
+			}
+			if i, ok := newest[t.Session]; ok {
+				if filepath.Base(found[i].Path) < filepath.Base(t.Path) {
+					found[i] = t
+				}
+				return true
+			}
+			newest[t.Session] = len(found)
+			found = append(found, t)
+			return true
+		}
+		if !walk(ctx, in.Data, filepath.Join(in.Data, "sessions"), levels, give) || !walk(ctx, in.Data, filepath.Join(in.Data, "archived_sessions"), levels, give) {
+			return
+		}
+		for _, t := range found {
+			if !yield(t, nil) {
+				return
+			}
 		}
 	}
 }
 
-// walk yields the rollouts in a directory and below. Of a rollout that is being compressed
-// it yields the plain file.
+// walk yields the rollouts in a directory and below.
 func walk(ctx context.Context, root, dir string, levels int, yield func(hosts.Transcript, error) bool) bool {
-	found := lines.List(root, dir)
-	plain := map[string]bool{}
-	for _, f := range found {
-		if strings.HasSuffix(f.Path, ".jsonl") {
-			plain[f.Path] = true
-		}
-	}
-	for _, f := range found {
+	for _, f := range listed(root, dir) {
 		switch {
 		case ctx.Err() != nil:
 			return false
@@ -79,15 +100,27 @@ func walk(ctx context.Context, root, dir string, levels int, yield func(hosts.Tr
 				return false
 			}
 		case f.Info.Mode().IsRegular():
-			if before, compressed := strings.CutSuffix(f.Path, ".zst"); compressed && plain[before] {
-				continue
-			}
 			if t, ok := transcript(f.Path, f.Info); ok && !yield(t, nil) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// listed lists a directory. Of a rollout that is being compressed it has the plain file.
+func listed(root, dir string) []lines.Found {
+	found := lines.List(root, dir)
+	plain := map[string]bool{}
+	for _, f := range found {
+		if strings.HasSuffix(f.Path, ".jsonl") {
+			plain[f.Path] = true
+		}
+	}
+	return slices.DeleteFunc(found, func(f lines.Found) bool {
+		before, compressed := strings.CutSuffix(f.Path, ".zst")
+		return compressed && plain[before]
+	})
 }
 
 func transcript(path string, info fs.FileInfo) (hosts.Transcript, bool) {
@@ -104,10 +137,19 @@ func (Host) In(_ context.Context, path string) ([]hosts.Transcript, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info != nil {
-		if t, ok := transcript(path, info); ok {
-			return []hosts.Transcript{t}, nil
-		}
+	if info == nil {
+		return nil, hosts.ErrNoTranscript
 	}
-	return nil, hosts.ErrNoTranscript
+	t, ok := transcript(path, info)
+	if !ok {
+		return nil, hosts.ErrNoTranscript
+	}
+	files := revisions(path)
+	if newest := files[len(files)-1].path; newest != path {
+		if path, info, err = lines.Stat(newest); err != nil || info == nil {
+			return nil, cmp.Or(err, hosts.ErrNoTranscript)
+		}
+		t, _ = transcript(path, info)
+	}
+	return []hosts.Transcript{t}, nil
 }

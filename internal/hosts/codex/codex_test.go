@@ -57,7 +57,7 @@ func TestRecords(t *testing.T) {
 		"new type":      {`{"type":"telepathy","payload":{}}`, llms.RoleSystem, `{"type":"telepathy","payload":{}}`, unknown, "telepathy"},
 		"not JSON":      {`{"type":`, llms.RoleSystem, `{"type":`, unknown, "(damaged)"},
 	} {
-		rec := record([]byte(c.line), "")
+		rec := record([]byte(c.line), "", file{})
 		shows := rec.Render()
 		if !rec.Known && rec.Type != "(damaged)" {
 			shows = string(rec.Parts[0].Extra)
@@ -85,7 +85,7 @@ func TestWhatRecordsTell(t *testing.T) {
 		"rollback":  {`{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":2}}`, told{Undo: 2}},
 		"no turns":  {`{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":-2}}`, told{}},
 	} {
-		rec := record([]byte(c.line), "")
+		rec := record([]byte(c.line), "", file{})
 		got := told{rec.Dir, rec.Parent, rec.Agent, rec.Undo}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
@@ -14,33 +16,72 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Read implements [hosts.Host].
+// Read implements [hosts.Host]. The state of a position is the id of the record before
+// and, in a revision, the revision and a space before it.
 func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) iter.Seq2[hosts.Record, error] {
 	return func(yield func(hosts.Record, error) bool) {
-		prev := from.State // the id of the record before
-		for line, err := range lines.Read(ctx, t.Path, from.Offset, from.Head) {
-			if err != nil {
-				yield(hosts.Record{}, err)
+		files := revisions(t.Path)
+		revision, prev, ok := strings.Cut(from.State, " ")
+		if !ok {
+			revision, prev = "", from.State
+		}
+		at := slices.IndexFunc(files, func(f file) bool { return f.revision == revision })
+		if at < 0 { // the file is gone
+			at, from, prev = 0, hosts.Position{}, ""
+		}
+		before := lineageOf(ctx, files[:at])
+		for ; at < len(files); at++ {
+			r := reader{file: files[at], before: before, prev: prev, from: from}
+			if !r.read(ctx, yield) {
 				return
 			}
-			if line.Anew {
-				prev = ""
-			}
-			rec := hosts.TooLong(line.End - line.Start)
-			if line.Bytes != nil {
-				rec = record(line.Bytes, prev)
-				prev = rec.ID
-			}
-			rec.End = hosts.Position{Offset: line.End, Head: line.Head, State: prev}
-			if !yield(rec, nil) {
-				return
-			}
+			before = lineageOf(ctx, files[:at+1])
+			from, prev = hosts.Position{}, files[min(at+1, len(files)-1)].revision
 		}
 	}
 }
 
-// record converts a line to a record. Its id is its number in the file, if it has one.
-func record(raw []byte, prev string) hosts.Record {
+// reader reads one file of a thread.
+type reader struct {
+	file
+	before lineage
+	prev   string // the id of the record before
+	from   hosts.Position
+}
+
+// read yields the records of the file and reports whether the caller wants more.
+func (r *reader) read(ctx context.Context, yield func(hosts.Record, error) bool) bool {
+	for line, err := range lines.Read(ctx, r.path, r.from.Offset, r.from.Head) {
+		if err != nil {
+			yield(hosts.Record{}, err)
+			return false
+		}
+		if line.Anew {
+			r.prev = r.revision
+		}
+		rec := hosts.TooLong(line.End - line.Start)
+		if line.Bytes != nil {
+			rec = record(line.Bytes, r.prev, r.file)
+			r.prev = rec.ID
+			if line.Start == 0 {
+				r.begin(ctx, &rec, line.Bytes)
+			}
+		}
+		state := r.prev
+		if r.revision != "" {
+			state = r.revision + " " + r.prev
+		}
+		rec.End = hosts.Position{Offset: line.End, Head: line.Head, State: state}
+		if !yield(rec, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// record converts a line of a file to a record. Its id is its number in the thread, if it
+// has one.
+func record(raw []byte, prev string, f file) hosts.Record {
 	v, err := wire.Members(raw, "type", "ordinal", "payload")
 	var m llms.Message
 	if err == nil {
@@ -51,7 +92,7 @@ func record(raw []byte, prev string) hosts.Record {
 	}
 	rec := hosts.Record{Input: ingest.Input{Message: m}, Known: !hosts.IsUnknown(m)}
 	if n, err := strconv.ParseUint(string(v[1]), 10, 63); err == nil {
-		rec.ID = "ordinal:" + strconv.FormatUint(n, 10)
+		rec.ID = f.id(n)
 	} else {
 		rec.ID = hosts.ChainedID(prev, raw)
 	}

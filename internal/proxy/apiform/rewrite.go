@@ -57,8 +57,8 @@ func (r *Request) Rewrite(edits []Edit) []byte {
 	return out.Bytes()
 }
 
-// freeMark returns the host's own cache mark if one more is allowed in what stays of
-// the request, else nil.
+// freeMark returns the host's own cache mark if the edited request may have one more,
+// else nil.
 func (r *Request) freeMark(edits []Edit) []byte {
 	if r.Form != Messages {
 		return nil

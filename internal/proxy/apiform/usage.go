@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Usage is what an answer cost, in tokens. Input counts what was neither read from
-// the provider's cache nor written to it.
+// Usage is the cost of an answer, in tokens. Input counts the tokens that were neither
+// read from the provider's cache nor written to it.
 type Usage struct {
 	Input      int `json:"input"`
 	CacheRead  int `json:"cacheRead,omitempty"`

@@ -12,6 +12,9 @@ import (
 // anthropicAPI is where Anthropic's models are.
 const anthropicAPI = "https://api.anthropic.com"
 
+// firstParty is a variable of Claude Code that lcm never sets.
+const firstParty = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
+
 var claudeCode = host{
 	routes: func(p Program) (map[string]*url.URL, error) {
 		for _, name := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
@@ -29,8 +32,15 @@ var claudeCode = host{
 		if routes["anthropic"].String() == anthropicAPI && p.Machine.Env("ENABLE_TOOL_SEARCH", "") == "" {
 			c.Env = append(c.Env, "ENABLE_TOOL_SEARCH=true")
 		}
+		// With this variable Claude Code claims to speak to Anthropic directly, and
+		// signs bodies that the proxy may change.
+		if p.Machine.Env(firstParty, "") != "" {
+			c.Env = append(c.Env, firstParty+"=")
+		}
 		if connect && !claudeSubcommand(p.Args) {
-			server := map[string]any{"type": "stdio", "command": p.Server[0], "args": p.Server[1:]}
+			// The first request waits for the server. Without alwaysLoad the tools may
+			// appear with the second one, and the provider's cache of the first is lost.
+			server := map[string]any{"type": "stdio", "command": p.Server[0], "args": p.Server[1:], "alwaysLoad": true}
 			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"lcm": server}})
 			if err != nil {
 				return c, err

@@ -1,7 +1,7 @@
 // Package launch prepares the start of an agent program behind the proxy: which model
 // APIs it uses, and the arguments and environment with which it uses the proxy instead.
 //
-// Nothing is written to the program's settings: what is prepared holds for one process.
+// Nothing is written to the program's settings: the changes hold for one process.
 // The proxy's secret is passed in the environment, never in the arguments, which other
 // users of the machine can see.
 package launch

@@ -52,7 +52,7 @@ func TestClaude(t *testing.T) {
 		t.Fatal(err)
 	}
 	if routes["anthropic"] != "https://api.anthropic.com" || c.Args[1] != "--resume" ||
-		c.Args[0] != `--mcp-config={"mcpServers":{"lcm":{"args":["mcp","--db","/data/lcm.db"],"command":"/bin/lcm","type":"stdio"}}}` {
+		c.Args[0] != `--mcp-config={"mcpServers":{"lcm":{"alwaysLoad":true,"args":["mcp","--db","/data/lcm.db"],"command":"/bin/lcm","type":"stdio"}}}` {
 		t.Errorf("%v, routes %v", c.Args, routes)
 	}
 	for _, want := range []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/s3cret/anthropic", "ENABLE_TOOL_SEARCH=true", "NO_PROXY=127.0.0.1,localhost"} {
@@ -68,6 +68,14 @@ func TestClaude(t *testing.T) {
 	}
 	if c, _, err = start(t, "claude", nil, nil, "mcp", "list"); err != nil || !slices.Equal(c.Args, []string{"mcp", "list"}) {
 		t.Errorf("a command that is no session: %v, %v", c.Args, err)
+	}
+	// The flag of a direct connection is never set, and taken away from a user's own.
+	const direct = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
+	if c, _, err = start(t, "claude", nil, nil); err != nil || strings.Contains(strings.Join(c.Env, " "), direct) {
+		t.Errorf("%v, %v", c.Env, err)
+	}
+	if c, _, err = start(t, "claude", nil, map[string]string{direct: "1"}); err != nil || !slices.Contains(c.Env, direct+"=") {
+		t.Errorf("%v, %v", c.Env, err)
 	}
 	if _, _, err = start(t, "claude", nil, map[string]string{"CLAUDE_CODE_USE_BEDROCK": "1"}); err == nil {
 		t.Error("Bedrock is not refused")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
 )
 
@@ -55,7 +56,8 @@ var openCode = host{
 			routes[name] = u
 		}
 		if len(routes) == 0 {
-			return nil, errors.New("no provider with a base URL or an API key was found in the settings of opencode or the environment")
+			return nil, hint.New("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or provider.NAME.options.baseURL in opencode.json; docs/hosts/RUN.md says more",
+				"no provider of opencode can go through lcm: none has a base URL in its settings or an API key in the environment")
 		}
 		return routes, nil
 	},

@@ -27,9 +27,9 @@ func BenchmarkLay(b *testing.B) {
 		h.turns[len(h.turns)-1].blocks[0]["content"] = strings.Repeat("output \"of\" it ", 40)
 	}
 	ix := h.index()
-	var covers []overlay.Cover
+	var covers []*overlay.Cover
 	for from := 1; from < len(h.stored)-300; from += 3000 {
-		c := overlay.Cover{ID: store.SummaryID(fmt.Sprint("sum_", from)), Text: "summary"}
+		c := &overlay.Cover{ID: store.SummaryID(fmt.Sprint("sum_", from)), Text: "summary"}
 		for _, m := range h.stored[from:min(from+3000, len(h.stored)-300)] {
 			c.Messages = append(c.Messages, m.ID)
 		}

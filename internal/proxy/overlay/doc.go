@@ -2,25 +2,45 @@
 // host, and decides which messages of the request they replace.
 //
 // [Index] knows the anchors of the stored messages: the ids of their tool calls and
-// results, and hashes of their texts. [Plan] is an ordered list of summaries with the
-// messages beneath each ([Cover]). [Plan.Lay] is a pure function of a request, an index
-// and a plan. It promises that
+// results, and hashes of their texts. [Plan] is an ordered list of summaries with
+// everything beneath each ([Cover]). [Plan.Lay] is a pure function of a request, an index
+// and a plan.
 //
-//   - a summary is used only if every message beneath it is in the request and is
-//     dropped from it, or lies behind a checkpoint that the request carries. Some
-//     messages stay beside the summary that covers them: those before the first
-//     answer, the last prompt that the plan covers, and one that it covers in part;
-//   - a message is dropped only if summaries that are used cover all of it. Texts of a
-//     user message that the record does not have (a host's reminders) are said again in
-//     its place;
-//   - a tool call and its result stay or go together;
-//   - the messages before the first answer, the newest prompt, the last message and
-//     messages with parts of an unknown kind stay;
-//   - messages of the role system stay, or are said again as reminders where the
-//     messages after them are dropped;
-//   - a message that stays is not changed;
-//   - for one plan, the result for the beginning of a history does not depend on how
-//     it goes on, so that the provider's cache keeps working.
+// # Sources and dropped messages
+//
+// An answer of the model and the results of its calls are a unit, and so is every other
+// message. A unit stays or goes as a whole. Lay promises that
+//
+//   - every stored message beneath a summary that is used is in the request, or lies
+//     behind a checkpoint that the request carries: nothing is brought back;
+//   - a unit is dropped only if summaries that are used cover all of its stored
+//     messages: nothing else is dropped;
+//   - a unit that summaries in use cover in full is dropped, with two exceptions, which
+//     stay beside their summary: the messages before the first answer, which carry the
+//     host's instructions, and the last prompt that the plan covers, which may be the
+//     newest one. Summaries are made of runs of messages, so without the exceptions the
+//     whole run around these would have to stay;
+//   - a unit that summaries in use cover in part stays. A summary may end inside an
+//     answer, and only whole messages can be dropped.
+//
+// So the sources of the summaries in use are the messages that are dropped and, beside
+// these, the two exceptions and the units at the ends of summaries.
+//
+// A summary is not used if one of its messages is missing from the request (after a
+// rewind), if its text was erased or is damaged, or if it covers a unit that has to stay
+// for another reason. Then the summaries beneath it are used, as far as they can be.
+//
+// # Further promises
+//
+//   - The newest prompt, the last message and messages with parts of an unknown kind
+//     stay, and so does an answer with a part that the record lacks.
+//   - Texts of a dropped user message that the record lacks (a host's reminders) are
+//     said again in its place.
+//   - Messages of the role system stay, or are said again as reminders where the
+//     messages after them are dropped.
+//   - A message that stays is not changed.
+//   - For one plan, the result for the beginning of a history does not depend on how it
+//     goes on, so that the provider's cache keeps working.
 //
 // The caller decides when a plan is made and when it is shown.
 package overlay

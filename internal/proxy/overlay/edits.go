@@ -14,7 +14,7 @@ func (l *layer) edits() (Laid, error) {
 	var out Laid
 	said := l.absorbed()
 	skip := l.oldReminders(said)
-	shown := make([]bool, len(l.plan.Covers))
+	shown := make([]bool, len(l.plan.nodes))
 	last := none
 	ms := l.req.Messages
 	for i := 0; i < len(ms); {
@@ -28,19 +28,20 @@ func (l *layer) edits() (Laid, error) {
 			out.Removed += ms[i].Units
 			slices.Sort(l.links[i])
 			for _, n := range l.links[i] {
-				c := l.plan.of(n)
-				if !l.drop[i] || shown[c] {
+				k := l.owner[n]
+				if !l.drop[i] || shown[k] {
 					continue
 				}
-				if c < last {
+				if k < last {
 					return Laid{}, errOrder
 				}
-				last, shown[c] = c, true
-				out.Used = append(out.Used, int(c))
+				last, shown[k] = k, true
+				cover := l.plan.nodes[k].cover
+				out.Used = append(out.Used, cover)
 				if len(out.Used) == 1 && l.o.Intro != "" {
 					e.Say = append(e.Say, l.o.Intro)
 				}
-				e.Say = append(e.Say, l.plan.Covers[c].Text)
+				e.Say = append(e.Say, cover.Text)
 			}
 			e.Say = append(e.Say, l.sayAgain(i, said[i], skip)...)
 		}

@@ -27,7 +27,7 @@ type Index struct {
 	seq    int64
 }
 
-// kind says what the request must have of a stored message.
+// kind says whether a request must have a stored message.
 type kind byte
 
 const (
@@ -52,6 +52,13 @@ func (ix *Index) Seq() int64 { return ix.seq }
 
 // Has reports whether a message was added.
 func (ix *Index) Has(id store.MessageID) bool { _, ok := ix.byID[id]; return ok }
+
+// Inherit adds a message that the conversation shares with the one it was forked from.
+func (ix *Index) Inherit(m store.Message) {
+	seq := ix.seq
+	ix.Add(m)
+	ix.seq = seq
+}
 
 // maxQuoted bounds the beginning of a text that is kept.
 const maxQuoted = 256

@@ -16,216 +16,19 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// turn is a message of a request with the stored messages that it consists of.
-type turn struct {
-	role   string
-	blocks []map[string]any
-	stored []store.MessageID
-}
-
-// history is a conversation as a host sends it and as the record has it.
-type history struct {
-	turns  []turn
-	stored []store.Message
-}
-
-func (h *history) store(role llms.Role, flags store.Flag, p llms.Part) {
-	id := store.MessageID(len(h.stored) + 1)
-	h.stored = append(h.stored, store.Message{ID: id, Seq: int64(id), Flags: flags, Body: llms.Message{Role: role, Parts: []llms.Part{p}}})
-	last := &h.turns[len(h.turns)-1]
-	last.stored = append(last.stored, id)
-}
-
-func (h *history) begin(role string) { h.turns = append(h.turns, turn{role: role}) }
-
-func (h *history) text(role llms.Role, text string) {
-	last := &h.turns[len(h.turns)-1]
-	last.blocks = append(last.blocks, map[string]any{"type": "text", "text": text})
-	h.store(role, 0, llms.Part{Kind: llms.PartText, Text: text})
-}
-
-// unknown adds a text that the record does not have.
-func (h *history) unknown(text string) {
-	last := &h.turns[len(h.turns)-1]
-	last.blocks = append(last.blocks, map[string]any{"type": "text", "text": text})
-}
-
-func (h *history) call(id string) {
-	last := &h.turns[len(h.turns)-1]
-	last.blocks = append(last.blocks, map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": map[string]any{"command": "<ls> & " + id}})
-	h.store(llms.RoleAssistant, 0, llms.Part{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: id, Name: "Bash"}})
-}
-
-func (h *history) result(id string) {
-	last := &h.turns[len(h.turns)-1]
-	last.blocks = append(last.blocks, map[string]any{"type": "tool_result", "tool_use_id": id, "content": "output of " + id})
-	h.store(llms.RoleTool, 0, llms.Part{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: id}})
-}
-
-// draw makes a history: prompts, answers with parallel calls, thinking, reminders,
-// system messages, and texts that repeat.
-func draw(t *rapid.T, rounds int) *history {
-	h := &history{}
-	calls := 0
-	prompt := func() {
-		h.begin("user")
-		if rapid.IntRange(0, 3).Draw(t, "reminded") == 0 {
-			h.unknown("<system-reminder>\nkeep to the rules\n</system-reminder>")
-		}
-		h.text(llms.RoleUser, rapid.SampledFrom([]string{"continue", "ok", "fix the \"test\" <now>", "explain"}).Draw(t, "prompt"))
-		if rapid.IntRange(0, 3).Draw(t, "system") == 0 {
-			h.begin("system")
-			h.unknown(fmt.Sprintf("the host says %d", rapid.IntRange(0, 3).Draw(t, "what")))
-		}
-	}
-	prompt()
-	for range rounds {
-		h.begin("assistant")
-		if rapid.Bool().Draw(t, "thinks") {
-			last := &h.turns[len(h.turns)-1]
-			last.blocks = append(last.blocks, map[string]any{"type": "thinking", "thinking": "hm", "signature": "sig"})
-		}
-		n := rapid.IntRange(0, 3).Draw(t, "calls")
-		if n == 0 || rapid.Bool().Draw(t, "says") {
-			h.text(llms.RoleAssistant, rapid.SampledFrom([]string{"done", "I look.", "ok"}).Draw(t, "text"))
-		}
-		ids := make([]string, n)
-		for i := range ids {
-			calls++
-			ids[i] = fmt.Sprintf("toolu_%d", calls)
-			h.call(ids[i])
-		}
-		if n == 0 {
-			prompt()
-			continue
-		}
-		h.begin("user")
-		for _, i := range rapid.Permutation(ids).Draw(t, "order") {
-			h.result(i)
-		}
-		switch rapid.IntRange(0, 5).Draw(t, "beside") {
-		case 0:
-			h.unknown("<system-reminder>\nthe file changed\n</system-reminder>")
-		case 1:
-			h.unknown("a text that the record lacks")
-		case 2:
-			h.begin("system")
-			h.unknown("the tools were not used")
-		}
-	}
-	return h
-}
-
-func (h *history) index() *overlay.Index {
-	ix := overlay.NewIndex()
-	for _, m := range h.stored {
-		ix.Add(m)
-	}
-	return ix
-}
-
-// body is the request, with the marks that Claude Code sets.
-func (h *history) body(t *rapid.T, n int) []byte {
-	type message struct {
-		Role    string           `json:"role"`
-		Content []map[string]any `json:"content"`
-	}
-	messages := make([]message, n)
-	for i, turn := range h.turns[:n] {
-		messages[i] = message{turn.role, turn.blocks}
-	}
-	mark := map[string]any{"type": "ephemeral", "ttl": "1h"}
-	last := &messages[n-1]
-	last.Content = slices.Clone(last.Content)
-	block := map[string]any{"cache_control": mark}
-	for k, v := range last.Content[len(last.Content)-1] {
-		block[k] = v
-	}
-	last.Content[len(last.Content)-1] = block
-	raw, err := json.Marshal(map[string]any{
-		"model": "m", "max_tokens": 10, "messages": messages, "stream": true,
-		"system": []any{map[string]any{"type": "text", "text": "x", "cache_control": mark}, map[string]any{"type": "text", "text": "y", "cache_control": mark}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-// covers cuts the stored messages up to a number into summaries, some of which are
-// left out. The cuts may part calls from their results.
-func (h *history) covers(t *rapid.T, upTo int) []overlay.Cover {
-	var covers []overlay.Cover
-	for from := 0; from < upTo; {
-		to := min(upTo, from+rapid.IntRange(1, 12).Draw(t, "size"))
-		if rapid.IntRange(0, 4).Draw(t, "unfolded") > 0 {
-			c := overlay.Cover{ID: store.SummaryID(fmt.Sprintf("sum_%d", from))}
-			for _, m := range h.stored[from:to] {
-				c.Messages = append(c.Messages, m.ID)
-			}
-			c.Text = fmt.Sprintf("<summary id=%q>", c.ID)
-			covers = append(covers, c)
-		}
-		from = to
-	}
-	return covers
-}
-
-func lay(t *rapid.T, h *history, ix *overlay.Index, p *overlay.Plan, body []byte) (*apiform.Request, overlay.Laid) {
-	r, err := apiform.Parse(apiform.Messages, body, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	laid, err := p.Lay(r, ix, overlay.Options{Intro: "intro"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r, laid
-}
-
-// dropped says which messages the edits replace.
-func dropped(r *apiform.Request, l overlay.Laid) []bool {
-	gone := make([]bool, len(r.Messages))
-	for _, e := range l.Edits {
-		for i := e.From; i < e.To; i++ {
-			gone[i] = true
-		}
-	}
-	return gone
-}
-
 // TestPromises checks the promises of the package on random histories and summaries.
 func TestPromises(t *testing.T) {
-	folded := 0
+	folded, deeper := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		h := draw(t, rapid.IntRange(1, 30).Draw(t, "rounds"))
 		ix := h.index()
 		p := overlay.NewPlan(ix, h.covers(t, rapid.IntRange(0, len(h.stored)).Draw(t, "folded")))
+		if rapid.Bool().Draw(t, "rewinds") {
+			h.rewind(t)
+		}
 		r, laid := lay(t, h, ix, p, h.body(t, len(h.turns)))
 		gone := dropped(r, laid)
-		used := map[store.MessageID]bool{}
-		for _, c := range laid.Used {
-			for _, id := range p.Covers[c].Messages {
-				used[id] = true
-			}
-		}
-		stays := besideSummaries(h, r, p, gone)
-		firstAnswer := slices.IndexFunc(h.turns, func(t turn) bool { return t.role == "assistant" })
-		for i, turn := range h.turns {
-			if turn.role == "system" || i < firstAnswer {
-				continue
-			}
-			for _, id := range turn.stored {
-				if gone[i] != used[id] && !stays[i] {
-					t.Fatalf("message %d is dropped: %v, and %s beneath it is in a summary that is shown: %v", i, gone[i], id, used[id])
-				}
-			}
-		}
-		for i := range firstAnswer {
-			if gone[i] && h.turns[i].role != "system" {
-				t.Fatal("a message before the first answer is gone")
-			}
-		}
+		checkSources(t, h, r, p, laid, gone)
 		for i := len(h.turns) - 1; i >= 0; i-- {
 			if r.Messages[i].Prompt() {
 				if gone[i] {
@@ -242,43 +45,101 @@ func TestPromises(t *testing.T) {
 		if len(laid.Edits) > 0 {
 			folded++
 		}
+		if slices.ContainsFunc(laid.Used, func(c *overlay.Cover) bool { return !slices.Contains(p.Covers, c) }) {
+			deeper++
+		}
 	})
-	if folded == 0 {
-		t.Error("no history was folded: the test proves nothing")
+	if folded == 0 || deeper == 0 {
+		t.Errorf("%d histories were folded, %d with summaries beneath others: the test proves nothing", folded, deeper)
 	}
 }
 
-// besideSummaries finds the messages that stay although a plan covers them: the last
-// prompt that it covers, messages that it covers in part, and the calls that they answer.
-func besideSummaries(h *history, r *apiform.Request, p *overlay.Plan, gone []bool) map[int]bool {
-	covered := map[store.MessageID]bool{}
-	for _, c := range p.Covers {
-		for _, id := range c.Messages {
-			covered[id] = true
+// ids are stored messages.
+type ids map[store.MessageID]bool
+
+func (s ids) add(c *overlay.Cover) {
+	for one := range c.All {
+		for _, id := range one.Messages {
+			s[id] = true
 		}
 	}
-	stays, prompt := map[int]bool{}, false
-	for i := len(h.turns) - 1; i >= 0; i-- {
-		n := 0
-		for _, id := range h.turns[i].stored {
-			if covered[id] {
-				n++
+}
+
+func (s ids) all(of []store.MessageID) bool {
+	return !slices.ContainsFunc(of, func(id store.MessageID) bool { return !s[id] })
+}
+
+// checkSources compares the sources of the summaries that are used with the messages
+// that are dropped.
+func checkSources(t *rapid.T, h *history, r *apiform.Request, p *overlay.Plan, laid overlay.Laid, gone []bool) {
+	used, planned, sent, whole := ids{}, ids{}, ids{}, ids{}
+	for _, c := range laid.Used {
+		used.add(c)
+	}
+	for _, turn := range h.turns {
+		for _, id := range turn.stored {
+			sent[id] = true
+		}
+	}
+	for _, c := range p.Covers {
+		planned.add(c)
+		for one := range c.All {
+			// This one alone can be used for its messages.
+			if len(one.Messages) > 0 && one.Text != "" && sent.all(one.Messages) {
+				whole.add(one)
 			}
 		}
-		whole := n > 0 && n == len(h.turns[i].stored)
-		first := !prompt && whole && r.Messages[i].Prompt()
-		if !first && (n == 0 || whole) {
+	}
+	for id := range used {
+		if !sent[id] {
+			t.Fatalf("%s is brought back", id)
+		}
+	}
+	answer := slices.IndexFunc(h.turns, func(t turn) bool { return t.role == "assistant" })
+	units := h.units(r)
+	pinned := -1 // the last prompt that the plan covers
+	for i := range h.turns {
+		if r.Messages[i].Prompt() && len(units[i]) > 0 && planned.all(units[i]) && i < len(h.turns)-1 {
+			pinned = i
+		}
+	}
+	for i, turn := range h.turns {
+		if turn.role == "system" || len(turn.stored) == 0 {
 			continue
 		}
-		prompt = prompt || first
-		stays[i] = !gone[i]
-		for j := range i {
-			if slices.ContainsFunc(r.Messages[j].Calls, func(k apiform.Key) bool { return slices.Contains(r.Messages[i].Results, k) }) {
-				stays[j] = !gone[j]
-			}
+		stays := answer < 0 || i < answer || slices.Equal(units[i], units[max(pinned, 0)]) && pinned >= 0
+		switch {
+		case gone[i] && (stays || !used.all(units[i])):
+			t.Fatalf("message %d is dropped; it has to stay: %v", i, stays)
+		case !gone[i] && !stays && used.all(units[i]):
+			t.Fatalf("message %d stays, although the summaries that are used cover all of it", i)
+		case !gone[i] && !stays && whole.all(units[i]) && !planned[h.last()]:
+			t.Fatalf("message %d stays, although there are summaries for it", i)
 		}
 	}
-	return stays
+}
+
+// last is the last stored message that is sent.
+func (h *history) last() store.MessageID {
+	stored := h.turns[len(h.turns)-1].stored
+	if len(stored) == 0 {
+		return 0
+	}
+	return stored[len(stored)-1]
+}
+
+// units returns, for each message, the stored messages of it and of those that it is
+// tied to by calls and results.
+func (h *history) units(r *apiform.Request) [][]store.MessageID {
+	units := make([][]store.MessageID, len(h.turns))
+	for i := range h.turns {
+		units[i] = h.turns[i].stored
+		if i > 0 && len(r.Messages[i].Results) > 0 { // the calls are in the answer before
+			units[i] = slices.Concat(units[i-1], units[i])
+			units[i-1] = units[i]
+		}
+	}
+	return units
 }
 
 type sent struct {
@@ -326,8 +187,8 @@ func checkBody(t *rapid.T, h *history, r *apiform.Request, gone []bool, laid ove
 		t.Fatal("a mark without the host's time to live")
 	}
 	for _, c := range laid.Used {
-		if bytes.Count(out, []byte(fmt.Sprintf(`id=\"sum_%d\"`, c))) > 1 {
-			t.Fatal("a summary is shown twice")
+		if n := bytes.Count(out, []byte(fmt.Sprintf(`<summary id=\"%s\">`, c.ID))); n != 1 {
+			t.Fatalf("%s is shown %d times", c.ID, n)
 		}
 	}
 	checkPairs(t, s)
@@ -416,11 +277,11 @@ func TestCheckpoint(t *testing.T) {
 	h.begin("user")
 	h.text(llms.RoleUser, "next")
 	ix := h.index()
-	c := overlay.Cover{ID: "sum_1", Text: "the summary"}
+	c := &overlay.Cover{ID: "sum_1", Text: "the summary"}
 	for _, m := range h.stored[:5] {
 		c.Messages = append(c.Messages, m.ID)
 	}
-	p := overlay.NewPlan(ix, []overlay.Cover{c})
+	p := overlay.NewPlan(ix, []*overlay.Cover{c})
 	h.turns = h.turns[old:]
 	rapid.Check(t, func(t *rapid.T) {
 		r, err := apiform.Parse(apiform.Messages, h.body(t, len(h.turns)), nil)
@@ -458,11 +319,11 @@ func TestWrappedPrompt(t *testing.T) {
 	h.begin("user")
 	h.text(llms.RoleUser, "thanks")
 	ix := h.index()
-	c := overlay.Cover{ID: "sum_1", Text: "the summary"}
+	c := &overlay.Cover{ID: "sum_1", Text: "the summary"}
 	for _, m := range h.stored[1:5] {
 		c.Messages = append(c.Messages, m.ID)
 	}
-	p := overlay.NewPlan(ix, []overlay.Cover{c})
+	p := overlay.NewPlan(ix, []*overlay.Cover{c})
 	rapid.Check(t, func(t *rapid.T) {
 		r, laid := lay(t, h, ix, p, h.body(t, len(h.turns)))
 		if laid.Dropped != 3 || !bytes.Contains(r.Rewrite(laid.Edits), []byte("stop at the second file")) {

@@ -33,7 +33,7 @@ func TestCallWithoutResult(t *testing.T) {
 	for _, m := range h.stored[:4] { // up to the second call
 		ids = append(ids, m.ID)
 	}
-	p := overlay.NewPlan(ix, []overlay.Cover{{ID: "sum_1", Text: "a summary", Messages: ids}})
+	p := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_1", Text: "a summary", Messages: ids}})
 	rapid.Check(t, func(t *rapid.T) {
 		if _, laid := lay(t, h, ix, p, h.body(t, len(h.turns))); laid.Dropped != 2 {
 			t.Fatalf("%d messages are dropped, want the first call and its result", laid.Dropped)

@@ -4,7 +4,7 @@
 //
 // It also has the one list of stop words ([IsStopWord]), the one stemmer
 // ([Stem]), the trigrams that a regular expression requires
-// ([RequiredTrigrams]), and quick tests of a text for a phrase ([MayHold]) or a
+// ([RequiredTrigrams]), and tests of a text for a phrase ([Holds]) or a
 // date ([HasDate]).
 //
 // The same text always gives the same terms: segments on disk depend on it. A

@@ -13,12 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/state"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
-	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -97,7 +96,7 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 	if err != nil {
 		return err
 	}
-	unlisted, err := dbfile.Column[store.ConversationID](c, `SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`)
+	unlisted, err := sqldb.Column[store.ConversationID](c, `SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`)
 	if err != nil {
 		return err
 	}
@@ -110,12 +109,12 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 			continue
 		}
 		counting = append(counting, one)
-		digest := check.ConversationDigest(one.Key, one.Segment, one.Messages, one.Head)
+		digest := verify.ConversationDigest(one.Key, one.Segment, one.Messages, one.Head)
 		h.Write(digest[:])
 	}
 	var digest [sha256.Size]byte
 	h.Sum(digest[:0])
-	schema, err := dbfile.Value[int](c, "PRAGMA user_version")
+	schema, err := sqldb.Value[int](c, "PRAGMA user_version")
 	if err != nil {
 		return err
 	}
@@ -139,7 +138,7 @@ func dumpConversations(c *dbfile.Conn, ids []store.ConversationID, to Dump) erro
 		}
 	}
 	if complete {
-		orphans, err := check.OrphanFaults(c)
+		orphans, err := verify.OrphanFaults(c)
 		if err != nil {
 			return err
 		}
@@ -171,8 +170,8 @@ func relatedConversations(c *dbfile.Conn, ids []store.ConversationID) ([]store.C
 			) SELECT id FROM need)` + where
 		args = append(args, string(list))
 	}
-	all, err := dbfile.List(c, `SELECT`+record.ConversationColumns+where,
-		func(s *sqlite3.Stmt) store.Conversation { return record.ScanConversation(s).Conversation }, args...)
+	all, err := sqldb.List(c, `SELECT`+record.ConversationColumns+where,
+		func(s sqldb.Row) store.Conversation { return record.ScanConversation(s).Conversation }, args...)
 	for _, id := range ids {
 		if err == nil && !slices.ContainsFunc(all, func(c store.Conversation) bool { return c.ID == id }) {
 			err = store.Missing(fmt.Sprintf("conversation %d", id))
@@ -196,20 +195,9 @@ func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
 		order = "1, 2"
 	}
 	values := make([]any, len(columns))
-	return c.Query(fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s`, strings.Join(columns, ", "), table, where, order), func(s *sqlite3.Stmt) error {
+	return c.Query(fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s`, strings.Join(columns, ", "), table, where, order), func(s sqldb.Row) error {
 		for i := range columns {
-			switch s.ColumnType(i) {
-			case sqlite3.NULL:
-				values[i] = nil
-			case sqlite3.INTEGER:
-				values[i] = s.ColumnInt64(i)
-			case sqlite3.TEXT:
-				values[i] = s.ColumnText(i)
-			case sqlite3.BLOB:
-				values[i] = s.ColumnBlob(i, []byte{})
-			default: // lcm stores no such number
-				values[i] = s.ColumnText(i)
-			}
+			values[i] = s.ColumnValue(i)
 		}
 		fault, err := checkRow(c, table, columns, values)
 		if err != nil {
@@ -248,7 +236,7 @@ func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (sto
 			return store.Fault{}, nil
 		}
 		whole, err := record.Join(c, m.Record, text("cuts"))
-		if err != nil && check.Fatal(err) {
+		if err != nil && sqldb.Fatal(err) {
 			return store.Fault{}, err
 		}
 		if err != nil || sha256.Sum256(whole) != m.SHA256 {
@@ -282,7 +270,7 @@ func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
 		}
 		size := p.Size
 		if !whole {
-			chunks, err := dbfile.Value[int64](c, `SELECT 1 + max(n) FROM chunks WHERE payload = ?`, p.Num)
+			chunks, err := sqldb.Value[int64](c, `SELECT 1 + max(n) FROM chunks WHERE payload = ?`, p.Num)
 			if err != nil {
 				return err
 			}
@@ -298,7 +286,7 @@ func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
 // isWhole reports whether the content of a payload matches its row.
 func isWhole(c *dbfile.Conn, p record.PayloadRow) (bool, error) {
 	found, err := record.HashChunks(c, p.Num)
-	if err != nil && check.Fatal(err) {
+	if err != nil && sqldb.Fatal(err) {
 		return false, err
 	}
 	return err == nil && found.Sum == p.Sum && found.Size == p.Size, nil
@@ -321,8 +309,8 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 			r.rest = append(r.rest[:0], raw...)
 			return nil
 		})
-		if err != nil && (!r.lenient || check.Fatal(err)) {
-			return 0, dbfile.Damaged("its content", err)
+		if err != nil && (!r.lenient || sqldb.Fatal(err)) {
+			return 0, sqldb.Damaged("its content", err)
 		}
 		if r.lenient && (err != nil || !found) {
 			found, r.rest = true, make([]byte, record.ChunkSize)

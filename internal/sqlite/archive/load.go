@@ -10,16 +10,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/search"
+	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/sqlite/repair"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
-	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -59,7 +59,7 @@ func Build(ctx context.Context, path string, schema int, fill func(*Loader) erro
 
 // settle verifies the loaded rows and repairs those that are derived.
 func (s *Scratch) settle(ctx context.Context, f *dbfile.File, l *Loader) (err error) {
-	ix := search.New(f)
+	ix := search.New(f.DB())
 	s.Proof, err = check.Prove(ctx, f)
 	if err == nil && len(s.Proof.Faults) > 0 {
 		if !l.KeepDamaged {
@@ -97,7 +97,7 @@ func blankRecords(c *dbfile.Conn, faults []store.Fault) error {
 // Scratch is a finished database that has no name yet.
 type Scratch struct {
 	path  string
-	Proof check.Proof
+	Proof verify.Proof
 }
 
 // Path is where the database is until it is installed.
@@ -137,7 +137,7 @@ const contentsCount = `SELECT (SELECT count(*) FROM conversations) + (SELECT cou
 // IsEmpty reports whether the database holds neither conversations nor traces
 // of erased ones.
 func IsEmpty(ctx context.Context, f *dbfile.File) (bool, error) {
-	n, err := dbfile.Read(ctx, f, func(c *dbfile.Conn) (int, error) { return dbfile.Value[int](c, contentsCount) })
+	n, err := sqldb.Read(ctx, f.DB(), func(c sqldb.Conn) (int, error) { return sqldb.Value[int](c, contentsCount) })
 	return n == 0, err
 }
 
@@ -149,7 +149,7 @@ func isEmptyFile(ctx context.Context, path string) (bool, error) {
 	}
 	n := 0
 	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) (err error) {
-		n, err = dbfile.Value[int](c, contentsCount)
+		n, err = sqldb.Value[int](c, contentsCount)
 		return err
 	})
 	return n == 0, dbfile.Explain(path, err)
@@ -178,11 +178,11 @@ func (l *Loader) fill(schema int, fill func(*Loader) error) error {
 	if err != nil {
 		return err
 	}
-	return dbfile.Steps(
+	return sqldb.Steps(
 		func() error { // the journal in memory allows a failed row to be undone without the others
 			return l.c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE")
 		},
-		func() error { return dbfile.Each(all[:schema], l.c.Script) },
+		func() error { return sqldb.Each(all[:schema], l.c.Script) },
 		func() error { return dbfile.WriteStamps(l.c, schema) },
 		func() error {
 			if l.columns["tombstone_salt"] == nil {
@@ -223,7 +223,7 @@ func (l *Loader) Row(table string, columns []string, values []any) error {
 // Payload adds the content of the payload with the given hash.
 func (l *Loader) Payload(sum [sha256.Size]byte, size int64, r io.Reader) (err error) {
 	var num, want int64
-	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, dbfile.Into(&num, &want), sum[:])
+	found, err := l.c.One(`SELECT num, size FROM payloads WHERE sha256 = ?`, sqldb.Into(&num, &want), sum[:])
 	if err != nil {
 		return err
 	}
@@ -267,11 +267,11 @@ func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
 // content.
 func (l *Loader) finish() error {
 	if l.columns["tombstone_salt"] != nil {
-		if err := l.c.Exec(tombstone.EnsureSalt); err != nil {
+		if err := tombstone.EnsureSalt(l.c); err != nil {
 			return err
 		}
 	}
-	return l.c.Query(`SELECT id FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, func(s *sqlite3.Stmt) error {
+	return l.c.Query(`SELECT id FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, func(s sqldb.Row) error {
 		l.lost = append(l.lost, store.Fault{Code: "payload", Node: s.ColumnText(0), Detail: "its content is not there"})
 		return nil
 	})

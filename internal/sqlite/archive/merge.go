@@ -7,13 +7,12 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/erase"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/search"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/erase"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -75,7 +74,7 @@ func Merge(ctx context.Context, f *dbfile.File, s *Scratch, skip bool) (Merged, 
 			Hint: "nothing was imported; --skip-conflicts imports the others, or import into an empty database (--db)"}
 	}
 	if err == nil {
-		err = search.New(f).Reindex(ctx)
+		err = search.New(f.DB()).Reindex(ctx)
 	}
 	return out, err
 }
@@ -85,7 +84,7 @@ var errConflict = errors.New("there are conflicts")
 // refused returns the sessions of another database with messages that were
 // erased here.
 func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[string]bool, error) {
-	records := &record.Records{File: other}
+	records := &record.Records{DB: other.DB()}
 	list, err := records.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 	refused := map[string]bool{}
 	for _, c := range list {
 		var failed error
-		gone, err := erase.Eraser{File: f}.Forgotten(ctx, c.Key, fingerprints(ctx, records, c.ID, &failed))
+		gone, err := erase.Eraser{DB: f.DB()}.Forgotten(ctx, c.Key, fingerprints(ctx, records, c.ID, &failed))
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
@@ -151,14 +150,14 @@ func (m *merging) sort() error {
 		active   bool // both databases have an active segment of the key
 		erased   bool // was erased here
 	}
-	all, err := dbfile.List(m.Conn, `
+	all, err := sqldb.List(m.Conn, `
 		SELECT o.id, o.key, o.segment, o.messages, h.id IS NOT NULL,
 		       o.messages = 0 OR h.head = o.head OR EXISTS (
 		           SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = o.messages AND x.chain = o.head),
 		       o.archived_at IS NULL AND EXISTS (SELECT 1 FROM conversations a WHERE a.key = o.key AND a.archived_at IS NULL),
 		       h.erased_at IS NOT NULL
 		FROM other.conversations o LEFT JOIN conversations h ON h.key = o.key AND h.segment = o.segment
-		WHERE o.erased_at IS NULL ORDER BY o.id`, func(s *sqlite3.Stmt) candidate {
+		WHERE o.erased_at IS NULL ORDER BY o.id`, func(s sqldb.Row) candidate {
 		return candidate{
 			id: s.ColumnInt64(0), key: s.ColumnText(1), segment: s.ColumnInt(2), messages: s.ColumnInt64(3),
 			here: s.ColumnBool(4), same: s.ColumnBool(5), active: s.ColumnBool(6), erased: s.ColumnBool(7),
@@ -203,7 +202,7 @@ func (m *merging) dependants() error {
 		var ids []int64
 		err := m.Query(`
 			SELECT o.id, o.key, o.segment, o.messages FROM temp.merging t JOIN other.conversations o ON o.id = t.id
-			WHERE o.forked_from IS NOT NULL AND o.forked_from NOT IN (SELECT id FROM temp.merging)`, func(s *sqlite3.Stmt) error {
+			WHERE o.forked_from IS NOT NULL AND o.forked_from NOT IN (SELECT id FROM temp.merging)`, func(s sqldb.Row) error {
 			ids = append(ids, s.ColumnInt64(0))
 			left = append(left, Conflict{Key: s.ColumnText(1), Segment: s.ColumnInt(2), Why: "it was forked from a conversation that is not added with it: that is here under other numbers, or was erased"})
 			m.out.Added--
@@ -214,7 +213,7 @@ func (m *merging) dependants() error {
 			return err
 		}
 		m.out.Conflicts = append(m.out.Conflicts, left...)
-		if err := dbfile.Each(ids, func(id int64) error { return m.Exec(`DELETE FROM temp.merging WHERE id = ?`, id) }); err != nil {
+		if err := sqldb.Each(ids, func(id int64) error { return m.Exec(`DELETE FROM temp.merging WHERE id = ?`, id) }); err != nil {
 			return err
 		}
 	}
@@ -226,7 +225,7 @@ func (m *merging) copy() error {
 	_, err := m.One(`
 		SELECT (SELECT max(id) FROM conversations), (SELECT max(id) FROM messages), (SELECT max(num) FROM summaries), (SELECT max(id) FROM branches),
 		       (SELECT max(num) FROM payloads), (SELECT seq FROM sqlite_sequence WHERE name = 'erasures')`,
-		dbfile.Into(&offsets.c, &offsets.m, &offsets.s, &offsets.b, &offsets.p, &offsets.e))
+		sqldb.Into(&offsets.c, &offsets.m, &offsets.s, &offsets.b, &offsets.p, &offsets.e))
 	if err != nil {
 		return err
 	}
@@ -242,7 +241,7 @@ func (m *merging) copy() error {
 			return fmt.Errorf("merge: %w", err)
 		}
 	}
-	_, err = m.One(`SELECT count(*) FROM erasures WHERE id > ?`, dbfile.Into(&m.out.Erasures), offsets.e)
+	_, err = m.One(`SELECT count(*) FROM erasures WHERE id > ?`, sqldb.Into(&m.out.Erasures), offsets.e)
 	return err
 }
 

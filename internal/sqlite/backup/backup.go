@@ -16,12 +16,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -29,8 +29,8 @@ import (
 // heads.
 func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
-	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s *sqlite3.Stmt) error {
-		one := check.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), dbfile.Hash(s, 3))
+	err = c.Query(`SELECT c.key, c.segment, c.messages, c.head FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s sqldb.Row) error {
+		one := verify.ConversationDigest(s.ColumnText(0), s.ColumnInt(1), s.ColumnInt64(2), sqldb.Hash(s, 3))
 		h.Write(one[:])
 		return nil
 	})
@@ -44,10 +44,10 @@ func expectedDigest(c *dbfile.Conn) (sum [sha256.Size]byte, err error) {
 // read it.
 //
 // A damaged database is copied with its faults, which the proof lists.
-func Create(ctx context.Context, f *dbfile.File, path string, progress func(done, total int)) (check.Proof, error) {
+func Create(ctx context.Context, f *dbfile.File, path string, progress func(done, total int)) (verify.Proof, error) {
 	tmp, err := reserve(path)
 	if err != nil {
-		return check.Proof{}, err
+		return verify.Proof{}, err
 	}
 	defer dbfile.RemoveDatabase(tmp)
 	var want [sha256.Size]byte
@@ -65,12 +65,12 @@ func Create(ctx context.Context, f *dbfile.File, path string, progress func(done
 		})
 	})
 	if err != nil {
-		return check.Proof{}, fmt.Errorf("back up to %s: %w", path, err)
+		return verify.Proof{}, fmt.Errorf("back up to %s: %w", path, err)
 	}
 	if unclean {
 		// Its pages may still hold parts of erased messages.
 		if err := dbfile.VacuumFile(ctx, tmp); err != nil && !check.Unopenable(err) {
-			return check.Proof{}, fmt.Errorf("remove erased messages from the backup: %w", err)
+			return verify.Proof{}, fmt.Errorf("remove erased messages from the backup: %w", err)
 		}
 	}
 	proof, err := proveCopy(ctx, f, tmp, want)
@@ -85,7 +85,7 @@ var errCopy = errors.New("the copy differs from the database")
 
 // proveCopy verifies that a copy has the digest of its database. If it has not,
 // the copy must have the same faults as the database.
-func proveCopy(ctx context.Context, f *dbfile.File, path string, want [sha256.Size]byte) (check.Proof, error) {
+func proveCopy(ctx context.Context, f *dbfile.File, path string, want [sha256.Size]byte) (verify.Proof, error) {
 	got, err := check.ProveFile(ctx, path)
 	if err == nil && got.Digest == want && len(got.Faults) == 0 || ctx.Err() != nil {
 		return got, ctx.Err()

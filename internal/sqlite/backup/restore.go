@@ -14,9 +14,10 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb/erase"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/erase"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -32,7 +33,7 @@ type Replacement struct {
 
 // Installed is the result of [Install].
 type Installed struct {
-	Proof check.Proof
+	Proof verify.Proof
 	// Kept is the new name of the replaced database, empty if there was none.
 	Kept string
 	// Unforgotten are the erasures of the replaced database that the new one
@@ -111,7 +112,7 @@ func unforgotten(ctx context.Context, old, replacement string) ([]store.Tombston
 
 func tombstonesOf(ctx context.Context, path string) ([]store.Tombstone, error) {
 	return dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) ([]store.Tombstone, error) {
-		return erase.Eraser{File: f}.Tombstones(ctx)
+		return erase.Eraser{DB: f.DB()}.Tombstones(ctx)
 	})
 }
 
@@ -139,13 +140,13 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 }
 
 // prepareCopy migrates a copy and verifies it.
-func prepareCopy(ctx context.Context, from, tmp string) (check.Proof, error) {
+func prepareCopy(ctx context.Context, from, tmp string) (verify.Proof, error) {
 	f, err := dbfile.Open(ctx, tmp, dbfile.Options{})
 	if err != nil {
 		if p, ok := errors.AsType[*hint.Error](err); ok {
-			return check.Proof{}, &hint.Error{Err: fmt.Errorf("%s is not a backup that can be restored: %w", from, p.Err), Hint: p.Hint}
+			return verify.Proof{}, &hint.Error{Err: fmt.Errorf("%s is not a backup that can be restored: %w", from, p.Err), Hint: p.Hint}
 		}
-		return check.Proof{}, fmt.Errorf("%s is not a backup that can be restored: %w", from, err)
+		return verify.Proof{}, fmt.Errorf("%s is not a backup that can be restored: %w", from, err)
 	}
 	proof, err := check.Prove(ctx, f)
 	if err = errors.Join(err, f.Close()); err != nil {

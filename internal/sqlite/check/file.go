@@ -12,6 +12,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -22,32 +24,32 @@ func File(ctx context.Context, path string) ([]store.Fault, error) {
 	path = dbfile.Resolve(path)
 	k := &fileCheck{path: path}
 	if err := dbfile.OrphanWAL(path); err != nil {
-		k.fault("wal-orphan", path+"-wal", "it is the write-ahead log of a database that is not there")
-		return k.list, nil
+		k.Fault("wal-orphan", path+"-wal", "it is the write-ahead log of a database that is not there")
+		return k.List, nil
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		k.fault("absent", path, "there is no database yet")
-		return k.list, nil
+		k.Fault("absent", path, "there is no database yet")
+		return k.List, nil
 	case err != nil:
 		return nil, dbfile.Explain(path, err)
 	case info.IsDir():
-		k.fault("file", path, "it is a directory")
-		return k.list, nil
+		k.Fault("file", path, "it is a directory")
+		return k.List, nil
 	}
 	k.permissions(info)
 	if info.Size() == 0 {
-		return k.list, nil // an empty file is a new database
+		return k.List, nil // an empty file is a new database
 	}
 	if err := k.header(info.Size()); err != nil {
-		return k.list, dbfile.Explain(path, err)
+		return k.List, dbfile.Explain(path, err)
 	}
-	return k.list, k.identity(ctx)
+	return k.List, k.identity(ctx)
 }
 
 type fileCheck struct {
-	faults
+	verify.Findings
 	path   string
 	broken bool // SQLite will not open it
 }
@@ -62,12 +64,12 @@ func (k *fileCheck) permissions(info os.FileInfo) {
 			}
 		}
 		if mode := info.Mode().Perm(); mode&0o077 != 0 {
-			k.fault("permissions", k.path+suffix, "others may use it: its mode is %#o, it should be %#o", mode, mode&0o700)
+			k.Fault("permissions", k.path+suffix, "others may use it: its mode is %#o, it should be %#o", mode, mode&0o700)
 		}
 	}
 	dir := filepath.Dir(k.path)
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
-		k.fault("directory", dir, "others may write to the directory, and so replace the database: its mode is %#o", info.Mode().Perm())
+		k.Fault("directory", dir, "others may write to the directory, and so replace the database: its mode is %#o", info.Mode().Perm())
 	}
 }
 
@@ -80,11 +82,11 @@ func (k *fileCheck) header(size int64) error {
 	switch ours := dbfile.PlausibleHeader(head); {
 	case string(head[:16]) != dbfile.Magic && ours:
 		k.broken = true
-		k.fault("header", k.path, "its first bytes are not those of a database, but the bytes after them are")
+		k.Fault("header", k.path, "its first bytes are not those of a database, but the bytes after them are")
 		return nil
 	case string(head[:16]) != dbfile.Magic:
 		k.broken = true
-		k.fault("file", k.path, "it is not a database, or its beginning was overwritten")
+		k.Fault("file", k.path, "it is not a database, or its beginning was overwritten")
 		return nil
 	}
 	page := dbfile.PageSize(head)
@@ -93,7 +95,7 @@ func (k *fileCheck) header(size int64) error {
 	log, err := os.Stat(k.path + "-wal")
 	logged := err == nil && log.Size() > dbfile.WALHeader
 	if page > 0 && !logged && (size%page != 0 || current && size < pages*page) {
-		k.fault("truncated", k.path, "it has %d bytes of %d: its end is missing", size, max(pages*page, size+page-size%page))
+		k.Fault("truncated", k.path, "it has %d bytes of %d: its end is missing", size, max(pages*page, size+page-size%page))
 	}
 	return nil
 }
@@ -109,7 +111,7 @@ func (k *fileCheck) identity(ctx context.Context) error {
 		return dbfile.Explain(k.path, err) // not a fault of the file
 	}
 	if err != nil && ctx.Err() == nil {
-		k.fault("file", k.path, "it cannot be opened: %s", dbfile.WithoutHint(err))
+		k.Fault("file", k.path, "it cannot be opened: %s", sqldb.WithoutHint(err))
 		return nil
 	}
 	return ctx.Err()
@@ -129,13 +131,13 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 	case err != nil:
 		return err
 	case app == dbfile.ApplicationID && says > len(known):
-		k.fault("schema-newer", k.path, "it has schema version %d, this lcm knows versions up to %d", says, len(known))
+		k.Fault("schema-newer", k.path, "it has schema version %d, this lcm knows versions up to %d", says, len(known))
 	case is == 0 && app != dbfile.ApplicationID:
-		k.fault("file", k.path, "it is the database of another program")
+		k.Fault("file", k.path, "it is the database of another program")
 	case is != 0 && app != dbfile.ApplicationID:
-		k.fault("schema-version", k.path, "it is not marked as a database of lcm, but has the tables of one (version %d)", is)
+		k.Fault("schema-version", k.path, "it is not marked as a database of lcm, but has the tables of one (version %d)", is)
 	case is != 0 && is != says:
-		k.fault("schema-version", k.path, "it says it has schema version %d, but has the tables of version %d", says, is)
+		k.Fault("schema-version", k.path, "it says it has schema version %d, but has the tables of version %d", says, is)
 	}
 	return nil
 }

@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
-	"github.com/lossless-context/lcm/internal/sqlite/state"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/state"
 )
 
 // payloads verifies the content of every payload.
@@ -28,15 +24,15 @@ func (k *checkup) payloads(ctx context.Context) error {
 		}
 		found, err := record.ReadContent(k.Conn, p)
 		switch {
-		case err != nil && Fatal(err):
-			k.fault("payload", p.ID, "its content cannot be read: %s", dbfile.WithoutHint(err))
+		case err != nil && sqldb.Fatal(err):
+			k.Fault("payload", p.ID, "its content cannot be read: %s", sqldb.WithoutHint(err))
 		case found.Sum == p.Sum && found.Size == p.Size && !found.Mislabelled && p.Named():
 		case found.Sum == p.Sum || strings.HasPrefix("file_"+hex.EncodeToString(found.Sum[:]), p.ID):
-			k.fault("payload-numbers", p.ID, "its content is whole, but its row has a wrong size, hash, name or compression")
+			k.Fault("payload-numbers", p.ID, "its content is whole, but its row has a wrong size, hash, name or compression")
 		case err != nil:
-			k.fault("payload", p.ID, "its content cannot be read: %s", dbfile.WithoutHint(err))
+			k.Fault("payload", p.ID, "its content cannot be read: %s", sqldb.WithoutHint(err))
 		default:
-			k.fault("payload", p.ID, "its content does not match its SHA-256")
+			k.Fault("payload", p.ID, "its content does not match its SHA-256")
 		}
 	}
 	return nil
@@ -49,13 +45,13 @@ const MaxLease = 24 * time.Hour
 // state finds leases of processes that died.
 func (k *checkup) state(context.Context) error {
 	now := k.file.Now()
-	return k.Query(`SELECT key, expires FROM state WHERE space = ? AND length(data) > 0 ORDER BY key`, func(s *sqlite3.Stmt) error {
-		key, expires := s.ColumnText(0), dbfile.Millis(s, 1)
+	return k.Query(`SELECT key, expires FROM state WHERE space = ? AND length(data) > 0 ORDER BY key`, func(s sqldb.Row) error {
+		key, expires := s.ColumnText(0), sqldb.Millis(s, 1)
 		switch {
 		case expires.IsZero() || expires.After(now.Add(MaxLease)):
-			k.fault("lease-stuck", "lease "+key, "it is held for longer than any work takes, until %s", until(expires))
+			k.Fault("lease-stuck", "lease "+key, "it is held for longer than any work takes, until %s", until(expires))
 		case !expires.After(now) && expires.After(now.Add(-MaxLease)): // an older one is no news
-			k.fault("lease-expired", "lease "+key, "a process ended in the middle of its work; its lease ran out at %s", expires.Format(time.RFC3339))
+			k.Fault("lease-expired", "lease "+key, "a process ended in the middle of its work; its lease ran out at %s", expires.Format(time.RFC3339))
 		}
 		return nil
 	}, state.LeaseSpace)
@@ -63,8 +59,8 @@ func (k *checkup) state(context.Context) error {
 
 // tombstones finds erasures of which only tombstones are left.
 func (k *checkup) tombstones(context.Context) error {
-	return k.Query(`SELECT id FROM `+UnrecordedErasures+` ORDER BY id`, func(s *sqlite3.Stmt) error {
-		k.fault("erasure-missing", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "it is not noted any more when and why something was erased")
+	return k.Query(`SELECT id FROM `+UnrecordedErasures+` ORDER BY id`, func(s sqldb.Row) error {
+		k.Fault("erasure-missing", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "it is not noted any more when and why something was erased")
 		return nil
 	})
 }
@@ -74,24 +70,6 @@ func until(t time.Time) string {
 		return "for ever"
 	}
 	return t.Format(time.RFC3339)
-}
-
-// looksBroken describes a text that no summariser would have written, or
-// returns "".
-func looksBroken(s store.Summary) string {
-	switch {
-	case strings.TrimSpace(s.Body) == "":
-		return "it has no text"
-	case !utf8.ValidString(s.Body) || strings.ContainsRune(s.Body, 0):
-		return "its text is not text"
-	case strings.Contains(s.Body, "<think>") || strings.Contains(s.Body, "</think>"):
-		return "it holds a model's reasoning instead of, or beside, a summary"
-	case s.Tokens <= 0:
-		return "it says that it costs nothing"
-	case s.SourceTokens > 0 && s.Tokens > 2*s.SourceTokens+500: // a short summary costs its frame too
-		return "it is far larger than its sources"
-	}
-	return ""
 }
 
 // UnrecordedErasures selects the erasures that have tombstones and no row of

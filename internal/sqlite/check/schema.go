@@ -27,9 +27,9 @@ func (k *checkup) schema() (whole bool, err error) {
 		case !found && want[name].Kind == "table":
 			whole = false
 			code, detail := tableFault(name)
-			k.fault(code, "table "+name, "%s", detail)
+			k.Fault(code, "table "+name, "%s", detail)
 		case !found:
-			k.fault("schema-index", want[name].Kind+" "+name, "the %s of the table %s is missing", want[name].Kind, want[name].Table)
+			k.Fault("schema-index", want[name].Kind+" "+name, "the %s of the table %s is missing", want[name].Kind, want[name].Table)
 		default:
 			for _, col := range dbfile.MissingColumns(o, want[name]) {
 				whole = false
@@ -37,7 +37,7 @@ func (k *checkup) schema() (whole bool, err error) {
 				if CanAddAgain(name, col) {
 					code = "schema-column"
 				}
-				k.fault(code, "table "+name, "its column %s is missing", col.Name)
+				k.Fault(code, "table "+name, "its column %s is missing", col.Name)
 			}
 		}
 	}
@@ -99,15 +99,15 @@ func (k *checkup) foreign(have, want map[string]dbfile.Object) error {
 		return err
 	}
 	for _, o := range code {
-		k.fault("schema-code", o.Kind+" "+o.Table, "it is not part of lcm's schema, and would run when the database is used")
+		k.Fault("schema-code", o.Kind+" "+o.Table, "it is not part of lcm's schema, and would run when the database is used")
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		o, known := want[name]
 		switch {
 		case !known:
-			k.fault("schema-foreign", have[name].Kind+" "+name, "it is not part of lcm's schema: something else has put it there")
+			k.Fault("schema-foreign", have[name].Kind+" "+name, "it is not part of lcm's schema: something else has put it there")
 		case known && !sameDefinition(have[name], o):
-			k.fault("schema-changed", have[name].Kind+" "+name, "its definition is not the one that lcm gives it")
+			k.Fault("schema-changed", have[name].Kind+" "+name, "its definition is not the one that lcm gives it")
 		}
 	}
 	return nil
@@ -199,5 +199,5 @@ func Schema(ctx context.Context, path string) ([]store.Fault, error) {
 		_, err := k.schema()
 		return err
 	})
-	return k.list, err
+	return k.List, err
 }

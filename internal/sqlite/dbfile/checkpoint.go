@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
 // VacuumFile vacuums a database file that no other process has open.
@@ -21,7 +22,7 @@ const vacuumInMemory = 256 << 20
 
 // Vacuum rebuilds the file without its free pages.
 func Vacuum(c *Conn) (err error) {
-	size, err := Value[int64](c, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+	size, err := sqldb.Value[int64](c, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func Vacuum(c *Conn) (err error) {
 // of other processes may block it for a moment.
 func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 	for begun := time.Now(); ; {
-		busy, err := Value[bool](c, "PRAGMA wal_checkpoint(TRUNCATE)")
+		busy, err := sqldb.Value[bool](c, "PRAGMA wal_checkpoint(TRUNCATE)")
 		if err != nil || !busy {
 			return err
 		}
@@ -87,6 +88,6 @@ func (f *File) settle() {
 func (f *File) Vacuum(ctx context.Context) error {
 	return f.Writer(ctx, func(c *Conn) error {
 		checkpoint := func() error { return c.Script("PRAGMA wal_checkpoint(TRUNCATE)") }
-		return Steps(checkpoint, func() error { return Vacuum(c) }, checkpoint)
+		return sqldb.Steps(checkpoint, func() error { return Vacuum(c) }, checkpoint)
 	})
 }

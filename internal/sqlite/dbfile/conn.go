@@ -2,6 +2,7 @@ package dbfile
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
 // Conn is a connection with its prepared statements. One goroutine may use it
@@ -20,10 +23,7 @@ type Conn struct {
 	snapshot *snapshot // set if it reads a snapshot and not the file
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
-	// Orphans are the conversations whose row is missing, once record has looked
-	// for them. Only damage makes them, and looking costs a step for each
-	// conversation of the database.
-	Orphans *[]int64
+	sqldb.Scratch
 }
 
 // OpenConn opens a connection with the settings that all connections share. A
@@ -140,15 +140,39 @@ func (c *Conn) Interrupt(ctx context.Context) (old context.Context) { return c.r
 // prepared.
 func (c *Conn) Script(sql string) error { return driverError(c.raw.Exec(sql), sql) }
 
-// LastID returns the row id of the latest INSERT.
-func (c *Conn) LastID() int64 { return c.raw.LastInsertRowID() }
+// Insert implements [sqldb.Conn]. The column must be the table's row id.
+func (c *Conn) Insert(_, sql string, args ...any) (int64, error) {
+	if err := c.Exec(sql, args...); err != nil || c.raw.Changes() == 0 {
+		return 0, err
+	}
+	return c.raw.LastInsertRowID(), nil
+}
 
-// Changes returns how many rows the latest statement changed.
-func (c *Conn) Changes() int64 { return c.raw.Changes() }
+// Update implements [sqldb.Conn].
+func (c *Conn) Update(sql string, args ...any) (int64, error) {
+	before := c.raw.TotalChanges()
+	err := c.Exec(sql, args...)
+	return c.raw.TotalChanges() - before, err
+}
 
-// TotalChanges returns how many rows were changed since the connection was
-// opened.
-func (c *Conn) TotalChanges() int64 { return c.raw.TotalChanges() }
+// Dangling implements [sqldb.Conn].
+func (c *Conn) Dangling(found func(table, parent string) error) error {
+	return c.Query(`PRAGMA foreign_key_check`, func(s sqldb.Row) error { return found(s.ColumnText(0), s.ColumnText(2)) })
+}
+
+// dialect is the SQL of SQLite, which has one writer at a time.
+var dialect = sqldb.Dialect{
+	Greatest: "max",
+	Columns: `
+		SELECT s.name, iif(i.type IN ('TEXT', 'BLOB'), i.name, '') FROM sqlite_schema s JOIN pragma_table_info(s.name) i
+		WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY s.name`,
+	// Not a number that messages without a conversation have.
+	NextConversation: `1 + max(coalesce((SELECT max(id) FROM conversations), 0), coalesce((SELECT max(conversation) FROM messages), 0),
+		               coalesce((SELECT max(conversation) FROM summaries), 0))`,
+}
+
+// Dialect implements [sqldb.Conn].
+func (c *Conn) Dialect() *sqldb.Dialect { return &dialect }
 
 // Stmt returns the prepared statement of some SQL, ready to be bound.
 func (c *Conn) Stmt(sql string) (*sqlite3.Stmt, error) {
@@ -172,8 +196,8 @@ func (c *Conn) Stmt(sql string) (*sqlite3.Stmt, error) {
 // it.
 const yieldRows = 32
 
-// Query binds args, calls row for each row, and resets the statement.
-func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (err error) {
+// Query binds args, calls each for each row, and resets the statement.
+func (c *Conn) Query(sql string, each func(sqldb.Row) error, args ...any) (err error) {
 	s, err := c.Stmt(sql)
 	if err != nil {
 		return err
@@ -188,7 +212,7 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 		return err
 	}
 	for n := 1; s.Step(); n++ {
-		if err := row(s); err != nil {
+		if err := each(row{s}); err != nil {
 			return err
 		}
 		if n%yieldRows == 0 {
@@ -198,33 +222,38 @@ func (c *Conn) Query(sql string, row func(*sqlite3.Stmt) error, args ...any) (er
 	return driverError(s.Err(), sql)
 }
 
-// One calls row for the first row. found reports whether there was one. The
+// Stream implements [sqldb.Conn]. A query of SQLite never loads its result.
+func (c *Conn) Stream(sql string, each func(sqldb.Row) error, args ...any) error {
+	return c.Query(sql, each, args...)
+}
+
+// One calls each for the first row. found reports whether there was one. The
 // statement runs to its end: it may write as well.
-func (c *Conn) One(sql string, row func(*sqlite3.Stmt) error, args ...any) (found bool, err error) {
-	err = c.Query(sql, func(s *sqlite3.Stmt) error {
+func (c *Conn) One(sql string, each func(sqldb.Row) error, args ...any) (found bool, err error) {
+	err = c.Query(sql, func(s sqldb.Row) error {
 		if found {
 			return nil
 		}
 		found = true
-		return row(s)
+		return each(s)
 	}, args...)
 	return found, err
 }
 
 // Has reports whether a query returns a row.
 func (c *Conn) Has(sql string, args ...any) (bool, error) {
-	return c.One(sql, func(*sqlite3.Stmt) error { return nil }, args...)
+	return c.One(sql, func(sqldb.Row) error { return nil }, args...)
 }
 
 // ExecAll runs statements that return no rows one after the other, each with
 // args, up to the first error.
 func (c *Conn) ExecAll(statements []string, args ...any) error {
-	return Each(statements, func(sql string) error { return c.Exec(sql, args...) })
+	return sqldb.Each(statements, func(sql string) error { return c.Exec(sql, args...) })
 }
 
 // Exec runs a statement that returns no rows.
 func (c *Conn) Exec(sql string, args ...any) error {
-	return c.Query(sql, func(*sqlite3.Stmt) error { return nil }, args...)
+	return c.Query(sql, func(sqldb.Row) error { return nil }, args...)
 }
 
 // Bind binds Go values. A nil is NULL; so is a zero time.
@@ -250,6 +279,11 @@ func Bind(s *sqlite3.Stmt, args ...any) error {
 			} else {
 				err = s.BindInt64(i+1, v.UnixMilli())
 			}
+		case []int64: // for json_each
+			var list []byte
+			if list, err = json.Marshal(v); err == nil {
+				err = s.BindText(i+1, string(list))
+			}
 		default:
 			err = fmt.Errorf("parameter %d has type %T, which is not stored", i+1, a)
 		}
@@ -258,15 +292,6 @@ func Bind(s *sqlite3.Stmt, args ...any) error {
 		}
 	}
 	return nil
-}
-
-// Null turns an empty value into NULL.
-func Null[T comparable](v T) any {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return v
 }
 
 // Read runs fn in one read transaction, so that all its statements see the

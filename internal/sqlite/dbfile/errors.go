@@ -12,27 +12,16 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
 )
-
-// SQLError is an error of SQLite. Its message names neither the driver nor the
-// statement: an operator has no use for them.
-type SQLError struct {
-	SQL string // the statement, for a debugger; empty if there was none
-	Err error  // the driver's
-}
-
-// Error returns the message of SQLite.
-func (e *SQLError) Error() string { return strings.TrimPrefix(e.Err.Error(), "sqlite3: ") }
-
-// Unwrap returns the driver's error.
-func (e *SQLError) Unwrap() error { return e.Err }
 
 func driverError(err error, sql string) error {
 	if err == nil {
 		return nil
 	}
-	return &SQLError{SQL: sql, Err: err}
+	fatal := isAny(err, sqlite3.CORRUPT, sqlite3.IOERR, sqlite3.INTERRUPT, sqlite3.NOTADB)
+	return &sqldb.Error{SQL: sql, Err: err, Message: strings.TrimPrefix(err.Error(), "sqlite3: "), Fatal: fatal}
 }
 
 // Explain adds a hint for the operator to errors of the disk, the file and
@@ -90,25 +79,4 @@ func cancelled(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return err
-}
-
-// Damaged marks an error in stored content, as opposed to one of storing or
-// reading, with [store.ErrDamaged] and a hint.
-func Damaged(what string, err error) error {
-	if err == nil || errors.As(err, new(*sqlite3.Error)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return &hint.Error{
-		Err:  fmt.Errorf("%s is %w: %w", what, store.ErrDamaged, err),
-		Hint: "`lcm doctor` lists all damage; restore it from a backup",
-	}
-}
-
-// WithoutHint returns the text of an error without its hint, for a fault that
-// brings its own.
-func WithoutHint(err error) string {
-	if p, ok := errors.AsType[*hint.Error](err); ok {
-		return p.Err.Error()
-	}
-	return err.Error()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
@@ -38,7 +39,7 @@ func TestErrorsShowNoSQL(t *testing.T) {
 	defer c.Close()
 	const sql = `SELECT "a" FROM b`
 	err = c.Exec(sql)
-	var e *dbfile.SQLError
+	var e *sqldb.Error
 	if !errors.As(err, &e) || e.SQL != sql {
 		t.Fatalf("the error %v does not carry its statement", err)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -80,9 +81,6 @@ type File struct {
 	// temporary is the directory of a database that Close removes.
 	temporary string
 }
-
-// ErrClosed is returned by every call after Close.
-var ErrClosed = errors.New("the store is closed")
 
 // maxIdle is how many idle reading connections are kept.
 const maxIdle = 4
@@ -268,7 +266,7 @@ func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 func useWAL(ctx context.Context, c *Conn, timeout time.Duration) (mode string, err error) {
 	wait := busyWait(timeout)
 	for begun := time.Now(); ; {
-		mode, err = Value[string](c, "PRAGMA journal_mode=WAL")
+		mode, err = sqldb.Value[string](c, "PRAGMA journal_mode=WAL")
 		if !errors.Is(err, sqlite3.BUSY) || time.Since(begun) >= timeout || !wait(ctx, 0) {
 			return mode, err
 		}
@@ -298,7 +296,7 @@ func (f *File) Writer(ctx context.Context, fn func(*Conn) error) error {
 	return Explain(f.path, cancelled(ctx, fn(c)))
 }
 
-// Reader lends a reading connection to fn. It returns nil for [ErrStop].
+// Reader lends a reading connection to fn. It returns nil for [sqldb.ErrStop].
 func (f *File) Reader(ctx context.Context, fn func(*Conn) error) error {
 	if err := f.enter(); err != nil {
 		return err
@@ -313,7 +311,7 @@ func (f *File) Reader(ctx context.Context, fn func(*Conn) error) error {
 	}
 	defer f.release(c)
 	defer c.Interrupt(c.Interrupt(ctx))
-	if err = fn(c); errors.Is(err, ErrStop) {
+	if err = fn(c); errors.Is(err, sqldb.ErrStop) {
 		err = nil
 	}
 	if c.snapshot != nil {
@@ -327,7 +325,7 @@ func (f *File) enter() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return ErrClosed
+		return sqldb.ErrClosed
 	}
 	f.out.Add(1)
 	return nil
@@ -368,6 +366,22 @@ func (f *File) release(c *Conn) {
 	}
 	f.mu.Unlock()
 	_ = c.Close() // a reader has nothing to lose
+}
+
+// ReleaseMemory closes the idle connections that read. Each holds up to a tenth
+// of the memory of a server.
+func (f *File) ReleaseMemory() {
+	if f.enter() != nil {
+		return
+	}
+	defer f.out.Done()
+	f.mu.Lock()
+	idle := f.idle
+	f.idle = nil
+	f.mu.Unlock()
+	for _, c := range idle {
+		_ = c.Close() // a reader has nothing to lose
+	}
 }
 
 // Close waits for the calls that are under way and closes the file.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
 //go:embed migrations/*.sql
@@ -45,7 +46,7 @@ func SchemaVersion(c *Conn) (version int, err error) {
 	err = c.Read(func() error {
 		var app, tables int
 		if version, app, err = ReadStamps(c); err == nil {
-			tables, err = Value[int](c, "SELECT count(*) FROM sqlite_schema")
+			tables, err = sqldb.Value[int](c, "SELECT count(*) FROM sqlite_schema")
 		}
 		if err == nil && app != ApplicationID && (app != 0 || version != 0 || tables > 0) {
 			err = &hint.Error{
@@ -151,7 +152,7 @@ func addMissingTables(c *Conn) error {
 
 // ReadStamps reads the version and the application id in the header.
 func ReadStamps(c *Conn) (version, app int, err error) {
-	_, err = c.One("SELECT user_version, application_id FROM pragma_user_version, pragma_application_id", Into(&version, &app))
+	_, err = c.One("SELECT user_version, application_id FROM pragma_user_version, pragma_application_id", sqldb.Into(&version, &app))
 	return version, app, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
 // Object is an entry of the schema: a table or an index.
@@ -37,7 +38,7 @@ type ColumnDef struct {
 func Objects(c *Conn) (map[string]Object, error) {
 	all := map[string]Object{}
 	err := c.Query(`SELECT name, type, tbl_name, ifnull(sql, '') FROM sqlite_schema WHERE type IN ('table', 'index') AND ifnull(sql, '') NOT LIKE 'CREATE VIRTUAL %' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
-		func(s *sqlite3.Stmt) error {
+		func(s sqldb.Row) error {
 			all[s.ColumnText(0)] = Object{Kind: s.ColumnText(1), Table: s.ColumnText(2), Sql: s.ColumnText(3)}
 			return nil
 		})
@@ -48,8 +49,8 @@ func Objects(c *Conn) (map[string]Object, error) {
 		if o.Kind != "table" {
 			continue
 		}
-		o.Columns, err = List(c, `SELECT name, type, "notnull", ifnull(dflt_value, '') FROM pragma_table_info(?, 'main') ORDER BY cid`,
-			func(s *sqlite3.Stmt) ColumnDef {
+		o.Columns, err = sqldb.List(c, `SELECT name, type, "notnull", ifnull(dflt_value, '') FROM pragma_table_info(?, 'main') ORDER BY cid`,
+			func(s sqldb.Row) ColumnDef {
 				return ColumnDef{s.ColumnText(0), s.ColumnText(1), s.ColumnBool(2), s.ColumnText(3)}
 			}, name)
 		if err != nil {
@@ -129,7 +130,7 @@ const foreignCode = `
 
 // ForeignCode lists the triggers, views and virtual tables of a database.
 func ForeignCode(c *Conn) ([]Object, error) {
-	return List(c, foreignCode, func(s *sqlite3.Stmt) Object {
+	return sqldb.List(c, foreignCode, func(s sqldb.Row) Object {
 		o := Object{Kind: s.ColumnText(0), Table: s.ColumnText(1)}
 		if o.Kind == "table" {
 			o.Kind = "virtual table"

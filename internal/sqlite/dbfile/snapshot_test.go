@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ncruces/go-sqlite3"
+	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
 // TestSnapshot: a file with a log beside it, and without shared memory, is read
@@ -33,11 +33,11 @@ func TestSnapshot(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		if err := c.Query(`SELECT key FROM conversations ORDER BY id`, func(s *sqlite3.Stmt) error { all += s.ColumnText(0); return nil }); err != nil {
+		if err := c.Query(`SELECT key FROM conversations ORDER BY id`, func(s sqldb.Row) error { all += s.ColumnText(0); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var sound string
-		if _, err := c.One(`PRAGMA integrity_check`, Into(&sound)); err != nil || sound != "ok" {
+		if _, err := c.One(`PRAGMA integrity_check`, sqldb.Into(&sound)); err != nil || sound != "ok" {
 			t.Errorf("integrity: %s, %v", sound, err)
 		}
 		if err := s.changed(); err != nil {

@@ -3,11 +3,10 @@ package repair
 import (
 	"crypto/sha256"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -18,7 +17,7 @@ type rebuild struct {
 	*dbfile.Conn
 	record.Row
 	messages  map[store.MessageID]message // its own
-	summaries []check.SummaryNode         // its own, sources first
+	summaries []verify.SummaryNode        // its own, sources first
 	sources   map[int64][]source          // of its summaries
 	derived   map[int64]store.Summary     // numbers that follow from the sources
 	origin    inheritance                 // of a fork
@@ -41,7 +40,7 @@ func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
 	if err != nil || !row.ErasedAt.IsZero() { // nothing is left of an erased one
 		return err
 	}
-	if row.Base, err = check.BasePosition(c, row); err != nil {
+	if row.Base, err = verify.BasePosition(c, row); err != nil {
 		return err
 	}
 	if err := c.Exec(`UPDATE conversations SET base = ? WHERE id = ?`, row.Base, int64(id)); err != nil {
@@ -49,19 +48,19 @@ func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
 	}
 	r := &rebuild{Conn: c, Row: row, messages: map[store.MessageID]message{}, sources: map[int64][]source{},
 		derived: map[int64]store.Summary{}, claimed: map[record.Edge]bool{}}
-	return dbfile.Steps(r.load, r.findInherited, r.rebuildGraph, r.rebuildView, r.countTotals)
+	return sqldb.Steps(r.load, r.findInherited, r.rebuildGraph, r.rebuildView, r.countTotals)
 }
 
 // load reads the messages and summaries of the conversation.
 func (r *rebuild) load() error {
-	err := r.Query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s *sqlite3.Stmt) error {
+	err := r.Query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s sqldb.Row) error {
 		r.messages[store.MessageID(s.ColumnInt64(0))] = message{
 			pos: r.Base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
 		}
 		return nil
 	}, int64(r.ID))
 	if err == nil {
-		r.summaries, err = check.SummariesOf(r.Conn, r.ID)
+		r.summaries, err = verify.SummariesOf(r.Conn, r.ID)
 	}
 	return err
 }
@@ -71,7 +70,7 @@ func (r *rebuild) load() error {
 func (r *rebuild) countTotals() error {
 	var count, tokens, bytes int64
 	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`,
-		dbfile.Into(&count, &tokens, &bytes), int64(r.ID))
+		sqldb.Into(&count, &tokens, &bytes), int64(r.ID))
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,7 @@ func (r *rebuild) countTotals() error {
 			return err
 		}
 	}
-	newest, err := check.NewestTime(r.Conn, r.Row)
+	newest, err := verify.NewestTime(r.Conn, r.Row)
 	if err != nil {
 		return err
 	}
@@ -105,7 +104,7 @@ func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, er
 	if err != nil || !found {
 		return head, false, err
 	}
-	found, err = r.One(`SELECT `+record.LinkColumns+` FROM messages m WHERE m.conversation = ? AND m.seq = ?`, func(s *sqlite3.Stmt) error {
+	found, err = r.One(`SELECT `+record.LinkColumns+` FROM messages m WHERE m.conversation = ? AND m.seq = ?`, func(s sqldb.Row) error {
 		m := record.ScanLink(s, 0)
 		// The link of an erased message cannot be checked: its content is gone.
 		head, linked = m.Chain, m.Flags&store.FlagErased != 0 || m.Follows(prev)

@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/sqlite/check"
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -43,7 +41,7 @@ func (r *rebuild) rebuildGraph() error {
 		}
 		for _, s := range r.sources[n.Num] {
 			err := r.Exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-				n.Num, s.pos, dbfile.Null(int64(s.Message)), dbfile.Null(s.Num))
+				n.Num, s.pos, sqldb.Null(int64(s.Message)), sqldb.Null(s.Num))
 			if err != nil {
 				return err
 			}
@@ -52,7 +50,7 @@ func (r *rebuild) rebuildGraph() error {
 			return err
 		}
 	}
-	r.summaries = slices.DeleteFunc(r.summaries, func(n check.SummaryNode) bool { return len(r.sources[n.Num]) == 0 })
+	r.summaries = slices.DeleteFunc(r.summaries, func(n verify.SummaryNode) bool { return len(r.sources[n.Num]) == 0 })
 	return nil
 }
 
@@ -62,7 +60,7 @@ func (r *rebuild) rebuildGraph() error {
 // does, it keeps those of its edges that can be right.
 func (r *rebuild) findSources() error {
 	taken, proven := map[record.Edge]bool{}, map[int64]bool{}
-	take := func(n check.SummaryNode) {
+	take := func(n verify.SummaryNode) {
 		for _, s := range r.sources[n.Num] {
 			taken[s.Edge] = taken[s.Edge] || !n.Retired
 		}
@@ -103,10 +101,10 @@ func (r *rebuild) isEmpty(num int64) bool {
 // a node twice, a summary that is missing or was made later, a node of another
 // conversation. complete says that none was left out. An edge to a missing
 // message stays: it shows the loss.
-func (r *rebuild) validEdges(n check.SummaryNode) (have []source, complete bool, err error) {
+func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, complete bool, err error) {
 	var edges []source
 	err = r.Query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
-		func(s *sqlite3.Stmt) error {
+		func(s sqldb.Row) error {
 			e := record.Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
 			edges = append(edges, source{e, s.ColumnInt64(3)})
 			return nil
@@ -141,7 +139,7 @@ func (r *rebuild) validEdges(n check.SummaryNode) (have []source, complete bool,
 
 // proves reports whether a summary was made from these sources: its id says so,
 // or, where it was reworded, the number of messages that it covers.
-func (r *rebuild) proves(n check.SummaryNode, from []source) bool {
+func (r *rebuild) proves(n verify.SummaryNode, from []source) bool {
 	if len(from) == 0 {
 		return false
 	}
@@ -173,7 +171,7 @@ const maxRun = 256
 
 // findRun looks for the run of neighbouring nodes that a summary was made from.
 // It tries the known sources and the nodes that no other summary has taken.
-func (r *rebuild) findRun(n check.SummaryNode, known []source, taken map[record.Edge]bool) []source {
+func (r *rebuild) findRun(n verify.SummaryNode, known []source, taken map[record.Edge]bool) []source {
 	nodes := slices.Clone(known)
 	add := func(e record.Edge, pos int64) {
 		if !taken[e] && !slices.ContainsFunc(known, func(s source) bool { return s.Edge == e }) {
@@ -206,7 +204,7 @@ func (r *rebuild) findRun(n check.SummaryNode, known []source, taken map[record.
 
 // writeNumbers computes the numbers of a summary from its sources. Where a
 // message is missing, the old numbers stay: they show the loss.
-func (r *rebuild) writeNumbers(n check.SummaryNode) error {
+func (r *rebuild) writeNumbers(n verify.SummaryNode) error {
 	want, err := record.Derive(r.Conn, n.Num, r.derived)
 	if errors.Is(err, store.ErrNotFound) {
 		r.derived[n.Num] = n.Summary

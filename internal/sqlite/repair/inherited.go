@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -92,7 +90,7 @@ func (r *rebuild) proveInherited() error {
 // or, in a fork, an inherited one.
 func (r *rebuild) belongs(e record.Edge) (bool, error) {
 	if e.Num != 0 {
-		of, err := dbfile.Value[store.ConversationID](r.Conn, `SELECT conversation FROM summaries WHERE num = ?`, e.Num)
+		of, err := sqldb.Value[store.ConversationID](r.Conn, `SELECT conversation FROM summaries WHERE num = ?`, e.Num)
 		_, shared := r.origin.until[of]
 		return of == r.ID || shared, err
 	}
@@ -105,7 +103,7 @@ func (r *rebuild) belongs(e record.Edge) (bool, error) {
 	}
 	shared := false
 	_, err := r.One(`SELECT m.conversation, m.seq + c.base, m.flags FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
-		func(s *sqlite3.Stmt) error {
+		func(s sqldb.Row) error {
 			until, known := r.origin.until[store.ConversationID(s.ColumnInt64(0))]
 			shared = known && s.ColumnInt64(1) <= until && store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) == 0
 			return nil

@@ -7,9 +7,10 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -21,7 +22,7 @@ func fixOrphans(c *dbfile.Conn) error {
 	if err != nil {
 		return err
 	}
-	ids, err := check.OrphanIDs(c)
+	ids, err := verify.OrphanIDs(c)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 	_, err := c.One(`
 		SELECT s.key, ifnull(json_extract(s.data, '$.dir'), '') FROM state s
 		WHERE s.space = 'hosts' AND json_valid(s.data) AND json_extract(s.data, '$.conversation') = ?
-			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, dbfile.Into(&key, &root), id)
+			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, sqldb.Into(&key, &root), id)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func recomputeConversation(c *dbfile.Conn, id int64) error {
 func findForkPoint(c *dbfile.Conn, id int64) error {
 	base := int64(1) << 62
 	_, err := c.One(`SELECT v.pos - m.seq FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ?1 AND m.conversation = ?1 LIMIT 1`,
-		dbfile.Into(&base), id)
+		sqldb.Into(&base), id)
 	if err != nil || base <= 0 {
 		return err
 	}
@@ -126,7 +127,7 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 // restorePayloads makes the rows of payloads again, with the id that the hash
 // gives.
 func restorePayloads(c *dbfile.Conn) error {
-	nums, err := dbfile.Column[int64](c, `SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
+	nums, err := sqldb.Column[int64](c, `SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 		return err
 	}
 	// The index holds the conversation of each document.
-	err := dbfile.Each([]int{record.LaneMessages, record.LaneSummaries}, func(lane int) error { return record.DropIndexFrom(c, lane, 0) })
+	err := sqldb.Each([]int{record.LaneMessages, record.LaneSummaries}, func(lane int) error { return record.DropIndexFrom(c, lane, 0) })
 	if err != nil {
 		return err
 	}

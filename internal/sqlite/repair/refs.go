@@ -3,11 +3,10 @@ package repair
 import (
 	"slices"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -21,16 +20,16 @@ func fixReferences(c *dbfile.Conn) error {
 		ids     []string
 	}
 	var all []need
-	err := c.Query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s *sqlite3.Stmt) error {
+	err := c.Query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s sqldb.Row) error {
 		n := need{message: s.ColumnInt64(0)}
-		if s.ColumnType(1) != sqlite3.NULL {
+		if !s.ColumnNull(1) {
 			m, err := wire.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
 			if err != nil {
 				return nil // Verify reports it
 			}
-			n.refs = check.RefsOf(m.Parts)
+			n.refs = verify.RefsOf(m.Parts)
 		}
-		n.ids = check.Needs(n.refs, s.ColumnText(2))
+		n.ids = verify.Needs(n.refs, s.ColumnText(2))
 		if len(n.ids) > 0 {
 			all = append(all, n)
 		}
@@ -40,7 +39,7 @@ func fixReferences(c *dbfile.Conn) error {
 		return err
 	}
 	for _, n := range all {
-		if err := dbfile.Each(n.ids, func(id string) error { return record.LinkPayload(c, n.message, id) }); err != nil {
+		if err := sqldb.Each(n.ids, func(id string) error { return record.LinkPayload(c, n.message, id) }); err != nil {
 			return err
 		}
 	}
@@ -49,7 +48,7 @@ func fixReferences(c *dbfile.Conn) error {
 			if slices.ContainsFunc(n.refs[:i], func(r llms.Ref) bool { return r.ID == ref.ID }) {
 				continue
 			}
-			same, err := check.IsDescribed(c, n.message, ref)
+			same, err := verify.IsDescribed(c, n.message, ref)
 			if err == nil && !same {
 				err = c.Exec(`UPDATE payloads SET name = ?, mime = ?, summary = ?, tokens = ? WHERE id = ?`, ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
 			}

@@ -12,13 +12,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/search"
+	"github.com/lossless-context/lcm/internal/sqldb/state"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
-	"github.com/lossless-context/lcm/internal/sqlite/search"
-	"github.com/lossless-context/lcm/internal/sqlite/state"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -47,7 +46,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 			return ctx.Err()
 		}
 	}
-	ids, err := dbfile.Read(ctx, f, record.ConversationIDs)
+	ids, err := sqldb.Read(ctx, f.DB(), record.ConversationIDs)
 	errs = append(errs, err)
 	for _, id := range ids { // origins come before their forks
 		err := f.Transact(ctx, func(tx *dbfile.Conn) error { return fixConversation(tx, id) })
@@ -64,7 +63,7 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) error {
 // fixIndexes builds the indexes of damaged tables again.
 func fixIndexes(c *dbfile.Conn) error {
 	broken := false
-	err := c.Query("PRAGMA integrity_check(100)", func(s *sqlite3.Stmt) error {
+	err := c.Query("PRAGMA integrity_check(100)", func(s sqldb.Row) error {
 		broken = broken || check.IndexTrouble().MatchString(s.ColumnText(0))
 		return nil
 	})

@@ -9,16 +9,16 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/tombstone"
 )
 
 // refillSQL fills tables that were missing and are made again, from the rows of
 // other tables.
 var refillSQL = map[string][]string{
 	"forgotten":      {forgottenOfWhole, forgottenOfParts},
-	"tombstone_salt": {tombstone.EnsureSalt},
+	"tombstone_salt": {`INSERT INTO tombstone_salt SELECT randomblob(32) WHERE NOT EXISTS (SELECT 1 FROM tombstone_salt)`},
 	"erasures":       {noteErasures},
 	"projects": {`
 		INSERT INTO projects (id, origin, root)
@@ -119,7 +119,7 @@ func refillTable(c *dbfile.Conn, table string) error {
 	if table == "payloads" { // names and descriptions are restored later, from messages
 		return restorePayloads(c)
 	}
-	return dbfile.Each(refillSQL[table], c.Script)
+	return sqldb.Each(refillSQL[table], c.Script)
 }
 
 func order(o dbfile.Object) string {

@@ -6,11 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/lossless-context/lcm/internal/sqlite/check"
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/sqlite/record"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -49,17 +47,17 @@ func (r *rebuild) rebuildView() error {
 			return err
 		}
 	}
-	return dbfile.Steps(r.placeLoose, r.placeInherited, r.markRetired, r.writePlacements)
+	return sqldb.Steps(r.placeLoose, r.placeInherited, r.markRetired, r.writePlacements)
 }
 
 // readPlacements reads the view and the kept branches as they are.
 func (r *rebuild) readPlacements() ([]placement, error) {
-	return dbfile.List(r.Conn, `
+	return sqldb.List(r.Conn, `
 		SELECT 0 AS branch, v.pos AS pos, v.message, v.summary, s.id, v.stub, v.tokens FROM view v LEFT JOIN summaries s ON s.num = v.summary
 		WHERE v.conversation = ?1
 		UNION ALL SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
 		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
-		WHERE b.conversation = ?1 ORDER BY branch, pos`, func(s *sqlite3.Stmt) placement {
+		WHERE b.conversation = ?1 ORDER BY branch, pos`, func(s sqldb.Row) placement {
 		p := placement{Edge: record.Edge{Num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
 		p.Message, p.Summary = store.MessageID(s.ColumnInt64(2)), store.SummaryID(s.ColumnText(4))
 		return p
@@ -107,14 +105,14 @@ func (r *rebuild) descend(e record.Edge, path []int64, visit func(record.Edge) e
 		return err
 	}
 	path = append(path, e.Num)
-	return dbfile.Each(sources, func(s record.Edge) error { return r.descend(s, path, visit) })
+	return sqldb.Each(sources, func(s record.Edge) error { return r.descend(s, path, visit) })
 }
 
 // placeLoose places the nodes that nothing leads to: summaries, the deepest
 // first, and then messages.
 func (r *rebuild) placeLoose() error {
 	summaries := slices.Clone(r.summaries)
-	slices.SortStableFunc(summaries, func(a, b check.SummaryNode) int { return cmp.Compare(r.derived[b.Num].Depth, r.derived[a.Num].Depth) })
+	slices.SortStableFunc(summaries, func(a, b verify.SummaryNode) int { return cmp.Compare(r.derived[b.Num].Depth, r.derived[a.Num].Depth) })
 	for _, n := range summaries {
 		want := r.derived[n.Num]
 		if n.Retired || want.Messages == 0 {
@@ -149,7 +147,7 @@ func (r *rebuild) placeNode(e record.Edge, pos, stored int64) error {
 // cut off before the position when the node existed already, or whose items
 // stand on both sides of it.
 func (r *rebuild) branchAt(pos, stored int64) (branch int64, err error) {
-	err = r.Query(`SELECT id, after, created_at FROM branches WHERE conversation = ? ORDER BY id DESC`, func(s *sqlite3.Stmt) error {
+	err = r.Query(`SELECT id, after, created_at FROM branches WHERE conversation = ? ORDER BY id DESC`, func(s sqldb.Row) error {
 		id, after, cut := s.ColumnInt64(0), int64(0), s.ColumnInt64(2)
 		if at, ok := r.messages[store.MessageID(s.ColumnInt64(1))]; ok {
 			after = at.pos
@@ -190,7 +188,7 @@ func (r *rebuild) writePlacements() error {
 	for _, p := range r.placed {
 		var err error
 		if p.branch != 0 {
-			err = r.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, dbfile.Null(int64(p.Message)), dbfile.Null(p.Num))
+			err = r.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, sqldb.Null(int64(p.Message)), sqldb.Null(p.Num))
 		} else {
 			var it record.ViewItem
 			if it, err = r.itemOf(p); err == nil {
@@ -211,7 +209,7 @@ func (r *rebuild) itemOf(p placement) (record.ViewItem, error) {
 	if err != nil {
 		items = []record.ViewItem{{Item: store.Item{Node: p.Node}}}
 		var role int
-		_, err = r.One(`SELECT tokens, role FROM messages WHERE id = ?`, dbfile.Into(&items[0].Tokens, &role), int64(p.Message))
+		_, err = r.One(`SELECT tokens, role FROM messages WHERE id = ?`, sqldb.Into(&items[0].Tokens, &role), int64(p.Message))
 		items[0].Role = store.RoleOf(role)
 	}
 	it := items[0]

@@ -44,10 +44,24 @@ function keys() {
   }
 }
 
-// loads fills the parts of a page that are loaded after it.
-function loads() {
-  for (const part of all('[data-load]')) fragment(part.dataset.load).then((nodes) => { part.replaceChildren(nodes); showNewest(); showPlace(); });
+// loads fills the parts of a page that are loaded after it, and the parts of these.
+function loads(root = document, signal = undefined) {
+  for (const part of all('[data-load]', root)) {
+    const path = part.dataset.load;
+    fragment(path, signal).then((nodes) => {
+      if (part.dataset.load !== path) return; // the user has asked for something else
+      part.replaceChildren(nodes);
+      part.removeAttribute('data-load');
+      showNewest();
+      showPlace();
+      loads(part, signal);
+    }, ignoreAbort);
+  }
   showNewest();
+}
+
+function ignoreAbort(e) {
+  if (e.name !== 'AbortError') throw e;
 }
 
 // showNewest scrolls a calendar that is wider than the screen to its newest days.
@@ -68,10 +82,14 @@ function searchAsYouType() {
     history.replaceState(null, '', path);
     running?.abort();
     running = new AbortController();
+    results.removeAttribute('data-load');
     try {
-      results.replaceChildren(await fragment(path, running.signal));
+      const nodes = await fragment(path, running.signal), counts = $('.counts', nodes);
+      counts?.replaceChildren(...($('.counts', results)?.childNodes || [])); // until the new ones are there
+      results.replaceChildren(nodes);
+      loads(results, running.signal);
     } catch (e) {
-      if (e.name !== 'AbortError') throw e;
+      ignoreAbort(e);
     }
   };
   const soon = () => { clearTimeout(timer); timer = setTimeout(search, 160); };
@@ -264,7 +282,6 @@ function live() {
 function sliders() {
   const form = $('#context-form'), shown = $('#context');
   if (!form) return;
-  form.classList.add('live-form');
   let running, timer;
   form.addEventListener('input', () => {
     for (const name of ['at', 'budget']) $(`#${name}-shown`).textContent = (+form.elements[name].value).toLocaleString('en');
@@ -275,17 +292,55 @@ function sliders() {
       running?.abort();
       running = new AbortController();
       shown.classList.add('busy');
+      shown.removeAttribute('data-load');
       try {
         shown.replaceChildren(await fragment(path, running.signal));
         shown.classList.remove('busy');
       } catch (e) {
-        if (e.name !== 'AbortError') throw e;
+        ignoreAbort(e);
       }
     }, 200);
   });
 }
 
+// checking runs a check of the record and shows how far it is.
+function checking() {
+  const form = $('#check-form'), box = $('#check-progress');
+  if (!form) return;
+  form.addEventListener('submit', (e) => {
+    e.preventDefault();
+    const bar = $('progress', box), text = $('span', box), button = $('button', form), begin = Date.now();
+    const source = new EventSource('/health/check/events');
+    let doing = '';
+    const say = () => { text.textContent = `${doing}, ${Math.round((Date.now() - begin) / 1000)} s`; };
+    const clock = setInterval(say, 1000);
+    const end = () => { source.close(); clearInterval(clock); box.hidden = true; button.disabled = false; };
+    box.hidden = false;
+    button.disabled = true;
+    source.addEventListener('progress', (e) => {
+      const p = JSON.parse(e.data);
+      doing = p.doing;
+      if (p.total) bar.value = p.done / p.total; else bar.removeAttribute('value');
+      say();
+    });
+    source.addEventListener('done', async () => { end(); $('#check').replaceChildren(await fragment('/health/check')); });
+    source.addEventListener('failed', (e) => { end(); $('#check').textContent = JSON.parse(e.data); });
+    source.addEventListener('error', () => { end(); $('#check').textContent = 'The server has ended the check.'; });
+  });
+}
+
+// erasing keeps a form from being sent twice.
+function erasing() {
+  $('#erase-form')?.addEventListener('submit', (e) => {
+    const button = $('button', e.target);
+    button.disabled = true;
+    button.textContent = 'Erasing…';
+  });
+}
+
 keys();
+checking();
+erasing();
 loads();
 searchAsYouType();
 panels();

@@ -1,58 +1,43 @@
 package browsertest
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 )
 
-// TestScroll scrolls through a long session from its beginning to its end. It checks
-// that no message is left out, that the page keeps few of them, and that the memory of
-// the page stays bounded. UI_MESSAGES sets the length.
+// TestScroll scrolls through the generated session from its beginning to its end, by
+// two screens a frame. It checks that no message is left out, that the page keeps few of
+// them, that its memory stays below 200 MB, and that frames come in time when the user
+// scrolls as with a wheel.
 func TestScroll(t *testing.T) {
-	length := 5000
-	if n, err := strconv.Atoi(os.Getenv("UI_MESSAGES")); err == nil {
-		length = n
-	}
-	var lines bytes.Buffer
-	for i := range length {
-		role := []string{"user", "assistant"}[i%2]
-		fmt.Fprintf(&lines, `{"role":%q,"content":"Message number %d of a long session, with **some** words about parcels and a list:\n\n- one\n- two","id":"m%d","timestamp":%q}`+"\n",
-			role, i+1, i+1, time.Date(2026, 1, 1, 0, 0, i*20, 0, time.UTC).Format(time.RFC3339))
-	}
-	path := filepath.Join(t.TempDir(), "long.jsonl")
-	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b := open(serve(t, path))
+	r := &record{t: t, db: env(t, "UI_RECORD"), home: t.TempDir()}
+	r.start()
+	b := open(r)
 	b.visit("/session/1")
+	length := eval[int](b, `+document.querySelector('#messages').dataset.total`)
 	b.run(chromedp.Evaluate(`
-		window.seen = new Set(); window.most = 0; window.heap = 0; window.slow = 0; window.frames = 0;
+		window.seen = new Set(); window.most = 0; window.heap = 0; window.step = innerHeight * 2; window.frames = [];
 		let last = performance.now();
 		const frame = (now) => {
-			frames++;
-			if (now - last > 200) slow++;
+			frames.push(now - last);
 			last = now;
 			const all = document.querySelectorAll('.message');
 			for (const m of all) seen.add(+m.dataset.seq);
 			most = Math.max(most, all.length);
 			heap = Math.max(heap, performance.memory.usedJSHeapSize);
-			scrollBy(0, innerHeight * 2);
-			requestAnimationFrame(frame);
+			scrollBy(0, step);
+			if (step) requestAnimationFrame(frame);
 		};
 		requestAnimationFrame(frame); 0`, nil))
-	deadline := time.Now().Add(8 * time.Minute)
-	for eval[int](b, `seen.size`) < length && time.Now().Before(deadline) {
-		time.Sleep(300 * time.Millisecond)
+	begin := time.Now()
+	for at := 0; at < length && time.Since(begin) < 13*time.Minute; at = eval[int](b, `seen.size`) {
+		time.Sleep(time.Second)
 	}
 	seen, most, heap := eval[int](b, `seen.size`), eval[int](b, `most`), eval[float64](b, `heap`)/1e6
-	t.Logf("%d messages seen, at most %d in the page, heap at most %.1f MB, %d of %d frames above 200 ms", seen, most, heap, eval[int](b, `slow`), eval[int](b, `frames`))
+	t.Logf("%d messages seen in %v, at most %d in the page, heap at most %.1f MB, frames in ms: %v", seen, time.Since(begin).Round(time.Second), most, heap, frames(b))
 	if seen != length {
 		t.Errorf("%d of %d messages were shown", seen, length)
 	}
@@ -62,6 +47,19 @@ func TestScroll(t *testing.T) {
 	if heap > 200 {
 		t.Errorf("the heap grew to %.0f MB", heap)
 	}
+	// A wheel moves by 100 to 200 pixels a frame.
+	b.visit(fmt.Sprintf("/session/1?at=%d", length/2))
+	b.run(chromedp.Evaluate(`
+		window.frames = [];
+		let last = performance.now();
+		const frame = (now) => { frames.push(now - last); last = now; scrollBy(0, 150); if (frames.length < 600) requestAnimationFrame(frame); };
+		requestAnimationFrame(frame); 0`, nil))
+	b.until(`frames.length === 600`)
+	wheel := frames(b)
+	t.Logf("frames in ms with a wheel: %v", wheel)
+	if wheel[1] > 200 {
+		t.Errorf("one frame of twenty takes %.0f ms or more", wheel[1])
+	}
 	// Upwards, the messages before the first one of the page are loaded.
 	b.visit(fmt.Sprintf("/session/1?at=%d", length))
 	for range 4 {
@@ -70,4 +68,11 @@ func TestScroll(t *testing.T) {
 		b.until(fmt.Sprintf(`+document.querySelector('.message').dataset.seq < %d`, first))
 	}
 	b.clean()
+}
+
+// frames returns the median, the 95th percentile and the maximum of the times between
+// frames.
+func frames(b *browser) []float64 {
+	b.t.Helper()
+	return eval[[]float64](b, `(() => { const f = frames.toSorted((x, y) => x - y); return [f[f.length >> 1], f[Math.floor(f.length * 0.95)], f.at(-1)].map(Math.round); })()`)
 }

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqldb/transfer"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/sqlite"
+)
+
+type copyReport struct {
+	From          string  `json:"from"`
+	To            string  `json:"to"`
+	Conversations int     `json:"conversations"`
+	Messages      int64   `json:"messages"`
+	FromDigest    string  `json:"fromDigest"`
+	ToDigest      string  `json:"toDigest"`
+	Faults        int     `json:"faults"`
+	Seconds       float64 `json:"seconds"`
+}
+
+type copyCommand struct{ *program }
+
+func newCopy(p *program) *cobra.Command {
+	cmd := &copyCommand{program: p}
+	c := &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Copy everything between two databases, SQLite or PostgreSQL",
+		Long: `Copy the whole record from one database to another: messages, payloads,
+summaries, views, branches, forgotten messages and settings of hosts, with their
+ids. FROM and TO are files or URLs of PostgreSQL (postgres://user@host/name).
+TO is an empty database or a file that does not exist yet.
+
+A copy that was interrupted goes on where it stopped when the command is
+repeated. At the end both databases are proved, and their digests are printed;
+they are equal. FROM may be in use meanwhile: later messages are not copied.
+
+Passwords come from PGPASSFILE or PGPASSWORD.`,
+		Example: "lcm copy ~/.local/share/lcm/lcm.db postgres://lcm@db.example.com/lcm\nlcm copy postgres://lcm@db.example.com/lcm team.db",
+		Args:    usage(cobra.ExactArgs(2)),
+		RunE:    func(c *cobra.Command, args []string) error { return cmd.run(c.Context(), args[0], args[1]) },
+	}
+	return cmd.jsonFlag(c)
+}
+
+func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
+	begun := time.Now()
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
+	}
+	if !postgres.IsURL(from) {
+		if _, err := os.Stat(from); err != nil {
+			return failed(exitNotFound, "name a database: a file or a URL", "%w", err)
+		}
+	}
+	source, err := cmd.open(ctx, cfg, from)
+	if err != nil {
+		return databaseFailure(err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := cmd.open(ctx, cfg, to)
+	if err != nil {
+		return databaseFailure(err)
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	bar := cmd.newBar("copying")
+	err = transfer.Copy(ctx, source.SQL(), target.SQL(), func(done, total int64) { bar.set(done, total, "") })
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if err := target.Reindex(ctx); err != nil {
+		return err
+	}
+	r := copyReport{From: source.Path(), To: target.Path()}
+	before, err := verify.Prove(ctx, source.SQL())
+	if err != nil {
+		return err
+	}
+	after, err := verify.Prove(ctx, target.SQL())
+	if err != nil {
+		return err
+	}
+	r.Conversations, r.Messages, r.Faults = after.Conversations, after.Messages, len(after.Faults)
+	r.FromDigest, r.ToDigest = hex.EncodeToString(before.Digest[:]), hex.EncodeToString(after.Digest[:])
+	r.Seconds = time.Since(begun).Seconds()
+	if cmd.json {
+		err = cmd.printJSON(r)
+	} else {
+		cmd.printf("%s copied, %s\ndigest %s of %s\ndigest %s of %s\n", extent(r.Messages, r.Conversations), took(r.Seconds),
+			r.FromDigest, safetext.Line(r.From), r.ToDigest, safetext.Line(r.To))
+	}
+	warnFaults(cmd.program, after.Faults)
+	switch {
+	case err != nil:
+		return err
+	case r.FromDigest != r.ToDigest:
+		return failed(exitFaults, "if messages were added to the source meanwhile, copy it again into an empty database while nobody writes", "the digests differ")
+	case r.Faults > 0:
+		return failed(exitFaults, "`lcm verify` lists the faults of each database", "the copy has faults, as the source has")
+	}
+	return nil
+}
+
+// open opens one of the databases.
+func (cmd *copyCommand) open(ctx context.Context, cfg *config.Config, path string) (database, error) {
+	if postgres.IsURL(path) {
+		db, err := postgres.Open(ctx, path, postgres.Options{DeferIndex: true, Log: cmd.logger(cfg)})
+		if err != nil {
+			return nil, err
+		}
+		return db, nil
+	}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)})
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}

@@ -1,0 +1,99 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Proxy stands between a client and a server, and cuts connections.
+type Proxy struct {
+	server string // path of the server's socket
+	listen net.Listener
+
+	mu   sync.Mutex
+	open map[net.Conn]bool
+
+	swallow atomic.Bool // the next answer to COMMIT does not arrive
+}
+
+// NewProxy starts a proxy for an address that [URL] returned, and returns the address of
+// the same schema through the proxy.
+func NewProxy(t testing.TB, address string) (*Proxy, string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	dir := q.Get("host")
+	if dir == "" {
+		t.Skip("the server at LCM_TEST_POSTGRES has no socket whose connections could be cut")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{server: filepath.Join(dir, ".s.PGSQL.5432"), listen: l, open: map[net.Conn]bool{}}
+	t.Cleanup(func() { _ = l.Close(); p.Cut() })
+	go p.serve()
+	q.Del("host")
+	q.Set("sslmode", "disable")
+	u.Host, u.RawQuery = l.Addr().String(), q.Encode()
+	return p, u.String()
+}
+
+// Swallow makes the server's next answer to COMMIT get lost, with its connection.
+func (p *Proxy) Swallow() { p.swallow.Store(true) }
+
+// Cut cuts all connections.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.open {
+		_ = c.Close()
+	}
+	clear(p.open)
+}
+
+func (p *Proxy) serve() {
+	for {
+		client, err := p.listen.Accept()
+		if err != nil {
+			return
+		}
+		server, err := (&net.Dialer{}).DialContext(context.Background(), "unix", p.server)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.open[client], p.open[server] = true, true
+		p.mu.Unlock()
+		end := func() { _ = client.Close(); _ = server.Close() }
+		go func() { _, _ = io.Copy(server, client); end() }()
+		go func() { p.answers(client, server); end() }()
+	}
+}
+
+// answers passes on what the server sends.
+func (p *Proxy) answers(client, server net.Conn) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buf)
+		if bytes.Contains(buf[:n], []byte("COMMIT\x00")) && p.swallow.CompareAndSwap(true, false) {
+			return
+		}
+		if _, werr := client.Write(buf[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}

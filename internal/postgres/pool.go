@@ -1,0 +1,399 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// pool lends out connections: it is the [sqldb.DB] of the backend.
+type pool struct {
+	config *pgx.ConnConfig
+	name   string // of the database, without a password
+	opts   Options
+
+	// life ends when the pool is closed, and background work with it.
+	life context.Context
+	end  context.CancelFunc
+
+	// writers and readers limit how many connections are lent out.
+	writers, readers chan struct{}
+
+	mu      sync.Mutex
+	idle    []*conn
+	closed  bool
+	out     sync.WaitGroup // calls that are under way
+	settled settled
+}
+
+var _ sqldb.DB = (*pool)(nil)
+
+// maxIdle is how many idle connections are kept.
+const maxIdle = 8
+
+// patience is how long a reader waits for one of the connections. After that it gets
+// one more: a caller that reads while it iterates over another result would otherwise
+// wait for itself.
+const patience = 100 * time.Millisecond
+
+func newPool(ctx context.Context, config *pgx.ConnConfig, o Options) *pool {
+	p := &pool{config: config, name: describe(config), opts: o,
+		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders)}
+	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
+	return p
+}
+
+// describe names a database for people, without its password.
+func describe(c *pgx.ConnConfig) string {
+	return fmt.Sprintf("postgres://%s@%s:%d/%s", c.User, c.Host, c.Port, c.Database)
+}
+
+// enter registers a call, so that Close can wait for it.
+func (p *pool) enter() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return sqldb.ErrClosed
+	}
+	p.out.Add(1)
+	return nil
+}
+
+// stale is the age at which an idle connection is asked whether the server still
+// answers on it.
+const stale = time.Second
+
+// connect returns an idle connection, or a new one.
+func (p *pool) connect(ctx context.Context) (*conn, error) {
+	for {
+		c := p.takeIdle()
+		if c == nil {
+			break
+		}
+		if time.Since(c.used) < stale {
+			return c, nil
+		}
+		if err := c.pg.Ping(ctx); err == nil {
+			return c, nil
+		}
+		_ = c.pg.Close(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	pg, err := pgx.ConnectConfig(ctx, p.config)
+	if err != nil {
+		return nil, fail(err, "")
+	}
+	c := &conn{pg: pg}
+	*c.Lost() = sqldb.Lost{Known: true} // the server keeps rows from getting lost
+	return c, nil
+}
+
+func (p *pool) takeIdle() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	c := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	return c
+}
+
+// giveBack keeps a connection for the next caller, or closes it.
+func (p *pool) giveBack(c *conn) {
+	c.used, c.ctx = time.Now(), nil
+	healthy := !c.pg.IsClosed() && c.in == noTx && c.pg.PgConn().TxStatus() == 'I'
+	p.mu.Lock()
+	if healthy && !p.closed && len(p.idle) < maxIdle+cap(p.writers) {
+		p.idle = append(p.idle, c)
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.life), rollbackTime)
+	defer cancel()
+	_ = c.pg.Close(ctx)
+}
+
+// lend lends a connection to fn.
+func (p *pool) lend(ctx context.Context, fn func(*conn) error) error {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return p.explain(ctx, err)
+	}
+	c.ctx = ctx
+	defer p.giveBack(c)
+	return p.explain(ctx, fn(c))
+}
+
+// Reader implements [sqldb.DB].
+func (p *pool) Reader(ctx context.Context, fn func(sqldb.Conn) error) error {
+	if err := p.enter(); err != nil {
+		return err
+	}
+	defer p.out.Done()
+	select {
+	case p.readers <- struct{}{}:
+		defer func() { <-p.readers }()
+	default:
+		select {
+		case p.readers <- struct{}{}:
+			defer func() { <-p.readers }()
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(patience):
+		}
+	}
+	err := p.lend(ctx, func(c *conn) error { return fn(c) })
+	if errors.Is(err, sqldb.ErrStop) {
+		return nil
+	}
+	return err
+}
+
+// Writer implements [sqldb.DB].
+func (p *pool) Writer(ctx context.Context, fn func(sqldb.Conn) error) error {
+	if p.opts.ReadOnly {
+		return p.explain(ctx, store.ErrReadOnly)
+	}
+	return p.Reader(ctx, fn)
+}
+
+// Transact implements [sqldb.DB].
+func (p *pool) Transact(ctx context.Context, fn func(sqldb.Conn) error) error {
+	if err := p.enter(); err != nil {
+		return err
+	}
+	defer p.out.Done()
+	return p.TransactHeld(ctx, fn)
+}
+
+// TransactHeld implements [sqldb.DB].
+func (p *pool) TransactHeld(ctx context.Context, fn func(sqldb.Conn) error) error {
+	if p.opts.ReadOnly {
+		return p.explain(ctx, store.ErrReadOnly)
+	}
+	ctx = p.whileHeld(ctx)
+	select {
+	case p.writers <- struct{}{}:
+		defer func() { <-p.writers }()
+	case <-ctx.Done():
+		return fmt.Errorf("waiting to write: %w", ctx.Err())
+	}
+	return p.retry(ctx, func() error {
+		return p.lend(ctx, func(c *conn) error { return transact(c, fn) })
+	})
+}
+
+// whileHeld returns ctx, or one that is not cancelled if the pool is being closed.
+func (p *pool) whileHeld(ctx context.Context) context.Context {
+	if p.life.Err() != nil {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}
+
+func transact(c *conn, fn func(sqldb.Conn) error) (err error) {
+	c.begin(writing)
+	defer func() {
+		if err != nil && c.in != noTx {
+			_ = c.rollback()
+		}
+	}()
+	if err := fn(c); err != nil {
+		return err
+	}
+	if err := c.commit(); err != nil {
+		return &commitError{err: err, xid: c.xid}
+	}
+	return nil
+}
+
+// commitError is an error of COMMIT, with the transaction's number.
+type commitError struct {
+	err error
+	xid uint64
+}
+
+func (e *commitError) Error() string { return e.err.Error() }
+func (e *commitError) Unwrap() error { return e.err }
+
+// Erase implements [sqldb.DB]. Every other writer locks a row of conversations or adds
+// one, so that this lock keeps them waiting.
+func (p *pool) Erase(ctx context.Context, fn func(sqldb.Conn) error) error {
+	return p.Transact(ctx, func(c sqldb.Conn) error {
+		if err := c.Exec("LOCK TABLE conversations IN EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		return fn(c)
+	})
+}
+
+// tables are the tables that an erasure changes.
+const erasedTables = "messages, summaries, revisions, edges, view, branch_items, branches, conversations, chunks, payloads, message_payloads, state, sections, segments, vectors"
+
+// Scrub implements [sqldb.DB]. VACUUM removes the rows that an erasure deleted or
+// replaced from their pages, and rewrites no table that others use.
+func (p *pool) Scrub(ctx context.Context) error {
+	return p.Writer(ctx, func(c sqldb.Conn) error { return c.Script("VACUUM " + erasedTables) })
+}
+
+// Size implements [sqldb.DB].
+func (p *pool) Size(ctx context.Context) (s sqldb.Size, err error) {
+	err = p.Reader(ctx, func(c sqldb.Conn) error {
+		_, err := c.One(`SELECT (SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'),
+			(SELECT max(version) FROM lcm_schema)`, sqldb.Into(&s.Stored, &s.Schema))
+		s.Used = s.Stored
+		return err
+	})
+	return s, err
+}
+
+// Background implements [sqldb.DB].
+func (p *pool) Background(work func(ctx context.Context)) bool {
+	if p.enter() != nil {
+		return false
+	}
+	go func() {
+		defer p.out.Done()
+		work(p.life)
+	}()
+	return true
+}
+
+// Hold implements [sqldb.DB].
+func (p *pool) Hold() (release func(), err error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	return p.out.Done, nil
+}
+
+// Now implements [sqldb.DB].
+func (p *pool) Now() time.Time { return p.opts.Clock() }
+
+// Settings implements [sqldb.DB].
+func (p *pool) Settings() sqldb.Settings {
+	return sqldb.Settings{ReadOnly: p.opts.ReadOnly, DeferIndex: p.opts.DeferIndex, Log: p.opts.Log}
+}
+
+// close waits for the calls that are under way and closes the connections.
+func (p *pool) close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	p.end()
+	p.out.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.life), rollbackTime)
+	defer cancel()
+	for _, c := range idle {
+		_ = c.pg.Close(ctx)
+	}
+	return nil
+}
+
+// retryTime is how long a write is tried again after failures that left nothing behind.
+const retryTime = 30 * time.Second
+
+// retry runs a transaction again while it fails in a way that left nothing behind:
+// another transaction was in the way, or the connection was lost before the commit.
+func (p *pool) retry(ctx context.Context, run func() error) error {
+	begun := time.Now()
+	for n := 0; ; n++ {
+		err := run()
+		if err == nil || !p.retryable(err, n) || ctx.Err() != nil || time.Since(begun) > retryTime {
+			return err
+		}
+		wait := min(time.Second, time.Duration(1<<min(n, 10))*time.Millisecond)
+		select {
+		case <-time.After(wait/2 + rand.N(wait)):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// maxConflicts is how often a transaction that violates a unique index is tried again.
+// Two that store the same thing at once do so one after the other then.
+const maxConflicts = 5
+
+func (p *pool) retryable(err error, n int) bool {
+	if errors.Is(err, errUnanswered) {
+		return false
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "40001", "40P01": // serialization failure, deadlock
+			return true
+		case "23505": // unique violation
+			return n < maxConflicts
+		case "57P01", "57P02", "57P03": // the server is stopped, has crashed, is starting
+			return true
+		}
+		return false
+	}
+	return lostConnection(err)
+}
+
+// lostConnection reports whether an error is that of a connection, and not of a
+// statement.
+func lostConnection(err error) bool {
+	if _, refused := errors.AsType[*pgconn.PgError](err); refused || !sqldb.FromDatabase(err) {
+		return false
+	}
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errRolledBack)
+}
+
+// explain adds a hint for the operator to errors of the server.
+func (p *pool) explain(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, sqldb.ErrStop) {
+		return err
+	}
+	if ctx.Err() != nil && sqldb.FromDatabase(err) && !errors.Is(err, errUnanswered) {
+		return ctx.Err()
+	}
+	if _, known := errors.AsType[*hint.Error](err); known {
+		return err
+	}
+	help := ""
+	e, refused := errors.AsType[*pgconn.PgError](err)
+	connecting, failed := errors.AsType[*pgconn.ConnectError](err)
+	switch {
+	case errors.Is(err, store.ErrReadOnly) || refused && e.Code == "25006":
+		help = "connect to a server that accepts writes"
+	case refused && (e.Code == "28P01" || e.Code == "28000"):
+		help = "check the user, and the password in PGPASSFILE or PGPASSWORD"
+	case refused && e.Code == "3D000":
+		help = "create the database first: createdb"
+	case refused && e.Code == "53300":
+		help = "the server has no connection left: raise max_connections, or lower MaxWriters and MaxReaders"
+	case refused && e.Code == "53100":
+		help = "the server's disk is full: free some space and repeat the command; nothing was half-written"
+	case errors.Is(err, errUnanswered):
+		help = "look whether it was stored before you repeat it"
+	case failed && connecting != nil:
+		help = "check that the server runs and that the host and port are right"
+	default:
+		return err
+	}
+	return &hint.Error{Err: fmt.Errorf("database %s: %w", p.name, err), Hint: help}
+}

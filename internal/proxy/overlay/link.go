@@ -1,0 +1,169 @@
+package overlay
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+)
+
+// layer is one call of Lay.
+type layer struct {
+	plan *Plan
+	req  *apiform.Request
+	ix   *Index
+	o    Options
+
+	calls, results map[apiform.Key]int32 // the message of each call and result
+	links          [][]int32             // of each message, the stored messages in it
+	carried        [][]apiform.Text      // of each message, the texts that the record lacks
+	partial        []bool                // the message has something that the record lacks
+	place          []int32               // of each stored message, a message that it is in
+	owner          []int32               // of each stored message, the node whose summary is used for it
+	drop           []bool                // of each message
+}
+
+// pair finds the message of each call and result.
+func (l *layer) pair() error {
+	n := len(l.req.Messages)
+	l.calls, l.results = make(map[apiform.Key]int32, n/2), make(map[apiform.Key]int32, n/2)
+	for i := range l.req.Messages {
+		m := &l.req.Messages[i]
+		for _, k := range m.Calls {
+			if _, twice := l.calls[k]; twice {
+				return errTwice
+			}
+			l.calls[k] = int32(i)
+		}
+		for _, k := range m.Results {
+			if _, twice := l.results[k]; twice {
+				return errTwice
+			}
+			l.results[k] = int32(i)
+		}
+	}
+	return nil
+}
+
+// link finds the stored messages of each message: by the ids of calls and results,
+// then by texts between them.
+func (l *layer) link() {
+	ms := l.req.Messages
+	l.links, l.carried, l.partial = make([][]int32, len(ms)), make([][]apiform.Text, len(ms)), make([]bool, len(ms))
+	room := make([]int32, 0, len(ms)*2) // of the links, to allocate once
+	l.place = make([]int32, len(l.ix.ids))
+	for i := range l.place {
+		l.place[i] = none
+	}
+	for i := range ms {
+		from := len(room)
+		for _, k := range ms[i].Calls {
+			room = l.linkTo(i, room, l.ix.calls, k)
+		}
+		for _, k := range ms[i].Results {
+			room = l.linkTo(i, room, l.ix.results, k)
+		}
+		l.links[i] = room[from:len(room):len(room)]
+	}
+	// ends[i] is the first stored message that a later message has by its ids.
+	ends := make([]int32, len(ms))
+	end := int32(math.MaxInt32)
+	for i := len(ms) - 1; i >= 0; i-- {
+		ends[i] = end
+		for _, n := range l.links[i] {
+			end = min(end, n)
+		}
+	}
+	last := none
+	for i := range ms {
+		l.linkTexts(i, last, ends[i])
+		for _, n := range l.links[i] {
+			last = max(last, n)
+		}
+	}
+}
+
+func (l *layer) linkTo(i int, room []int32, in map[apiform.Key]int32, k apiform.Key) []int32 {
+	n, ok := in[k]
+	if !ok {
+		l.partial[i] = true
+		return room
+	}
+	l.place[n] = int32(i)
+	return append(room, n)
+}
+
+// linkTexts finds the texts of message i among the stored messages after last and
+// before end.
+func (l *layer) linkTexts(i int, last, end int32) {
+	m := &l.req.Messages[i]
+	for _, t := range m.Texts {
+		if m.Role == apiform.System {
+			return
+		}
+		n, ok := l.ix.textBetween(t.Key, last, end)
+		switch {
+		case ok:
+			l.links[i] = append(l.links[i], n)
+			l.place[n] = int32(i)
+			last = n
+		case m.Role == apiform.Assistant:
+			l.partial[i] = true
+		default:
+			l.carried[i] = append(l.carried[i], t)
+		}
+	}
+}
+
+// maxQuotes bounds how many stored texts are searched for in a request.
+const maxQuotes = 64
+
+// quotes finds prompts that the host has wrapped in a text of its own. The text is said
+// again, so nothing depends on it.
+func (l *layer) quotes() {
+	left := maxQuotes
+	for _, n := range l.plan.messages {
+		if !l.missing(n) {
+			continue
+		}
+		if left--; left < 0 {
+			return
+		}
+		l.quote(n)
+	}
+}
+
+// missing reports whether a stored message has to be in the request and is not.
+func (l *layer) missing(n int32) bool {
+	return l.place[n] == none && l.ix.kinds[n] == present && l.ix.ids[n] > l.o.Checkpoint
+}
+
+func (l *layer) quote(n int32) {
+	text, ok := l.ix.quoted[n]
+	if !ok {
+		return
+	}
+	from, to := 0, len(l.req.Messages)-1
+	for k := n - 1; k >= 0; k-- {
+		if l.place[k] != none {
+			from = int(l.place[k])
+			break
+		}
+	}
+	for k := int(n) + 1; k < len(l.place); k++ {
+		if l.place[k] != none {
+			to = int(l.place[k])
+			break
+		}
+	}
+	for i := from; i <= to && i < len(l.req.Messages); i++ {
+		for _, t := range l.carried[i] {
+			if strings.Contains(l.req.TextOf(i, t), text) {
+				l.links[i] = append(slices.Clip(l.links[i]), n)
+				l.place[n] = int32(i)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// runLog keeps the record of a run and of its last requests in memory, and writes both
+// to the store every writeEvery.
+type runLog struct {
+	store store.State
+	clock func() time.Time
+
+	mu       sync.Mutex
+	run      Run
+	requests map[string][]Composition // by session key
+	costs    map[string]*costs
+	dirty    map[string]bool // the sessions with new requests
+	changed  bool
+	writing  sync.Mutex
+}
+
+func newRunLog(s store.State, run Run, clock func() time.Time) *runLog {
+	l := &runLog{store: s, clock: clock, run: run, requests: map[string][]Composition{}, costs: map[string]*costs{}, dirty: map[string]bool{}, changed: true}
+	if l.run.Started.IsZero() {
+		l.run.Started = clock()
+	}
+	return l
+}
+
+// keep writes the changes every writeEvery until ctx ends, and calls also each time.
+func (l *runLog) keep(ctx context.Context, also func(context.Context), failed func(error)) {
+	tick := time.NewTicker(writeEvery)
+	defer tick.Stop()
+	for {
+		if err := l.write(ctx); err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		also(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// add adds a request of a session.
+func (l *runLog) add(key string, m Composition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &l.run
+	l.changed, l.dirty[key] = true, true
+	r.Requests++
+	if !slices.Contains(r.Sessions, key) {
+		r.Sessions = append(r.Sessions, key)
+	}
+	if m.Dropped > 0 {
+		r.Changed++
+	}
+	if m.Fold {
+		r.Folds++
+	}
+	if m.Subscription {
+		r.Subscription++
+	}
+	if m.Checkpoint {
+		r.Checkpoints++
+	}
+	if m.Failure != "" {
+		count(&r.Failures, m.Failure)
+	}
+	r.Largest = max(r.Largest, cmp.Or(m.Usage.Total(), m.Tokens))
+	r.LargestFull = max(r.LargestFull, m.FullTokens)
+	r.Usage.Input += m.Usage.Input
+	r.Usage.CacheRead += m.Usage.CacheRead
+	r.Usage.CacheWrite += m.Usage.CacheWrite
+	r.Usage.Output += m.Usage.Output
+	if l.costs[key] == nil {
+		l.costs[key] = &costs{}
+	}
+	cost, plain := l.costs[key].add(m, r.Observe)
+	r.Cost, r.Plain = r.Cost+cost, r.Plain+plain
+	l.requests[key] = append(l.requests[key], m)
+	if n := len(l.requests[key]) - requestsKept; n > 0 {
+		l.requests[key] = slices.Delete(l.requests[key], 0, n)
+	}
+}
+
+// count adds one to a counter.
+func count(in *map[string]int, key string) {
+	if *in == nil {
+		*in = map[string]int{}
+	}
+	(*in)[key]++
+}
+
+// problem counts an error of the work in the background.
+func (l *runLog) problem(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	count(&l.run.Problems, err.Error())
+	l.changed = true
+}
+
+// verbatim sets how many messages of the run's sessions the record has.
+func (l *runLog) verbatim(messages int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.run.Verbatim, l.changed = messages, true
+}
+
+// snapshot returns a copy of the record.
+func (l *runLog) snapshot() Run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.run
+	r.Sessions = slices.Clone(r.Sessions)
+	r.Failures, r.Problems = maps.Clone(r.Failures), maps.Clone(r.Problems)
+	return r
+}
+
+// close writes the end of the run.
+func (l *runLog) close(ctx context.Context) error {
+	l.mu.Lock()
+	l.run.Ended, l.changed = l.clock(), true
+	l.mu.Unlock()
+	return l.write(ctx)
+}
+
+// write writes the changes since the last write.
+func (l *runLog) write(ctx context.Context) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	if !l.changed {
+		l.mu.Unlock()
+		return nil
+	}
+	run := l.run
+	data, err := json.Marshal(run)
+	sessions := map[string][]Composition{}
+	for key := range l.dirty {
+		sessions[key] = slices.Clone(l.requests[key])
+	}
+	l.dirty, l.changed = map[string]bool{}, false
+	l.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("write the record of a run: %w", err)
+	}
+	problems := []error{put(ctx, l.store, runSpace, run.ID, data, run.Started.Add(runsKept))}
+	for key, made := range sessions {
+		data, err := json.Marshal(made)
+		if err == nil {
+			err = put(ctx, l.store, requestSpace, key, data, l.clock().Add(runsKept))
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// put sets a value, whatever its version is.
+func put(ctx context.Context, s store.State, space, key string, data []byte, expires time.Time) error {
+	var err error
+	for range 3 {
+		var version int64
+		v, problem := s.Get(ctx, space, key)
+		switch {
+		case problem == nil:
+			version = v.Version
+		case !errors.Is(problem, store.ErrNotFound):
+			return problem
+		}
+		if _, err = s.Put(ctx, space, key, data, version, expires); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// Runs returns the records of runs, the last first.
+func Runs(ctx context.Context, s store.State) ([]Run, error) {
+	values, err := s.List(ctx, runSpace)
+	if err != nil {
+		return nil, fmt.Errorf("read the records of runs: %w", err)
+	}
+	runs := make([]Run, 0, len(values))
+	for _, v := range values {
+		var r Run
+		if json.Unmarshal(v.Data, &r) == nil {
+			runs = append(runs, r)
+		}
+	}
+	slices.SortFunc(runs, func(a, b Run) int { return b.Started.Compare(a.Started) })
+	return runs, nil
+}
+
+// Requests returns the last requests of a session, the oldest first.
+func Requests(ctx context.Context, s store.State, key string) ([]Composition, error) {
+	v, err := s.Get(ctx, requestSpace, key)
+	if err != nil {
+		return nil, err
+	}
+	var made []Composition
+	if err := json.Unmarshal(v.Data, &made); err != nil {
+		return nil, fmt.Errorf("read the requests of %s: %w", key, err)
+	}
+	return made, nil
+}

@@ -1,0 +1,49 @@
+// Package vectors stores the embedding vectors of messages, so that a text is
+// sent to an embedding model once. Package erase removes the vectors of erased
+// and masked messages.
+package vectors
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Cache is the [store.VectorCache] of a file.
+type Cache struct{ DB sqldb.DB }
+
+var _ store.VectorCache = Cache{}
+
+// Vectors implements [store.VectorCache].
+func (v Cache) Vectors(ctx context.Context, model string, texts []store.TextHash) (map[store.TextHash][]byte, error) {
+	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) (map[store.TextHash][]byte, error) {
+		found := make(map[store.TextHash][]byte, len(texts))
+		for _, text := range texts {
+			_, err := c.One(`SELECT vector FROM vectors WHERE model = ? AND text = ?`, func(s sqldb.Row) error {
+				found[text] = s.ColumnBlob(0, nil)
+				return nil
+			}, model, text[:])
+			if err != nil {
+				return nil, fmt.Errorf("read vectors: %w", err)
+			}
+		}
+		return found, nil
+	})
+}
+
+// PutVectors implements [store.VectorCache].
+func (v Cache) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
+	return v.DB.Transact(ctx, func(c sqldb.Conn) error {
+		for _, one := range vectors {
+			// The message may have been erased while its text was embedded.
+			err := c.Exec(`INSERT INTO vectors (model, text, message, vector)
+				SELECT ?, ?, id, ? FROM messages WHERE id = ? AND flags & 128 = 0 ON CONFLICT DO NOTHING`, model, one.Text[:], one.Vector, int64(one.Message))
+			if err != nil {
+				return fmt.Errorf("store vectors: %w", err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,62 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// Orphans implements [store.Checker]. Verify reaches the rows of conversations;
+// Orphans finds rows that belong to none.
+func (k Checker) Orphans(ctx context.Context) ([]store.Fault, error) {
+	return sqldb.Read(ctx, k.DB, OrphanFaults)
+}
+
+// OrphanFaults is Orphans inside a transaction.
+func OrphanFaults(c sqldb.Conn) ([]store.Fault, error) {
+	ids, err := OrphanIDs(c)
+	if err != nil {
+		return nil, err
+	}
+	var f Findings
+	for _, id := range ids {
+		var messages, summaries int64
+		_, err := c.One(`SELECT (SELECT count(*) FROM messages WHERE conversation = ?1), (SELECT count(*) FROM summaries WHERE conversation = ?1)`,
+			sqldb.Into(&messages, &summaries), id)
+		if err != nil {
+			return nil, err
+		}
+		f.Fault("conversation-missing", fmt.Sprintf("conversation %d", id), "%d messages and %d summaries belong to it, but it is not there", messages, summaries)
+	}
+	err = danglingFaults(c, &f)
+	return f.List, err
+}
+
+// OrphanIDs lists the conversations that rows belong to and that are not there.
+func OrphanIDs(c sqldb.Conn) ([]int64, error) {
+	return sqldb.Column[int64](c, record.EachConversation+`c.id IS NULL ORDER BY x.id`)
+}
+
+// danglingFaults counts, by table, the rows that refer to missing rows and that
+// no other code reports.
+func danglingFaults(c sqldb.Conn, f *Findings) error {
+	counts := map[string]int{}
+	err := c.Dangling(func(table, parent string) error {
+		reported := parent == "erasures" || parent == "conversations" && (table == "messages" || table == "summaries" || table == "view")
+		if !reported {
+			counts[table+" "+parent]++
+		}
+		return nil
+	})
+	for _, pair := range slices.Sorted(maps.Keys(counts)) {
+		table, parent, _ := strings.Cut(pair, " ")
+		f.Fault("dangling", "table "+table, "%d of its references lead to rows of %s that are not there", counts[pair], parent)
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+)
+
+// argument is one argument of a tool call.
+type argument struct {
+	name  string
+	value json.RawMessage
+}
+
+// parseArguments returns the arguments of a call in their order, or false if they
+// are not a JSON object.
+func parseArguments(text string) (args []argument, ok bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, false
+		}
+		a := argument{name: name.(string)} // a key is a string
+		if d.Decode(&a.value) != nil {
+			return nil, false
+		}
+		args = append(args, a)
+	}
+	_, err := d.Token()
+	return args, err == nil
+}
+
+// text returns an argument as text: a string as it is, the words of a command
+// joined, anything else as JSON.
+func (a argument) text() string {
+	var text string
+	if json.Unmarshal(a.value, &text) == nil {
+		return text
+	}
+	var words []string
+	if json.Unmarshal(a.value, &words) == nil && a.name == "command" {
+		if len(words) == 3 && strings.HasPrefix(words[1], "-") { // bash -lc …
+			return words[2]
+		}
+		return strings.Join(words, " ")
+	}
+	return indented(string(a.value))
+}
+
+func (a argument) isString() bool { return len(a.value) > 0 && a.value[0] == '"' }
+
+// changeNames are the names that agents give to the text before an edit and after it.
+var changeNames = [][2]string{
+	{"old_string", "new_string"}, {"oldString", "newString"}, {"old_str", "new_str"}, {"old_text", "new_text"}, {"oldText", "newText"}, {"old", "new"},
+	{"search", "replace"},
+}
+
+// telling are the names of arguments that say best what a call does.
+var telling = []string{"path", "file_path", "filePath", "filename", "file", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
+
+// callHead returns the arguments of a call on one line.
+func callHead(text string) string {
+	args, ok := parseArguments(text)
+	for _, name := range telling {
+		for _, a := range args {
+			if a.name == name && (a.isString() || name == "command") {
+				return firstLine(a.text())
+			}
+		}
+	}
+	if ok && len(args) == 1 {
+		return firstLine(args[0].text())
+	}
+	return firstLine(prose.OneLine(text))
+}
+
+// callWriter writes the arguments of a call as HTML, up to a number of characters.
+type callWriter struct {
+	b    strings.Builder
+	room int // characters that may still be written, negative for all
+	left int // characters that were left out
+}
+
+// showCall returns the arguments of a call: short ones as a list, long ones as text,
+// and an edit as a diff. left counts the characters that were left out.
+func showCall(text string, whole bool) (out markup, left int) {
+	w := &callWriter{room: shownCharacters}
+	if whole {
+		w.room = -1
+	}
+	args, ok := parseArguments(text)
+	if !ok {
+		w.block("", text, isDiff(text))
+		return markup(w.b.String()), w.left
+	}
+	w.arguments(args)
+	return markup(w.b.String()), w.left
+}
+
+func (w *callWriter) arguments(args []argument) {
+	before, after := -1, -1
+	for _, names := range changeNames {
+		i := slices.IndexFunc(args, func(a argument) bool { return a.name == names[0] && a.isString() })
+		j := slices.IndexFunc(args, func(a argument) bool { return a.name == names[1] && a.isString() })
+		if i >= 0 && j >= 0 {
+			before, after = i, j
+			break
+		}
+	}
+	var long []argument
+	var list strings.Builder
+	for i, a := range args {
+		if i == before || i == after {
+			continue
+		}
+		text := safetext.Text(a.text())
+		if strings.Contains(text, "\n") || utf8.RuneCountInString(text) > 200 {
+			long = append(long, a)
+			continue
+		}
+		w.take(&text)
+		list.WriteString("<dt>" + html.EscapeString(safetext.Line(a.name)) + "</dt><dd>" + html.EscapeString(text) + "</dd>")
+	}
+	if list.Len() > 0 {
+		w.b.WriteString(`<dl class="arguments">` + list.String() + "</dl>")
+	}
+	for _, a := range long {
+		var parts []json.RawMessage
+		if json.Unmarshal(a.value, &parts) == nil && w.parts(parts) {
+			continue
+		}
+		w.block(a.name, a.text(), isDiff(a.text()))
+	}
+	if before >= 0 {
+		w.block("", lineDiff(args[before].text(), args[after].text()), true)
+	}
+}
+
+// parts writes a list of objects, such as the edits of one call. It returns false,
+// and writes nothing, if they are something else.
+func (w *callWriter) parts(parts []json.RawMessage) bool {
+	var all [][]argument
+	for _, p := range parts {
+		args, ok := parseArguments(string(p))
+		if !ok {
+			return false
+		}
+		all = append(all, args)
+	}
+	for _, args := range all {
+		w.arguments(args)
+	}
+	return len(all) > 0
+}
+
+// block writes a long text under its name.
+func (w *callWriter) block(name, text string, diff bool) {
+	text = safetext.Text(text)
+	w.take(&text)
+	if text == "" {
+		return
+	}
+	if name != "" {
+		w.b.WriteString(`<p class="argument">` + html.EscapeString(safetext.Line(name)) + "</p>")
+	}
+	w.b.WriteString(string(pre(text, diff)))
+}
+
+// take cuts a text to the room that is left.
+func (w *callWriter) take(text *string) {
+	if w.room < 0 {
+		return
+	}
+	n := utf8.RuneCountInString(*text)
+	if n > w.room {
+		*text = string([]rune(*text)[:w.room])
+		w.left += n - w.room
+		n = w.room
+	}
+	w.room -= n
+}
+
+// mostCompared bounds the product of lines that lineDiff compares.
+const mostCompared = 1 << 18
+
+// lineDiff returns the change of a text as the lines of a diff, all of them with
+// their surroundings: edits are short.
+func lineDiff(before, after string) string {
+	a, b := strings.Split(strings.TrimSuffix(before, "\n"), "\n"), strings.Split(strings.TrimSuffix(after, "\n"), "\n")
+	if before == "" {
+		a = nil
+	}
+	if after == "" {
+		b = nil
+	}
+	var head, tail []string
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		head, a, b = append(head, a[0]), a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		tail, a, b = append(tail, a[len(a)-1]), a[:len(a)-1], b[:len(b)-1]
+	}
+	slices.Reverse(tail)
+	var out bytes.Buffer
+	write := func(sign string, lines []string) {
+		for _, l := range lines {
+			out.WriteString(sign + l + "\n")
+		}
+	}
+	write(" ", head)
+	if len(a)*len(b) > mostCompared {
+		write("-", a)
+		write("+", b)
+		a, b = nil, nil
+	}
+	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
+	common := make([][]int, len(a)+1)
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			write(" ", a[i:i+1])
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			write("-", a[i:i+1])
+			i++
+		default:
+			write("+", b[j:j+1])
+			j++
+		}
+	}
+	write(" ", tail)
+	return out.String()
+}
