@@ -82,7 +82,7 @@ func (q *query) bounds(r GrepRequest) error {
 	return nil
 }
 
-// kind settles what is looked at.
+// kind settles which kinds of node are searched.
 func (q *query) kind(r GrepRequest) error {
 	if q.kinds == "" {
 		q.kinds = InBoth
