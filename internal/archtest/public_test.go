@@ -21,6 +21,7 @@ const module = "github.com/lossless-context/lcm"
 var passedOn = map[string]bool{
 	module + "/internal/store.Store": true,
 	module + "/internal/sqlite.DB":   true,
+	module + "/internal/postgres.DB": true,
 }
 
 // maxPublicNames is how many exported names (functions, types, values, without

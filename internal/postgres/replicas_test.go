@@ -141,7 +141,7 @@ func mustJSON(v any) string {
 // ten times. No acknowledged message is lost, none is doubled, everything verifies, and
 // the digest is that of a serial replay.
 func TestTortureReplicas(t *testing.T) {
-	server, err := pgtest.Start()
+	server, err := pgtest.Start(t.Context())
 	pgtest.Require(t, err)
 	defer func() {
 		if err := server.Stop(); err != nil {
@@ -202,7 +202,7 @@ func TestTortureReplicas(t *testing.T) {
 			end(n)
 			begin(n, uint64(100+f))
 		case 1:
-			if err := server.Crash(); err != nil {
+			if err := server.Crash(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		case 2:
