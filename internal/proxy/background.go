@@ -173,7 +173,11 @@ func (s *session) reload(ctx context.Context) error {
 	if changed {
 		s.tell(func() { s.shown = nil })
 	}
-	if len(covers) > 0 && (ready == nil || !slices.Equal(covers, ready.Covers)) {
+	var old []*overlay.Cover
+	if ready != nil {
+		old = ready.Covers
+	}
+	if !slices.Equal(covers, old) {
 		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/proxy"
 )
@@ -31,6 +32,7 @@ func rawAPI(t *testing.T, end, answer string) (base *url.URL, received func() st
 			return
 		}
 		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 		for r := bufio.NewReader(c); !strings.HasSuffix(b.String(), end); {
 			one, err := r.ReadByte()
 			if err != nil {

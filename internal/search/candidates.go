@@ -14,12 +14,12 @@ import (
 // found is a document that matches, with the score of its best passage.
 type found struct {
 	share int
-	doc   uint32
 	score float64
 	terms uint64 // of the query that it has, as far as they were looked up
+	doc   uint32
+	exact uint16 // identifiers of the query that its text has, as far as is known
 	// scored says that its text counts, if it is read, not only its postings.
 	scored bool
-	exact  int // identifiers of the query that its text has, as far as is known
 }
 
 // compare orders by score, then newest first: segments are in order of ids, and
@@ -32,7 +32,8 @@ func (f found) newer(g found) int {
 	return cmp.Or(cmp.Compare(g.share, f.share), cmp.Compare(g.doc, f.doc))
 }
 
-// best is a heap of the n best documents that were offered, the worst on top.
+// best is the n best documents that were offered: a heap, the worst on top, once
+// there are n.
 type best struct {
 	n    int
 	byID bool // the newest are the best
@@ -58,7 +59,9 @@ func (h *best) compare(f, g found) int {
 
 func (h *best) offer(f found) {
 	if len(h.list) < h.n {
-		heap.Push(h, f)
+		if h.list = append(h.list, f); len(h.list) == h.n {
+			heap.Init(h)
+		}
 	} else if h.compare(f, h.list[0]) < 0 {
 		h.list[0] = f
 		heap.Fix(h, 0)
@@ -203,9 +206,11 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 			} else if d != doc {
 				break
 			}
-			mask |= s.mask[passage]
 			near.see(passage, s.mask[passage])
-			f.score = max(f.score, float64(s.score[passage]))
+			if terms := uint64(withoutParts(termSet(s.mask[passage]), p.unseen, p.names)); terms != 0 {
+				mask |= terms
+				f.score = max(f.score, float64(s.score[passage]))
+			}
 			i++
 		}
 		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 || !near.all() {

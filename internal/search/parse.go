@@ -29,6 +29,7 @@ type Query struct {
 	phrases     []phrase
 	index       map[string]int // term → its place in terms
 	identifiers [][]byte       // words that decide; see exactForms
+	names       []splitName    // identifiers that were split into words
 	Dropped     []string       // function words left out
 	Ignored     int            // words beyond the limit
 	FirstPerson bool           // asks about the speaker: I, my, we
@@ -68,19 +69,23 @@ type phrase struct {
 // or a quotation, and texts that have it rank higher. AND, OR and NOT in
 // capitals are operators. Function words are dropped unless the query has no
 // other words.
-func ParseQuery(s string) (*Query, error) {
+func ParseQuery(s string) (*Query, error) { return parseQuery(s, false) }
+
+// parseQuery keeps the function words of a query if it is told to.
+func parseQuery(s string, keepStops bool) (*Query, error) {
 	if len(s) > maxQueryBytes {
 		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
 	}
 	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}}
 	clauses := splitClauses(s)
 	p.cues(clauses)
-	p.keepStops = allStops(clauses)
+	p.keepStops = keepStops || allStops(clauses)
 	p.q.identifiers = exactForms(clauses)
 	p.strict = !slices.ContainsFunc(clauses, clause.plainWord)
 	for _, c := range clauses {
 		p.add(c)
 	}
+	p.q.keepWords(p.alone)
 	if !p.q.positive() {
 		return nil, fmt.Errorf("%w: %q", ErrNoWords, prose.Clip(s, 60))
 	}
@@ -187,6 +192,7 @@ type queryParser struct {
 	keepStops bool
 	strict    bool // no plain words: phrases are required
 	last      int  // the previous word's term, or -1, for pairs
+	alone     termSet
 }
 
 var (
@@ -227,7 +233,10 @@ func (p *queryParser) add(c clause) {
 }
 
 func (p *queryParser) addWords(c clause) {
-	for _, t := range analysis.QueryTokens(c.text) {
+	tokens := analysis.QueryTokens(c.text)
+	places := make([]int, len(tokens))
+	for i, t := range tokens {
+		places[i] = -1
 		if t.Lone {
 			p.term(queryTerm{term: "*" + t.Plain, typed: t.Plain, prefix: t.Plain, must: c.must, not: c.not})
 			p.last = -1
@@ -247,11 +256,13 @@ func (p *queryParser) addWords(c clause) {
 			raw = c.text
 		}
 		n := p.term(queryTerm{term: t.Term(), typed: t.Plain, raw: raw, kind: t.Kind, must: must, not: not})
+		places[i] = n
 		if t.Whole() || n < 0 || not {
 			continue
 		}
 		p.follow(n)
 	}
+	p.addNames(c, tokens, places)
 }
 
 func (p *queryParser) addPhrase(c clause) {
@@ -335,7 +346,7 @@ func (q *Query) termFilter() *analysis.TermFilter {
 // the terms that also count as them. A term that the query has already stays.
 func (q *Query) with(also map[int][]string) *Query {
 	out := &Query{
-		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers,
+		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers, names: q.names,
 		Dropped: q.Dropped, Ignored: q.Ignored, FirstPerson: q.FirstPerson, When: q.When, Task: q.Task,
 	}
 	for n := range q.terms {

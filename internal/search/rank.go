@@ -8,8 +8,8 @@ import (
 	"github.com/lossless-context/lcm/internal/search/dates"
 )
 
-// Weights are the parameters of Rank. The defaults were kept because each
-// helped on both halves of the development data.
+// Weights are the parameters of Rank. The defaults were chosen by leaving out
+// each conversation of two data sets in turn (docs/BENCHMARKS.md).
 type Weights struct {
 	Pair        float64 // of two words that stand side by side as in the query
 	Neighbour   float64 // share of the score of the messages before and after
@@ -28,8 +28,8 @@ type Weights struct {
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
-		Pair: 0.5, Neighbour: 0.3, Answer: 0.7, Second: 0.25, Session: 0.15, Coverage: 0.4,
-		FirstPerson: 1.3, When: 0.15, Span: 0.5, Instruction: 0.25, Near: 0.5, UserRole: 1,
+		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
+		FirstPerson: 1.3, When: 0.2, Span: 0.5, Instruction: 0.25, Near: 0.5, UserRole: 1,
 	}
 }
 

@@ -124,7 +124,7 @@ func (p *search) readPart(ids []int64, list []found, at map[int64]int, sc *score
 		i, ok := at[id]
 		if ok && p.query.satisfied(text) {
 			d := scoredDoc{found: list[i], id: id}
-			d.exact = p.query.exact(text)
+			d.exact = uint16(p.query.exact(text))
 			if d.scored && len(text) <= scoreTextBytes {
 				d.text, d.read = sc.score(text), true
 			}

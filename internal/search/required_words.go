@@ -24,7 +24,14 @@ func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 	if len(required) == 0 {
 		return sh.ranges, nil
 	}
-	live, err := sh.holders(required[0])
+	first, err := p.phrasePostings(n)
+	if first == nil && err == nil {
+		first, err = sh.postings(required[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	live, err := sh.documents(first)
 	var list []segment.Posting
 	for _, e := range required[1:] {
 		if err != nil || len(live) == 0 {
@@ -56,16 +63,60 @@ func (p *search) requiredIn(n int, chosen []int) ([]segment.DictEntry, bool) {
 	return out, true
 }
 
-// holders lists the passages of the documents that hold a word. The passages
-// of a document lie side by side.
-func (sh *share) holders(e segment.DictEntry) ([]segment.PassageRange, error) {
-	var list []segment.Posting
-	var err error
+// postings lists the postings of a word in the share.
+func (sh *share) postings(e segment.DictEntry) (list []segment.Posting, err error) {
 	for _, within := range sh.ranges {
 		if list, err = sh.r.PostingsIn(list, e, within); err != nil {
 			return nil, err
 		}
 	}
+	return list, nil
+}
+
+// phrasePostings lists the postings of the rarest word of a required phrase that
+// have the other words in the same passage or beside it. It is nil if the query
+// has no such phrase. To look for the documents of all postings took half of the
+// time of a phrase in a million messages.
+func (p *search) phrasePostings(n int) ([]segment.Posting, error) {
+	var words []segment.DictEntry
+	for _, ph := range p.query.phrases {
+		if ph.must && len(ph.terms) > max(1, len(words)) && len(ph.words) <= segment.PassageWords {
+			words = words[:0]
+			for _, t := range ph.terms {
+				words = append(words, p.lists[t].entries[n]...)
+			}
+		}
+	}
+	if len(words) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(words, func(x, y segment.DictEntry) int { return cmp.Compare(x.DF, y.DF) })
+	sh := p.shares[n]
+	list, err := sh.postings(words[0])
+	if err != nil {
+		return nil, err
+	}
+	around := make([]segment.PassageRange, len(list))
+	for i, post := range list {
+		around[i] = segment.PassageRange{From: max(post.Passage, 1) - 1, To: post.Passage + 2}
+	}
+	var other []segment.Posting
+	for _, e := range words[1:] {
+		if other, err = sh.r.PostingsAmong(other[:0], e, around); err != nil {
+			return nil, err
+		}
+		around = withPosting(around, other)
+	}
+	near := make([]segment.Posting, len(around))
+	for i, r := range around {
+		near[i].Passage = r.To - 2
+	}
+	return near, nil
+}
+
+// documents lists the passages of the documents of postings. The passages of a
+// document lie side by side.
+func (sh *share) documents(list []segment.Posting) ([]segment.PassageRange, error) {
 	docs := sh.r.PassageDocs()
 	out := make([]segment.PassageRange, 0, len(list))
 	for _, post := range list {

@@ -102,7 +102,14 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if req.Sort == ByRecency {
 		find = p.newestFirst
 	}
+	p.names = p.splitNames()
+	p.scorer.names = p.names
 	hits, err := find(req, weights, fetch, &res)
+	if err == nil && p.matched == 0 && len(p.names) > 0 {
+		// No passage matches an identifier: the words of it count alone.
+		p.names, p.scorer.names, p.skipped, p.unseen = nil, nil, nil, 0
+		hits, err = find(req, weights, fetch, &res)
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -241,7 +248,7 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 			return nil, err
 		}
 		c := candidate(row, d.score)
-		c.Exact, c.Instruction = d.exact, d.text.instruction
+		c.Exact, c.Instruction = int(d.exact), d.text.instruction
 		if d.read {
 			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
 		} else {

@@ -21,7 +21,7 @@ func (p *search) toRead(list []found) (read, rest []found, err error) {
 	for _, f := range list {
 		var need bool
 		if wholes != 0 && f.terms&wholes == wholes {
-			f.exact = len(p.query.identifiers) // the postings have them whole
+			f.exact = uint16(len(p.query.identifiers)) // the postings have them whole
 		} else if need, err = identified(f); err != nil {
 			return nil, nil, err
 		}

@@ -78,6 +78,12 @@ func (db *DB) SQL() sqldb.DB { return db.file.DB() }
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }
 
+// ReleaseMemory drops caches. The next calls read again from the file.
+func (db *DB) ReleaseMemory() {
+	db.index.ReleaseMemory()
+	db.file.ReleaseMemory()
+}
+
 // Close seals the search index of the new messages, waits for the calls that
 // are under way and closes the file.
 func (db *DB) Close() error {

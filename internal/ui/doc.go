@@ -36,9 +36,9 @@
 // [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
 // no server.
 //
-// A page with ?fragment=1 is its main part alone. The pages of a search, a context and a
-// question come without their answer, which takes longer: the script loads it as such
-// a fragment. With ?now=1 the answer is in the page.
+// A page with ?fragment=1 is its main part alone. The pages of a search, a context, a
+// question and an erasure come without their answer, which takes longer: the script
+// loads it as such a fragment. With ?now=1 the answer is in the page.
 //
 // # Guarantees
 //

@@ -45,6 +45,7 @@ type forgetData struct {
 	Tombstones []store.Tombstone `json:"tombstones"`
 	Done       *store.Tombstone  `json:"done,omitempty"` // the erasure that was just made
 	Unfinished bool              `json:"unfinished,omitempty"`
+	Later      string            `json:"-"` // the path of the preview, if it is loaded later
 }
 
 func (forgetData) title() string { return "Forget" }
@@ -178,6 +179,10 @@ func extentRows(got store.Erased) (rows []ExtentRow) {
 func (s *Server) forgetPage(r *http.Request) (d forgetData, err error) {
 	d = forgetOf(r.URL.Query())
 	if !d.empty() {
+		if later(r) {
+			d.Later = r.URL.RequestURI()
+			return d, nil
+		}
 		if _, err := d.preview(r.Context(), s); err != nil {
 			if status(err) == http.StatusInternalServerError && !isPatternError(err) {
 				return d, err

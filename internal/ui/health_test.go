@@ -230,7 +230,7 @@ func TestSentShowsProxiedRequests(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	second := v.page("/session/1/sent?request=2")
-	has(t, second, "Request 2 of the last 3", "40,000 tokens became <strong>9,000</strong>", "/summary/"+top, "It is no longer in the record.", "input cost 2,500", "model-x", "lcm took 5.0 ms")
+	has(t, second, "Request 2 of 3", "40,000 tokens became <strong>9,000</strong>", "/summary/"+top, "It is no longer in the record.", "input cost 2,500", "model-x", "lcm took 5.0 ms")
 	checkTags(t, "/session/1/sent?request=2", second)
 	has(t, v.page("/session/1/context?at=10"), `href="/session/1/sent"`, `Really sent <span class="quiet">3</span>`)
 }

@@ -1,16 +1,30 @@
 package ui_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/proxy"
+	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
+
+// edit returns the arguments of a tool with a text in every place.
+func edit(p string) string {
+	text, err := json.Marshal(map[string]any{"path": p, p: p, "content": p + "\n" + p, "edits": []any{map[string]string{"old_string": p, "new_string": "new " + p}}, "old": "\n" + p, "new": p})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
 
 // addPayloads stores every payload as title, project, host, message, name and
 // arguments of a tool, output, reasoning and file name, and folds the session.
@@ -22,6 +36,7 @@ func (v *site) addPayloads() {
 				{Kind: llms.PartReasoning, Text: p},
 				{Kind: llms.PartText, Text: "**bold** " + p + "\n\n- " + p + "\n\n```\n" + p + "\n```\n"},
 				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "c", Name: p, Arguments: fmt.Sprintf("{%q:%q}", p, p)}},
+				{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "e", Name: "edit", Arguments: edit(p)}},
 			}},
 			llms.Result("c", p, p+"\n@@ -1 +1 @@\n+"+p+"\n-"+p, true),
 			{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: p, Name: p, URL: "http://evil.example/" + p}}}},
@@ -31,13 +46,24 @@ func (v *site) addPayloads() {
 	}
 }
 
+// addProxiedPayloads stores every payload as host, session, model, failure and note of
+// a proxied run, and as model and purpose of spend.
+func (v *site) addProxiedPayloads() {
+	for i, p := range payloads {
+		key := fmt.Sprintf("%d %s", i, p)
+		v.put("proxy-run", key, proxy.Run{ID: key, Host: p, Sessions: []string{key}, Started: time.Now(), Requests: 1, Cost: 1, Plain: 2})
+		v.put("proxy-request", key, []proxy.Composition{{Model: p, Failure: p, Note: p, FullTokens: 10, Tokens: 5, Summaries: []proxy.UsedSummary{{ID: store.SummaryID(p), Tokens: 3}}}})
+		v.put("spend", key, spend.Entry{Day: "2026-03-02", Purpose: p, Model: p, Calls: 1})
+	}
+}
+
 // The elements and attributes that the templates and the Markdown renderer write.
 var (
 	ownElements = strings.Fields(`!doctype html head meta title link script body a header form label input kbd nav main h1 h2 p span time article
 		section aside div ul ol li details summary code pre em strong del blockquote hr br table thead tbody tr th td svg g rect text line polyline
 		figure figcaption noscript button fieldset legend textarea output img mark dl dt dd h3 caption progress`)
 	ownAttributes = strings.Fields(`lang charset name content href rel type src class role for id value placeholder autocomplete spellcheck
-		aria-hidden aria-label aria-live aria-current datetime title tabindex hidden data-seq data-day data-load data-panel data-whole data-session
+		aria-hidden aria-label aria-live aria-current datetime title tabindex hidden data-seq data-day data-load data-for data-panel data-whole data-session
 		data-total data-all data-messages data-since data-before action method formmethod formaction viewbox preserveaspectratio x y width height rx
 		transform x1 x2 y1 y2 points fill checked size min max step rows required maxlength open target start align disabled alt loading scope aria-labelledby`)
 	tag       = regexp.MustCompile(`<[^>]*>`)
@@ -79,7 +105,8 @@ func TestPayloadsStayText(t *testing.T) {
 	}
 	v := newSite(t)
 	v.addPayloads()
-	paths := []string{"/", "/?limit=500", "/activity"}
+	v.addProxiedPayloads()
+	paths := []string{"/", "/?limit=500", "/activity", "/health", "/health/operations", "/forget"}
 	for i, p := range payloads {
 		n := i + 1
 		paths = append(paths,
@@ -87,9 +114,11 @@ func TestPayloadsStayText(t *testing.T) {
 			fmt.Sprintf("/message/msg_%d", i*6+2), fmt.Sprintf("/message/msg_%d", i*6+3), fmt.Sprintf("/message/msg_%d", i*6+4),
 			"/search?q="+url.QueryEscape(p), "/search?mode=regex&q="+url.QueryEscape(regexp.QuoteMeta(p)),
 			"/search?q=bold&tool="+url.QueryEscape(p)+"&host="+url.QueryEscape(p), "/search?q=bold&since="+url.QueryEscape(p),
-			"/ask?q="+url.QueryEscape(p), "/?project="+url.QueryEscape("/srv/"+p), "/?day="+url.QueryEscape(p), "/session/"+url.PathEscape(p), "/message/"+url.PathEscape(p))
-		if i%10 == 0 {
-			paths = append(paths, fmt.Sprintf("/session/%d/context?budget=4000", n))
+			"/ask?q="+url.QueryEscape(p), "/?project="+url.QueryEscape("/srv/"+p), "/?day="+url.QueryEscape(p), "/session/"+url.PathEscape(p), "/message/"+url.PathEscape(p),
+			fmt.Sprintf("/session/%d/sent", n), fmt.Sprintf("/forget?ids=%d", n), "/forget?ids="+url.QueryEscape(p), "/forget?since="+url.QueryEscape(p),
+			"/search/tools?q="+url.QueryEscape(p))
+		if i%10 == 0 { // they take long
+			paths = append(paths, "/forget?match="+url.QueryEscape(regexp.QuoteMeta(p)), fmt.Sprintf("/session/%d/context?budget=4000", n))
 		}
 	}
 	summaries := map[string]bool{}

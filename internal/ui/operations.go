@@ -140,6 +140,8 @@ func (h *health) proxiedTimes(ctx context.Context) (*timing, error) {
 // duration writes a time for people.
 func duration(d time.Duration) string {
 	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.2f ms", float64(d)/1e6)
 	case d < 10*time.Millisecond:
 		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
 	case d < time.Second:

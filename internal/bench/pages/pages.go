@@ -149,7 +149,10 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"summary", false, func() string { return "/summary/" + harness.PickFrom(rng, summaries) }},
 		{"search", false, func() string { return "/search?q=" + words() }},
 		{"what the model saw", false, func() string { return fmt.Sprintf("/session/1/context?at=%d", anywhere()) }},
+		{"what was sent", false, func() string { return "/session/1/sent" }},
 		{"ask", false, func() string { return "/ask?q=" + words() }},
+		{"health and cost", false, func() string { return "/health" }},
+		{"forget", false, func() string { return fmt.Sprintf("/forget?ids=msg_%d", anywhere()) }},
 		{"map of the session (loaded after)", true, func() string { return "/session/1/map?fragment=1" }},
 		{"calendar (loaded after)", true, func() string { return "/activity?fragment=1" }},
 		{"matches of a search (loaded after)", true, func() string { return "/search?fragment=1&q=" + words() }},
@@ -157,6 +160,7 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"counts of a search (loaded after)", true, func() string { return "/search/counts?fragment=1&q=" + words() }},
 		{"tools of a search (loaded after)", true, func() string { return "/search/tools?fragment=1&q=" + words() }},
 		{"passages of ask (loaded after)", true, func() string { return "/ask?fragment=1&q=" + words() }},
+		{"extent of an erasure (loaded after)", true, func() string { return fmt.Sprintf("/forget?fragment=1&ids=msg_%d", anywhere()) }},
 		{"context at a message (loaded after)", true, func() string { return fmt.Sprintf("/session/1/context?fragment=1&at=%d", anywhere()) }},
 	}
 	for i, p := range pages {
@@ -227,6 +231,13 @@ func serve(ctx context.Context, rec *harness.Record) (base string, client *http.
 			return stats.Activity(ctx, rec.DB.File().DB(), above)
 		},
 		Scratch: scratch,
+		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
+			found, err := stats.Branches(ctx, rec.DB.SQL(), id)
+			for _, b := range found {
+				all = append(all, ui.Branch(b))
+			}
+			return all, err
+		},
 	})
 	if err != nil {
 		return "", nil, nil, err

@@ -169,17 +169,34 @@ func anthropicMessage(b []byte) (m Message, err error) {
 			m.Results = append(m.Results, CallKey(block.call))
 			err = m.nested(b, block.content)
 		case "thinking", "redacted_thinking":
-		case "image", "document":
-			m.Units -= max(0, end-i-imageUnits)
 		default:
-			m.Opaque = true
+			m.other(block.kind, end-i)
 		}
 		return end, err
 	})
 	return m, err
 }
 
-// nested looks for images in the content of a tool result.
+// other counts a block of another kind.
+func (m *Message) other(kind string, size int) {
+	if isFile(kind) {
+		m.Units -= max(0, size-imageUnits)
+	} else {
+		m.Opaque = true
+	}
+}
+
+// isFile reports whether blocks of a kind hold an image or a document, in any form.
+func isFile(kind string) bool {
+	switch kind {
+	case "image", "document", "image_url", "input_image", "input_file", "file":
+		return true
+	}
+	return false
+}
+
+// nested looks for images in the content of a tool result, which begins at b[at] if at is
+// not 0.
 func (m *Message) nested(b []byte, at int) error {
 	if at == 0 || b[at] != '[' {
 		return nil
@@ -189,7 +206,7 @@ func (m *Message) nested(b []byte, at int) error {
 			return 0, nil
 		}
 		block, end, err := readBlock(b, i)
-		if block.kind == "image" || block.kind == "document" {
+		if isFile(block.kind) {
 			m.Units -= max(0, end-i-imageUnits)
 		}
 		return end, err

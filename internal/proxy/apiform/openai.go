@@ -58,10 +58,8 @@ func (m *Message) openaiContent(b []byte, content member) error {
 				return 0, shapeError("a text part without text")
 			}
 			err = m.addText(b, block.text[0], block.text[1])
-		case "image_url", "input_image", "input_file", "file":
-			m.Units -= max(0, end-i-imageUnits)
 		default:
-			m.Opaque = true
+			m.other(block.kind, end-i)
 		}
 		return end, err
 	})
@@ -104,29 +102,11 @@ func responsesItem(b []byte) (m Message, err error) {
 			return m, shapeError("a result without an id")
 		}
 		m.Results = []Key{CallKey(id)}
-		err = m.nestedOutput(b, v[4])
+		err = m.nested(b, v[4].at)
 	case "web_search_call", "image_generation_call", "tool_search_call", "tool_search_output":
 		m.Role, m.Opaque = Assistant, true
 	default:
 		m.Opaque = true
 	}
 	return m, err
-}
-
-// nestedOutput looks for images in the output of a tool.
-func (m *Message) nestedOutput(b []byte, output member) error {
-	if output.end <= output.at || b[output.at] != '[' {
-		return nil
-	}
-	_, err := eachElement(b, output.at, func(i int) (int, error) {
-		if b[i] != '{' {
-			return 0, nil
-		}
-		block, end, err := readBlock(b, i)
-		if block.kind == "input_image" || block.kind == "input_file" {
-			m.Units -= max(0, end-i-imageUnits)
-		}
-		return end, err
-	})
-	return err
 }

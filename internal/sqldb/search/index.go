@@ -178,6 +178,9 @@ func (ix *Index) Forget() {
 	ix.sealed = 0
 }
 
+// ReleaseMemory drops the sections that were read.
+func (ix *Index) ReleaseMemory() { ix.sections.clear() }
+
 // Repair drops the parts of the index that are not sound. Reindex builds them
 // again.
 func (ix *Index) Repair(ctx context.Context) error {

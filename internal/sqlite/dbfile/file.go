@@ -368,6 +368,22 @@ func (f *File) release(c *Conn) {
 	_ = c.Close() // a reader has nothing to lose
 }
 
+// ReleaseMemory closes the idle connections that read. Each holds up to a tenth
+// of the memory of a server.
+func (f *File) ReleaseMemory() {
+	if f.enter() != nil {
+		return
+	}
+	defer f.out.Done()
+	f.mu.Lock()
+	idle := f.idle
+	f.idle = nil
+	f.mu.Unlock()
+	for _, c := range idle {
+		_ = c.Close() // a reader has nothing to lose
+	}
+}
+
 // Close waits for the calls that are under way and closes the file.
 func (f *File) Close() error {
 	f.mu.Lock()

@@ -17,6 +17,7 @@ import (
 var pages = []struct{ name, path string }{
 	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
 	{"context", "/session/1/context?at=400&budget=16000"}, {"ask", "/ask?q=When+was+the+polling+interval+decided%3F"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
+	{"activity", "/activity"}, {"counts", "/search/counts?q=interval"}, {"tools", "/search/tools?q=interval"},
 }
 
 // shift returns the cumulative layout shift of a page, and the elements that moved.

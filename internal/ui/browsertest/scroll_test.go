@@ -33,7 +33,7 @@ func TestScroll(t *testing.T) {
 		};
 		requestAnimationFrame(frame); 0`, nil))
 	begin := time.Now()
-	for at := 0; at < length && time.Since(begin) < 13*time.Minute; at = eval[int](b, `seen.size`) {
+	for at := 0; at < length && time.Since(begin) < 30*time.Minute; at = eval[int](b, `seen.size`) {
 		time.Sleep(time.Second)
 	}
 	seen, most, heap := eval[int](b, `seen.size`), eval[int](b, `most`), eval[float64](b, `heap`)/1e6
