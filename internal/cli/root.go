@@ -133,7 +133,7 @@ func newRoot(p *program) *cobra.Command {
 // memoryless are the commands that do not use the database.
 var memoryless = []string{
 	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
-	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak", "lcm bench proxy", "lcm bench ui",
+	"lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak", "lcm bench proxy", "lcm bench ui",
 }
 
 // withoutDatabase removes --db from the commands that do not use a database.
