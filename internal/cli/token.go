@@ -138,7 +138,7 @@ func newTokenList(p *program) *cobra.Command {
 			}
 			t := newTable("id", "user", "rights", "projects", "expires", "state")
 			for _, k := range all {
-				t.add(k.ID, k.User, k.Rights(), safetext.Line(cmp.Or(strings.Join(k.Projects, " "), "all")), stamp(k.Expires), k.State(time.Now()))
+				t.add(k.ID, safetext.Line(k.User), k.Rights(), safetext.Line(cmp.Or(strings.Join(k.Projects, " "), "all")), stamp(k.Expires), k.State(time.Now()))
 			}
 			p.printTable(t)
 			return nil
