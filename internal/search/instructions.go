@@ -52,7 +52,7 @@ func (p *search) instructions(userRole uint8) ([]found, error) {
 // addInstructions marks the instructions among the texts that are ranked, and
 // adds those that the words of the query did not find.
 func (p *search) addInstructions(docs []scoredDoc, w Weights, fetch Fetch) ([]scoredDoc, error) {
-	if !p.query.Task || w.Instruction == 0 || p.strict() {
+	if !p.query.Task || w.Instruction == 0 || p.query.strict() {
 		return docs, nil
 	}
 	list, err := p.instructions(w.UserRole)

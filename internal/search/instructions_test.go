@@ -31,7 +31,7 @@ func TestInstructions(t *testing.T) {
 	for query, want := range map[string][]int64{
 		"write a parser":               {4, 1},
 		"which parser did we write":    {4},
-		"+parser please":               {4}, // what is required is required
+		"+parser please":               {4}, // a required word is required
 		"could you explain the parser": {4, 1},
 	} {
 		res, err := ix.Search(t.Context(), Request{Query: parsed(t, query)}, fetch)

@@ -150,6 +150,10 @@ type State interface {
 	List(ctx context.Context, space string) ([]Value, error)
 }
 
+// WordlessSpaces are the spaces of [State] that hold no text of messages. An erasure
+// leaves them alone.
+var WordlessSpaces = []string{"lease", "compact", "spend", "breaker", "hosts", "token", "audit", "sync"}
+
 // Checker verifies the record.
 type Checker interface {
 	// Verify checks a conversation and reports every fault.
