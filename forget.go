@@ -278,7 +278,7 @@ func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing s
 	}
 	tell(progress, "waiting for compaction")
 	for _, id := range weighed.Affected {
-		release, err := e.runner.Hold(ctx, id)
+		release, err := e.repairs.runner.Hold(ctx, id)
 		if err != nil {
 			return Erased{}, err
 		}
@@ -296,27 +296,27 @@ func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing s
 // lost their text anew from the remaining messages, builds the search index again,
 // and overwrites free space and logs. Without an unfinished erasure it does nothing.
 func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string)) error {
-	all, err := e.store.Tombstones(ctx)
+	all, err := e.repairs.store.Tombstones(ctx)
 	if err != nil || !slices.ContainsFunc(all, func(t store.Tombstone) bool { return !t.Finished }) {
 		return err
 	}
 	if err := e.reword(ctx, progress); err != nil {
 		return err
 	}
-	if ix, ok := e.store.(interface{ Reindex(context.Context) error }); ok {
+	if ix, ok := e.repairs.store.(interface{ Reindex(context.Context) error }); ok {
 		tell(progress, "building the search index")
 		if err := ix.Reindex(ctx); err != nil {
 			return err
 		}
 	}
 	tell(progress, "overwriting free space")
-	return e.store.Scrub(ctx)
+	return e.repairs.store.Scrub(ctx)
 }
 
 // reword writes the summaries that lost their text again, from their remaining
 // sources.
 func (e *Engine) reword(ctx context.Context, progress func(doing string)) error {
-	unworded, err := e.store.Unworded(ctx)
+	unworded, err := e.repairs.store.Unworded(ctx)
 	if err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (e *Engine) reword(ctx context.Context, progress func(doing string)) error 
 	tell(progress, "writing summaries anew")
 	// A fork's summaries may be made of its origin's, which was there before.
 	for _, id := range slices.Sorted(maps.Keys(in)) {
-		if _, err := e.runner.Remake(ctx, id, in[id]); err != nil {
+		if _, err := e.repairs.runner.Remake(ctx, id, in[id]); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,10 @@
 //
 // # Options
 //
-// Options of [New]: [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
+// [Within] restricts an engine to projects, so that one store can serve tenants
+// that must not see each other's messages.
+//
+// Options of [New]: [Within], [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
 // [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
 // [WithExpansionModel], [WithExpansionLimits], [WithEmbedder], [WithPrivacy], [WithClock],
 // [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
@@ -106,9 +109,10 @@ import (
 // Engine gives sessions on a store and folds them. An engine and its sessions are
 // safe for concurrent use.
 type Engine struct {
-	store    Store
+	store    Store // restricted, see Within
 	ingest   *ingest.Ingester
 	runner   *compact.Runner
+	repairs  repairs
 	settings settings
 	budgets  sync.Map // of the last Context of each conversation
 	asking   asking
@@ -135,6 +139,7 @@ type settings struct {
 	expansion  expansion
 	embedding  embedding
 	privacy    Privacy
+	within     []Project // none: all
 }
 
 // Option sets something of an Engine.
@@ -248,20 +253,38 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if set.low > set.soft {
 		return nil, fmt.Errorf("lcm: the low threshold %g is above the soft threshold %g", set.low, set.soft)
 	}
-	e := &Engine{store: s, settings: set, folds: map[ConversationID]*foldRun{}}
+	e := &Engine{settings: set, folds: map[ConversationID]*foldRun{}}
+	newRunner := func(s Store) (*compact.Runner, error) {
+		return compact.NewRunner(compact.Config{
+			Store: s, State: s, Summariser: set.summariser, Counter: set.counter, Clock: set.clock,
+			Policy: set.policy, Bounds: set.bounds, Owner: process.Owner(), Ended: process.Ended,
+		})
+	}
 	var err error
+	e.repairs.store = s
+	if e.repairs.runner, err = newRunner(s); err != nil {
+		return nil, err
+	}
+	if len(set.within) > 0 {
+		s = narrow(s, set.within)
+	}
+	e.store = s
 	if e.ingest, err = ingest.New(s, set.counter, set.threshold, ingest.WithPrivacy(set.privacy)); err != nil {
 		return nil, err
 	}
-	e.runner, err = compact.NewRunner(compact.Config{
-		Store: s, State: s, Summariser: set.summariser, Counter: set.counter, Clock: set.clock,
-		Policy: set.policy, Bounds: set.bounds, Owner: process.Owner(), Ended: process.Ended,
-	})
-	if err != nil {
+	if e.runner, err = newRunner(s); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-// Store returns the store that the engine works on.
+// repairs has the store without restrictions and a runner on it. Erasing inside of a
+// scope may leave a summary without text in a fork outside of it, which must be written
+// anew. Nothing that repairs reads is returned to a caller.
+type repairs struct {
+	store  Store
+	runner *compact.Runner
+}
+
+// Store returns the store that the engine works on, restricted as [Within] says.
 func (e *Engine) Store() Store { return e.store }

@@ -58,6 +58,9 @@ func (e *Engine) Session(key string, options ...SessionOption) *Session {
 		o(&n)
 	}
 	n.Title = e.settings.privacy.Title(n.Title)
+	if w := e.settings.within; len(w) == 1 && n.Project == (Project{}) {
+		n.Project = w[0]
+	}
 	return &Session{engine: e, open: n.NewConversation, budget: e.settings.budget}
 }
 

@@ -17,8 +17,10 @@
 // against an API that refuses what the real ones refuse (internal/strictapi).
 // TestRunLong has turns that do not fit the model's window, TestRunScenes what users
 // do in the middle of one, TestRunKilled kills lcm again and again, and TestRunSecrets
-// looks for credentials. LCM_E2E_LONG=1 (`make e2e LONG=1`) adds the runs that take
-// minutes; LCM_E2E_DUMP names a directory that keeps each request.
+// looks for credentials. Where a host has a command only on its screen, a scene drives
+// the server behind that screen (codex app-server, opencode serve). LCM_E2E_LONG=1
+// (`make e2e LONG=1`) adds the runs that take minutes; LCM_E2E_DUMP names a directory
+// that keeps each request.
 //
 // TestEmbeddings has matches ordered by a real encoder of sentences.
 package e2e

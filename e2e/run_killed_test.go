@@ -33,10 +33,10 @@ func TestRunKilled(t *testing.T) {
 			if h.name() == "claude" {
 				b.flags = []string{"--model", "claude-sonnet-4-6"}
 			}
-			// Codex writes reasoning to its rollout before the rest of an answer. If it is
-			// killed between the two it sends the reasoning alone from then on, which the
+			// Codex and opencode store reasoning before the rest of an answer. If they are
+			// killed between the two they send the reasoning alone from then on, which the
 			// API refuses, with lcm and without.
-			b.unreasoned = h.name() == "codex"
+			b.unreasoned = h.name() != "claude"
 			random := rand.New(rand.NewPCG(1, 2))
 			if o := b.ask("Print logs. play:read4first"); o.Code != 0 {
 				t.Fatal(tail(o.log))
@@ -68,7 +68,7 @@ func (b *runBed) kill(line []string, after time.Duration) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	// A host takes a while to start: the time counts from its first request.
-	for deadline := time.Now().Add(30 * time.Second); strictapi.Sum(b.api.Records()).Requests == before && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); strictapi.Sum(b.api.Records()).Requests == before && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	select {

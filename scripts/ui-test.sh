@@ -44,4 +44,4 @@ fi
 
 export LCM_BIN="$dir/lcm" CHROMIUM AXE UI_RECORD
 cd internal/ui/browsertest
-exec "$GO" test -count=1 -v -timeout 60m -run "${RUN:-.}" .
+exec "$GO" test -count=1 -v -timeout 90m -run "${RUN:-.}" .

@@ -44,12 +44,14 @@ var Layers = [][]string{
 		"internal/portable",
 		"internal/project",
 		"internal/recall",
+		"internal/scope",
 		"internal/spend",
 		"internal/storetest",
 	}, {
 		// The runtime knows nothing of the record, and the record nothing of
 		// the runtime: they meet in the root package.
 		"agents",
+		"internal/access",
 		"internal/compact",
 		"internal/delegation",
 	}, {
@@ -90,7 +92,9 @@ var Layers = [][]string{
 		"internal/mcpserver",
 		"internal/postgres/...",
 		"internal/sample",
+		"internal/scopetest",
 		"internal/sqlite",
+		"internal/teamsync",
 		"llms/anthropic",
 		"llms/llmtest",
 		"llms/openai",
@@ -100,6 +104,7 @@ var Layers = [][]string{
 		"internal/fromconfig",
 		"internal/proxy/...",
 		"internal/strictapi",
+		"internal/teamserver",
 		"store/postgres",
 		"store/sqlite",
 	}, {

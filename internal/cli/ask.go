@@ -19,6 +19,7 @@ type askCommand struct {
 	where
 	delegation.Request
 	evidence bool
+	team     bool
 }
 
 func newAsk(p *program) *cobra.Command {
@@ -35,12 +36,14 @@ best passages themselves. The same question is the tool lcm_expand_query.`,
 		Example: `lcm ask "What was the root cause of the OAuth failure?"
 lcm ask "Which commits fixed it?" --query "OAuth authentication fix"
 lcm ask "What were the exact file changes?" --summary sum_0123456789abcdef
-lcm ask "How do we deploy?" --all --json`,
+lcm ask "How do we deploy?" --all --json
+lcm ask --team "Who fixed the OAuth failure?"`,
 		Args: usage(cobra.ExactArgs(1)),
 	}
-	c.RunE = cmd.where.runs(p, &cmd.Request.Where, cmd.complete, cmd.ask)
+	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Request.Where, cmd.complete, cmd.ask), cmd.askTeam)
 	cmd.where.flags(c)
 	fl := c.Flags()
+	teamFlag(c, &cmd.team)
 	fl.StringVarP(&cmd.Query, "query", "q", "", "words that find the summaries to expand (default: the question)")
 	fl.StringSliceVarP(&cmd.SummaryIDs, "summary", "s", nil, "summaries to expand, sum_…")
 	fl.IntVar(&cmd.MaxTokens, "max-tokens", delegation.DefaultMaxTokens, "length of the answer")
@@ -74,6 +77,11 @@ func (cmd *askCommand) ask(ctx context.Context, ar *archive, _ *recall.Service) 
 	bar.set(0, 0, "")
 	answer, err := ar.engine.Ask(ctx, cmd.Request)
 	bar.clear()
+	return cmd.show(ctx, answer, err)
+}
+
+// show prints an answer.
+func (cmd *askCommand) show(ctx context.Context, answer delegation.Answer, err error) error {
 	if err != nil {
 		if errors.Is(err, recall.ErrRefused) || ctx.Err() != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/access"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/safetext"
@@ -202,6 +203,10 @@ func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) er
 		if err := e.recheck(ctx, &order); err != nil {
 			return err
 		}
+	}
+	detail := fmt.Sprintf("%s: %s in %s", order.Cause, prose.Count(weighed.Messages, "message", "messages"), prose.Count(len(weighed.Affected), "conversation", "conversations"))
+	if err := ar.audit().Add(ctx, access.Entry{Who: localUser(), Action: "erase", Detail: detail}); err != nil {
+		return err
 	}
 	bar := e.newBar("erasing")
 	done, err := ar.engine.Erase(ctx, order, bar.stage)

@@ -25,6 +25,7 @@ type grepCommand struct {
 	words            bool
 	ignoreCase       bool
 	heading          bool
+	team             bool
 	timeout          time.Duration
 }
 
@@ -63,12 +64,14 @@ func newGrep(p *program) *cobra.Command {
 lcm grep 'panic: .*nil pointer'
 lcm grep --full-text 'why did the deployment fail?'
 lcm grep -a -n 10 TLS_CERT_PATH
-lcm grep -i --since 7d --role user --context 1 deploy`,
+lcm grep -i --since 7d --role user --context 1 deploy
+lcm grep --team 'deploy.*failed'               # in the team's record`,
 		Args: usage(cobra.ExactArgs(1)),
 	}
-	c.RunE = cmd.where.runs(p, &cmd.Where, cmd.complete, cmd.grep)
+	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Where, cmd.complete, cmd.grep), cmd.grepTeam)
 	cmd.where.flags(c)
 	fl := c.Flags()
+	teamFlag(c, &cmd.team)
 	fl.StringVar(&cmd.mode, "mode", string(store.Regex), "regex or full_text")
 	fl.BoolVarP(&cmd.words, "full-text", "F", false, "short for --mode full_text")
 	fl.BoolVarP(&cmd.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
@@ -126,6 +129,11 @@ func (cmd *grepCommand) grep(ctx context.Context, ar *archive, svc *recall.Servi
 	if err != nil {
 		return err
 	}
+	return cmd.show(ctx, ar, answer)
+}
+
+// show prints an answer. ar is nil if it is the team's server's.
+func (cmd *grepCommand) show(ctx context.Context, ar *archive, answer recall.GrepAnswer) (err error) {
 	damaged := 0
 	for _, m := range answer.Matches {
 		if m.Damaged {
@@ -182,9 +190,15 @@ func (cmd *grepCommand) print(ctx context.Context, ar *archive, answer recall.Gr
 
 // printHeading prints the conversation of the matches below.
 func (cmd *grepCommand) printHeading(ctx context.Context, ar *archive, m recall.Match) error {
-	c, err := ar.db.Conversation(ctx, m.ConversationID)
-	line := fmt.Sprintf("conversation %d", c.ID)
-	for _, part := range []string{c.Agent, cmp.Or(c.Title, c.Key), m.Project} {
+	host, title := m.Host, m.Title
+	var err error
+	if ar != nil {
+		var c store.Conversation
+		c, err = ar.db.Conversation(ctx, m.ConversationID)
+		host, title = c.Agent, cmp.Or(c.Title, c.Key)
+	}
+	line := fmt.Sprintf("conversation %d", m.ConversationID)
+	for _, part := range []string{host, title, m.Project} {
 		if part != "" {
 			line += " · " + part
 		}
@@ -222,6 +236,9 @@ func (cmd *grepCommand) printLine(m recall.Match) {
 	}
 	if m.Damaged {
 		mark = "[DAMAGED] "
+	}
+	if cmd.team { // who said it
+		mark += safetext.Line(m.Host) + sep + " "
 	}
 	cmd.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, cmd.shown(matchedLine(m)))
 }

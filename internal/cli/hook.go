@@ -67,6 +67,7 @@ type hookCommand struct {
 	index      bool                   // update the search index
 	sessions   []string               // read these to their end
 	foldAll    bool                   // fold every conversation that is large enough
+	sync       bool                   // push to the team's server
 	fold       []store.ConversationID // fold these
 	path       string                 // of the database
 	begun      time.Time
@@ -85,6 +86,7 @@ func newHookCommand(p *program, args []string) *hookCommand {
 	fl.BoolVar(&h.index, "index", false, "")
 	fl.StringArrayVar(&h.sessions, "transcript", nil, "")
 	fl.BoolVar(&h.foldAll, "fold-all", false, "")
+	fl.BoolVar(&h.sync, "sync", false, "")
 	fold := fl.Int64Slice("fold", nil, "")
 	_ = fl.Parse(args)
 	for _, id := range *fold {
@@ -224,8 +226,9 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 	if len(out) > 0 {
 		_, err = h.out.Write(out)
 	}
+	h.sync = ar.cfg.Sync.Hook && ar.cfg.Sync.URL != ""
 	problems = append(problems, err, ar.close(ctx))
-	if !answer.Rest.Empty() {
+	if !answer.Rest.Empty() || h.sync {
 		problems = append(problems, h.leave(answer.Rest))
 	}
 	return errors.Join(problems...)
@@ -245,6 +248,9 @@ func (h *hookCommand) leave(r hook.Rest) error {
 	}
 	for _, id := range r.Fold {
 		args = append(args, "--fold", strconv.FormatInt(int64(id), 10))
+	}
+	if h.sync {
+		args = append(args, "--sync")
 	}
 	return startRest(h.background, h.host, h.path, args...)
 }
@@ -285,6 +291,13 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 		err = errors.Join(err, ar.foldInBackground(ctx, nil))
 	case len(h.fold) > 0:
 		err = errors.Join(err, ar.foldInBackground(ctx, h.fold))
+	}
+	if h.sync {
+		client, e := h.teamClient(ar.cfg)
+		if e == nil {
+			_, _, e = ar.push(ctx, ar.pusher(client))
+		}
+		err = errors.Join(err, e)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -134,7 +135,7 @@ func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Engine, err = newEngine(ar.cfg, mcpserver.ProjectOnly(ar.db, here), ar.counter, cmd.logger(ar.cfg))
+	c.Engine, err = newEngine(ar.cfg, scope.Narrow(ar.db, scope.OneProject(here)), ar.counter, cmd.logger(ar.cfg))
 	return c, err
 }
 

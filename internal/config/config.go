@@ -25,6 +25,7 @@ type Config struct {
 	Agents     Agents
 	MCP        MCP
 	Hooks      Hooks
+	Sync       Sync
 	Proxy      Proxy
 	Log        Log
 
@@ -137,6 +138,15 @@ type MCP struct {
 // Hooks configures the context that lcm gives to agents.
 type Hooks struct {
 	PromptRecall bool `key:"hooks.prompt_recall"`
+}
+
+// Sync configures `lcm sync` and the searches of the team's server.
+type Sync struct {
+	URL                    string   `key:"sync.url"`
+	Token                  string   `key:"sync.token"`
+	Machine                string   `key:"sync.machine"`
+	PrivateProjectPatterns []string `key:"sync.private_project_patterns"`
+	Hook                   bool     `key:"sync.hook"`
 }
 
 // Proxy configures `lcm run` and `lcm proxy`.

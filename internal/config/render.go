@@ -110,6 +110,7 @@ var sections = map[string]string{
 	"chat":       "Talking in a terminal.",
 	"mcp":        "The server for agents, `lcm mcp`.",
 	"hooks":      "What agents are told on their events, `lcm hook`.",
+	"sync":       "The team's server, `lcm sync` and `--team`.",
 	"proxy":      "The proxy between agents and models, `lcm run` and `lcm proxy`.",
 	"log":        "What the program says about its own work.",
 }

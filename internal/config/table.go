@@ -133,6 +133,17 @@ var table = []Setting{
 	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",
 		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to three cited lines of the record, at most 290 tokens together. false adds nothing to prompts."},
 
+	{Key: "sync.url", Env: "LCM_SYNC_URL", Kind: String,
+		Doc: "The team's server (`lcm serve`), like `https://lcm.example`. `lcm sync` pushes to it, and `--team` searches it. Empty means none."},
+	{Key: "sync.token", Env: "LCM_SYNC_TOKEN", Kind: String, Secret: true,
+		Doc: "The token for that server, from `lcm token add`."},
+	{Key: "sync.machine", Env: "LCM_SYNC_MACHINE", Kind: String,
+		Doc: "The name of this machine on the server. Empty means the host name."},
+	{Key: "sync.private_project_patterns", Env: "LCM_SYNC_PRIVATE_PROJECT_PATTERNS", Kind: Strings,
+		Doc: "Projects that are stored on this machine and never pushed, by directory or git origin; `*` stands for any characters. A leading `~/` is the home directory. Ignored sessions and projects are never pushed either."},
+	{Key: "sync.hook", Env: "LCM_SYNC_HOOK", Kind: Bool, Default: "false",
+		Doc: "Whether the hooks of agents push after a turn, in the background."},
+
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
 		Doc: "The most tokens of a request that `lcm run` and `lcm proxy` send to a model. Above it the oldest messages give way to their summaries. 0 means 60 % of the model's window, and at most 150,000."},
 	{Key: "proxy.budgets", Env: "LCM_PROXY_BUDGETS", Kind: Strings,

@@ -59,6 +59,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	case err != nil:
 		return r.report, &storeError{err}
 	}
+	r.report.Conversation = r.held.Conversation // also if there is nothing new to store
 	err = r.run(ctx)
 	if errors.Is(err, errBusy) { // it was so slow that another process took over
 		r.report.Busy = true

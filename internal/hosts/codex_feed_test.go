@@ -168,3 +168,14 @@ func TestForkOfThread(t *testing.T) {
 	missing := b.rollout("x.jsonl", history("nowhere", 2), item(3, "user", "alone"))
 	b.want(b.catchUp(missing, hosts.Limits{}).Conversation, "alone")
 }
+
+// A transcript that has changed, and has no complete record more, is that of the
+// conversation in which it is stored.
+func TestConversationWithoutNewRecords(t *testing.T) {
+	b := newBed(t)
+	first := b.catchUp(b.rollout("t.jsonl", item(0, "user", "one")), hosts.Limits{})
+	again := b.catchUp(b.rollout("t.jsonl", item(0, "user", "one"), "{"), hosts.Limits{})
+	if again.Records != 0 || again.Conversation != first.Conversation || first.Conversation == 0 {
+		t.Errorf("conversation %d, then %d with %d records", first.Conversation, again.Conversation, again.Records)
+	}
+}

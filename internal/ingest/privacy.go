@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -46,6 +47,13 @@ func (p Privacy) Ignored(key string, in store.Project) error {
 		}
 	}
 	return nil
+}
+
+// MatchesProject reports whether a pattern matches the git origin of a project or, if it
+// has none, its directory or one above it.
+func MatchesProject(pattern string, p store.Project) bool {
+	name := cmp.Or(p.Origin, p.Root)
+	return name != "" && inside(pattern, name)
 }
 
 // inside reports whether a pattern matches a directory or one above it.

@@ -102,6 +102,20 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 	return store.Mask{ID: m.ID, Row: p.row, Payloads: p.payloads}, true, nil
 }
 
+// Outgoing returns a stored message in the form that may leave the machine: without
+// private blocks and, unless Redact is off, without secrets. Raw is its record. changed
+// says that the record is not the stored one.
+func Outgoing(p Privacy, m store.Message, record []byte) (out llms.Message, changed bool, err error) {
+	said := m.Body
+	if len(store.Refs(said.Parts)) > 0 {
+		if whole, err := wire.Decode(m.Format, m.Body.Role, record); err == nil {
+			said.Parts = whole.Parts
+		}
+	}
+	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
+	return remove(redact.Redactor{Secrets: p.hides()}, said)
+}
+
 // remove removes the findings of r from a message and from its record.
 func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 	raw := m.Raw.Bytes

@@ -33,5 +33,5 @@
 // # Other packages
 //
 // Package recall searches and package delegation answers. The Feed reads the
-// transcripts. [ProjectOnly] restricts the store itself to one project.
+// transcripts. Package scope restricts the store itself to projects.
 package mcpserver

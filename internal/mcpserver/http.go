@@ -35,9 +35,9 @@ type HTTPOptions struct {
 	BodyTimeout time.Duration
 }
 
-// CheckAddress returns the address to listen on. A port alone is on the loopback
-// interface. It fails if the token is too short.
-func (o HTTPOptions) CheckAddress(addr string) (string, error) {
+// ListenAddress returns the address to listen on. A port alone is on the loopback
+// interface.
+func ListenAddress(addr string) (string, error) {
 	if !strings.Contains(addr, ":") {
 		addr = ":" + addr
 	}
@@ -48,10 +48,16 @@ func (o HTTPOptions) CheckAddress(addr string) (string, error) {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	if len(o.Token) < minToken {
-		return "", fmt.Errorf("the token has %d characters: one that cannot be guessed has at least %d", len(o.Token), minToken)
-	}
 	return net.JoinHostPort(host, port), nil
+}
+
+// CheckAddress is ListenAddress. It also fails if the token is too short.
+func (o HTTPOptions) CheckAddress(addr string) (string, error) {
+	addr, err := ListenAddress(addr)
+	if err == nil && len(o.Token) < minToken {
+		err = fmt.Errorf("the token has %d characters: one that cannot be guessed has at least %d", len(o.Token), minToken)
+	}
+	return addr, err
 }
 
 // ServeHTTP serves clients on a listener until ctx ends.
@@ -82,10 +88,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 
 // stopHTTP ends calls and sessions and then the server, within two seconds.
 func (s *Server) stopHTTP(ctx context.Context, server *http.Server) {
-	s.end()
-	for _, session := range slices.Collect(s.mcp.Sessions()) {
-		_ = session.Close() // its client has gone, or will notice
-	}
+	s.EndSessions()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {
@@ -93,9 +96,22 @@ func (s *Server) stopHTTP(ctx context.Context, server *http.Server) {
 	}
 }
 
+// EndSessions ends calls and the sessions of clients.
+func (s *Server) EndSessions() {
+	s.end()
+	for _, session := range slices.Collect(s.mcp.Sessions()) {
+		_ = session.Close() // its client has gone, or will notice
+	}
+}
+
 // Handler serves HTTP requests. It checks origin and token before it reads a
 // body.
-func (s *Server) Handler(o HTTPOptions) http.Handler {
+func (s *Server) Handler(o HTTPOptions) http.Handler { return o.guard(s.Endpoint(o.BodyTimeout)) }
+
+// Endpoint serves HTTP requests whose token the caller has checked. Its sessions are
+// those of this Server: a session id of another one is unknown here. A client may take
+// timeout (0: 30 s) to send a request.
+func (s *Server) Endpoint(timeout time.Duration) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(Path, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
 		Logger:              s.config.Log,
@@ -107,8 +123,8 @@ func (s *Server) Handler(o HTTPOptions) http.Handler {
 		// guard checks every request.
 		DisableLocalhostProtection: true,
 	}))
-	bodies := &bodyReader{timeout: cmp.Or(o.BodyTimeout, bodyTimeout)}
-	return o.guard(bodies.wrap(mux))
+	bodies := &bodyReader{timeout: cmp.Or(timeout, bodyTimeout)}
+	return bodies.wrap(mux)
 }
 
 // guard refuses requests from web pages of other origins, and requests without
@@ -120,7 +136,7 @@ func (o HTTPOptions) guard(next http.Handler) http.Handler {
 			http.Error(w, "forbidden: pages of this origin may not ask; --allow-origin lets them", http.StatusForbidden)
 			return
 		}
-		got := sha256.Sum256([]byte(bearer(r)))
+		got := sha256.Sum256([]byte(Bearer(r)))
 		if o.Token == "" || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
 			http.Error(w, "unauthorized: send the server's token as a bearer token", http.StatusUnauthorized)
@@ -138,7 +154,8 @@ func (o HTTPOptions) sameOrigin(origin, host string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
-func bearer(r *http.Request) string {
+// Bearer returns the bearer token of a request.
+func Bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "bearer") {
 		return ""

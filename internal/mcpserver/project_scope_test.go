@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -22,7 +23,7 @@ func (r *record) fenced() mcpserver.Config {
 		r.t.Fatal(err)
 	}
 	config := r.config()
-	config.Engine, config.ProjectOnly = r.newEngine(mcpserver.ProjectOnly(r.db, p)), true
+	config.Engine, config.ProjectOnly = r.newEngine(scope.Narrow(r.db, scope.OneProject(p))), true
 	return config
 }
 
@@ -107,7 +108,7 @@ func TestProjectOnlyShowsItsProjectWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := mcpserver.ProjectOnly(r.db, p)
+	f := scope.Narrow(r.db, scope.OneProject(p))
 	ctx := t.Context()
 	list, err := f.Conversations(ctx, store.ConversationQuery{Limit: 1})
 	if err != nil || len(list) != 1 || list[0].ID != id {

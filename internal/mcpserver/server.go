@@ -53,7 +53,7 @@ type Config struct {
 	// environment. Both tell the project and the session.
 	Dir    string
 	Getenv func(string) string
-	// ProjectOnly says that [ProjectOnly] restricts the engine's store; the
+	// ProjectOnly says that the engine's store is restricted to one project; the
 	// instructions say so.
 	ProjectOnly bool
 	// MaxTokens bounds the text and the structured content of one answer

@@ -24,15 +24,16 @@ const (
 // would have had without the proxy.
 type costs struct {
 	plain, folded growing
-	offset        int // tokens that the simulated host has thrown away
+	offset        int  // tokens that the simulated host has thrown away
+	billed        bool // the provider charges for writes to its cache; OpenAI does not
 }
 
 // growing simulates the provider's cache for a history that grows.
 type growing struct{ last int }
 
-// add returns the price of the next request. If exchanged, it does not continue the
-// request before, and nothing of it is in the cache.
-func (g *growing) add(tokens int, exchanged bool) float64 {
+// add returns the price of the next request, with that of a new token. If exchanged, it
+// does not continue the request before, and nothing of it is in the cache.
+func (g *growing) add(tokens int, exchanged bool, price float64) float64 {
 	read := min(g.last, tokens)
 	switch {
 	case exchanged:
@@ -41,7 +42,7 @@ func (g *growing) add(tokens int, exchanged bool) float64 {
 		return float64(tokens)
 	}
 	g.last = tokens
-	return readPrice*float64(read) + writePrice*float64(tokens-read)
+	return readPrice*float64(read) + price*float64(tokens-read)
 }
 
 // add returns the price of a request, and its price without the proxy. In observe mode
@@ -50,16 +51,21 @@ func (c *costs) add(m Composition, observe bool) (cost, plain float64) {
 	if m.Checkpoint || m.Status != 0 && m.Status != http.StatusOK || m.FullTokens == 0 {
 		return inputCost(m.Usage), 0
 	}
+	c.billed = c.billed || m.Usage.CacheWrite > 0
+	price := 1.0
+	if c.billed {
+		price = writePrice
+	}
 	full := m.FullTokens - c.offset
 	if full > m.Window-hostReserve {
-		plain = c.plain.add(full, false) // the request for a summary
+		plain = c.plain.add(full, false, price) // the request for a summary
 		c.offset = m.FullTokens - afterCompacted
-		plain += c.plain.add(afterCompacted, true)
+		plain += c.plain.add(afterCompacted, true, price)
 	} else {
-		plain = c.plain.add(max(full, 0), false)
+		plain = c.plain.add(max(full, 0), false, price)
 	}
 	if observe {
-		return c.folded.add(m.Tokens, m.Fold), plain
+		return c.folded.add(m.Tokens, m.Fold, price), plain
 	}
 	return inputCost(m.Usage), plain
 }

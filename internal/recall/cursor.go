@@ -21,9 +21,14 @@ type sealedCursor[P any] struct {
 	Place    P
 }
 
-// question digests the request that a cursor belongs to.
-func question(kind string, parts ...any) string {
-	b, err := json.Marshal(append([]any{kind}, parts...))
+// question digests the request that a cursor belongs to, and the scope of the store: a
+// cursor of another scope is refused.
+func question(of Store, kind string, parts ...any) string {
+	parts = append([]any{kind}, parts...)
+	if in, ok := of.(interface{ ScopeName() string }); ok {
+		parts = append(parts, in.ScopeName())
+	}
+	b, err := json.Marshal(parts)
 	if err != nil { // cannot be: the parts are strings, numbers and lists of them
 		b = []byte(kind)
 	}

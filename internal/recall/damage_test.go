@@ -23,7 +23,7 @@ func (f *fixture) sql(text string) {
 	}
 }
 
-// What is not what arrived is marked in every answer that holds it, in the
+// A record that changed since it arrived is marked in every answer that holds it, in the
 // fields and in the text, and nothing else is.
 func TestDamageIsMarked(t *testing.T) {
 	everywhere := recall.Where{AllConversations: true}

@@ -36,7 +36,7 @@ func (h *hurried) Search(ctx context.Context, q store.Search) (store.Found, erro
 	return found, err
 }
 
-// A search that ran out of time shows what it has, says so, and its cursor
+// A search that ran out of time shows the matches that it has, says so, and its cursor
 // finds the rest: also that of the kind it never came to.
 func TestUnfinishedSearchesGoOn(t *testing.T) {
 	s := newStory(t)

@@ -21,7 +21,7 @@ type DescribeRequest struct {
 	Length    int64 `json:"length,omitempty"`
 	StartLine int   `json:"startLine,omitempty"`
 	EndLine   int   `json:"endLine,omitempty"`
-	// MaxTokens and MaxBytes bound the content of one answer; what is left
+	// MaxTokens and MaxBytes bound the content of one answer; the rest
 	// follows with NextCursor. 0 is no bound.
 	MaxTokens int `json:"maxTokens,omitempty"`
 	MaxBytes  int `json:"maxBytes,omitempty"`
@@ -32,7 +32,7 @@ type DescribeRequest struct {
 	Cursor          string `json:"cursor,omitempty"`
 }
 
-// DescribeAnswer is what is known of a summary, a file or a message: what all
+// DescribeAnswer has the details of a summary, a file or a message: those that all
 // of them have, and one of the three details, whose fields stand beside the
 // others in JSON.
 type DescribeAnswer struct {

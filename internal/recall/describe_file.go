@@ -128,7 +128,7 @@ type window struct {
 }
 
 // cut fills in the content of an answer: the range that was asked for, and of
-// it what the bounds allow.
+// it as much as the bounds allow.
 func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 	if w.from > w.to {
 		return refuse("", "offset %d lies behind the end of %s, which has %s", w.from, a.ID, prose.Plural(int(w.to), "byte", "bytes"))
@@ -136,7 +136,7 @@ func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 	if r.Length > 0 && r.Length < w.to-w.from {
 		w.to = w.from + r.Length
 	}
-	digest := question("content", a.ID, w.from, w.to, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(s.store, "content", a.ID, w.from, w.to, r.ConversationID, r.AllConversations, r.Current)
 	at, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return err
@@ -164,8 +164,8 @@ func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 // aside.
 const bytesPerToken = 32
 
-// enough is how many of the bytes that remain are worth reading for what the
-// bounds allow. The bounds are compared with what remains and never added to
+// enough is how many of the bytes that remain are worth reading within the
+// bounds. The bounds are compared with the remaining bytes and never added to
 // or multiplied first: a caller may send the largest integer there is.
 func (r *DescribeRequest) enough(remain int64) int64 {
 	if r.MaxBytes > 0 && int64(r.MaxBytes) < remain-utf8.UTFMax {

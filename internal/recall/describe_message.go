@@ -8,8 +8,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// MessageDetail is what only a message has. The answer's Content is what it
-// said, externalised content in its place; ByteSize and SHA256 are those of
+// MessageDetail has the details that only a message has. The answer's Content is its
+// text, externalised content in its place; ByteSize and SHA256 are those of
 // the record as it arrived.
 type MessageDetail struct {
 	Role     llms.Role   `json:"role"`

@@ -23,7 +23,7 @@ type SummaryDetail struct {
 	ParentIDs        []string `json:"parentIds"`
 	ChildIDs         []string `json:"childIds"`
 	SourceMessageIDs []string `json:"sourceMessageIds"`
-	// SourceTokens is what its direct sources cost, MessageTokens what all
+	// SourceTokens is the cost of its direct sources, MessageTokens that of all
 	// messages beneath it cost.
 	SourceTokens  int           `json:"sourceTokens"`
 	MessageTokens int64         `json:"messageTokens"`
@@ -40,12 +40,12 @@ type SummaryDetail struct {
 type Branch struct {
 	ID         string       `json:"id"`
 	Type       string       `json:"type"`            // summary or message
-	Level      int          `json:"level"`           // steps below what was described
+	Level      int          `json:"level"`           // steps below the described summary
 	Depth      *int         `json:"depth,omitempty"` // of a summary
 	Kind       summary.Kind `json:"kind,omitempty"`
 	Role       llms.Role    `json:"role,omitempty"`
 	TokenCount int          `json:"tokenCount"` // of the node itself
-	// SourceTokens is what one step down costs, MessageTokens what reading all
+	// SourceTokens is the cost of one step down, MessageTokens that of reading all
 	// messages beneath costs.
 	SourceTokens    int       `json:"sourceTokens,omitempty"`
 	MessageTokens   int64     `json:"messageTokens,omitempty"`
@@ -95,7 +95,7 @@ func (s *Service) describeSummary(ctx context.Context, r DescribeRequest, id sto
 }
 
 // longSummary shows a summary that the bounds of a request do not hold in
-// pages, and what lies beneath it after the last of them.
+// pages, and the nodes beneath it after the last of them.
 func (s *Service) longSummary(ctx context.Context, r DescribeRequest, sum store.Summary, a *DescribeAnswer) error {
 	body := []byte(sum.Body)
 	err := s.cut(r, a, window{to: int64(len(body)), read: func(from, to int64) ([]byte, error) { return body[from:to], nil }})
@@ -114,7 +114,7 @@ func (s *Service) longSummary(ctx context.Context, r DescribeRequest, sum store.
 
 // manifest lists a page of the nodes beneath a summary.
 func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.SummaryID, a *DescribeAnswer) error {
-	digest := question("manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(s.store, "manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
 	from, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return err

@@ -238,7 +238,7 @@ func TestDescribeRefuses(t *testing.T) {
 }
 
 // A host takes only so much in one answer: a summary of any length is shown in
-// pages, and then what lies beneath it.
+// pages, and then the nodes beneath it.
 func TestALongSummaryPagesAsAFileDoes(t *testing.T) {
 	f := newFixture(t)
 	c := f.open("long")

@@ -43,11 +43,15 @@ var ErrNoVectors = errors.New("the store keeps no embedding vectors")
 // the vectors of every batch, so that a run that ends early, whatever the reason,
 // loses nothing: the next one goes on where it stopped.
 func (r *Reranker) EmbedAll(ctx context.Context, from Store, limits EmbedLimits) (EmbedReport, error) {
-	if r == nil || r.index == nil {
+	var index store.VectorIndex
+	if r != nil {
+		index, _ = r.cache.(store.VectorIndex)
+	}
+	if index == nil {
 		return EmbedReport{}, ErrNoVectors
 	}
-	run := embedRun{Reranker: r, from: from, limits: limits}
-	pending, err := r.index.PendingBlocks(ctx, r.embedder.Name())
+	run := embedRun{Reranker: r, index: index, from: from, limits: limits}
+	pending, err := index.PendingBlocks(ctx, r.embedder.Name())
 	if err != nil {
 		return run.report, err
 	}
@@ -58,8 +62,8 @@ func (r *Reranker) EmbedAll(ctx context.Context, from Store, limits EmbedLimits)
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	have, failed := r.index.VectorStatus(ctx, r.embedder.Name())
-	pending, again := r.index.PendingBlocks(ctx, r.embedder.Name())
+	have, failed := index.VectorStatus(ctx, r.embedder.Name())
+	pending, again := index.PendingBlocks(ctx, r.embedder.Name())
 	run.report.Waiting, run.report.Indexed, run.report.Bytes = store.WaitingMessages(pending), have.Messages, have.Bytes
 	return run.report, errors.Join(err, failed, again)
 }
@@ -67,6 +71,7 @@ func (r *Reranker) EmbedAll(ctx context.Context, from Store, limits EmbedLimits)
 // embedRun is a run of EmbedAll.
 type embedRun struct {
 	*Reranker
+	index  store.VectorIndex
 	from   Store
 	limits EmbedLimits
 	report EmbedReport

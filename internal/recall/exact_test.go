@@ -29,7 +29,7 @@ var patterns = []string{
 	"🦊", "🦊.*🦊", `\x{1F98A}`, "\x00", `\x00`, `\t`, `make deploy`, `"cmd":"make`, `\{"cmd"`, "exit status [1-9]", "^exit", "(?i)TLS_cert", "a.b", `a\.b`, "al?pha", "alp[gh]a", "(al|be)(pha|ta)", "alpha(beta)?",
 }
 
-// Every pattern finds exactly what a loop over all texts finds, newest first,
+// Every pattern finds exactly the texts that a loop over all of them finds, newest first,
 // over every page.
 func TestRegexEqualsBruteForce(t *testing.T) {
 	if len(patterns) < 100 {
@@ -83,8 +83,8 @@ func pages(f *fixture, r recall.GrepRequest, n int) []string {
 	return all[:min(n, len(all))]
 }
 
-// haystack fills a conversation with texts of every shape and returns what is
-// searched of each.
+// haystack fills a conversation with texts of every shape and returns the text of
+// each that is searched.
 func haystack(f *fixture, n int) (store.ConversationID, []string) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	words := []string{"alpha", "beta", "Gamma", "delta_one", "delta_two", "epsilon.two", "epsilonXtwo", "zeta-3", "zeta-7", "ETA", "42", "0x1f", "配置", "配置文件", "café", "Straße", "\n", "\t", "error:", "done", "🦊", "a.b", "alphabeta", "SS", "K", "ſt"}

@@ -16,7 +16,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// An agent finds what was said, sees which summary covers it, and climbs back
+// An agent finds a message, sees which summary covers it, and climbs back
 // down to the exact words.
 func Example() {
 	ctx := context.Background()

@@ -33,7 +33,7 @@ type ExpandRequest struct {
 	// on the way; nil is true.
 	IncludeMessages *bool `json:"includeMessages,omitempty"`
 	// Raw returns the records of messages exactly as they arrived, in place of
-	// what they say.
+	// their text.
 	Raw bool `json:"raw,omitempty"`
 	// TokenCap bounds the text of one page; 0 is DefaultTokenCap.
 	TokenCap int    `json:"tokenCap,omitempty"`
@@ -49,7 +49,7 @@ type Piece struct {
 	ConversationID store.ConversationID `json:"conversationId"`
 	CreatedAt      time.Time            `json:"createdAt"`
 	Depth          *int                 `json:"depth,omitempty"` // of a summary
-	Level          int                  `json:"level"`           // steps below what was asked for
+	Level          int                  `json:"level"`           // steps below the node that was asked for
 	// Text holds the exact bytes. In JSON those that are not UTF-8 travel in
 	// base64, and "encoding" says so.
 	Text   string `json:"text"`
@@ -112,12 +112,12 @@ type spot struct {
 	Size   int    `asn1:"optional,tag:2"`
 }
 
-// Expand climbs down from summaries to what they were made from, breadth
+// Expand climbs down from summaries to their sources, breadth
 // first, and returns its text verbatim. The cursor continues exactly where a
 // page ended, inside a message too but never inside a character: all pages
 // together hold every byte beneath the summaries once.
 //
-// The text of a message is what it said, with content that was externalised
+// The text of a message is its own, with content that was externalised
 // in its place; with Raw it is the record as it arrived.
 func (s *Service) Expand(ctx context.Context, r ExpandRequest) (ExpandAnswer, error) {
 	limit := r.TokenCap
@@ -136,7 +136,7 @@ func (s *Service) Expand(ctx context.Context, r ExpandRequest) (ExpandAnswer, er
 		return a, err
 	}
 	messages := r.IncludeMessages == nil || *r.IncludeMessages
-	digest := question("expand", roots, r.Depth, messages, r.Raw, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(s.store, "expand", roots, r.Depth, messages, r.Raw, r.ConversationID, r.AllConversations, r.Current)
 	from, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return a, err

@@ -173,7 +173,7 @@ func walk(rt *rapid.T, f *fixture, r recall.ExpandRequest) (order []string, whol
 	}
 }
 
-// said draws what a message may say.
+// said draws the text of a message.
 func said() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 200), func(b []byte) string { return string(b) }),

@@ -103,7 +103,7 @@ func (f *fixture) grep(r recall.GrepRequest) recall.GrepAnswer {
 	return a
 }
 
-// ids are those of the matches that hold what was looked for.
+// ids are those of the matches that hold the pattern.
 func ids(a recall.GrepAnswer) string {
 	var all []string
 	for _, m := range a.Matches {

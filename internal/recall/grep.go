@@ -61,7 +61,7 @@ type GrepRequest struct {
 	Fill int `json:"-"`
 	// Snippet is how many characters are shown around a match; 0 is 240.
 	Snippet int `json:"-"`
-	// Everything also finds what searches leave out otherwise: the prompt of
+	// Everything also finds the records that searches leave out otherwise: the prompt of
 	// the current turn, lcm's own output, and the bookkeeping of hosts (hook
 	// results, environment blocks, skill lists).
 	Everything bool   `json:"everything,omitempty"`
@@ -70,20 +70,20 @@ type GrepRequest struct {
 
 // Match is one thing that was found.
 type Match struct {
-	ID   string `json:"id"`   // msg_…, sum_… or file_…: what Describe takes
+	ID   string `json:"id"`   // msg_…, sum_… or file_…, for Describe
 	Type string `json:"type"` // message, summary or file
 	// Snippet is text around the match exactly as it is stored, cut between
 	// characters; a byte that is not UTF-8 is one U+FFFD.
 	Snippet string `json:"snippet"`
-	// MatchRanges are what matched in the snippet: [start, end) in Unicode
+	// MatchRanges are the matches in the snippet: [start, end) in Unicode
 	// code points. They are empty where nothing in it matches by itself; see
 	// Beside.
 	MatchRanges [][2]int `json:"matchRanges"`
 	// Truncated says that the snippet is not all of the text.
 	Truncated      bool                 `json:"truncated,omitempty"`
 	ConversationID store.ConversationID `json:"conversationId"`
-	// Host is the agent that the conversation was held with, Title what it is
-	// called. Project names its project where that is not the scope's.
+	// Host is the agent that the conversation was held with, Title the name of the
+	// conversation. Project names its project where that is not the scope's.
 	Host      string    `json:"host,omitempty"`
 	Title     string    `json:"title,omitempty"`
 	Project   string    `json:"project,omitempty"`
@@ -107,7 +107,7 @@ type Match struct {
 	// FileIDs are the payloads that hold the match.
 	FileIDs []string `json:"fileIds,omitempty"`
 	// Beside says that the match has none of the words itself but stands next
-	// to messages that do: ranking brings in what surrounds an answer.
+	// to messages that do: ranking brings in the messages around an answer.
 	Beside bool `json:"beside,omitempty"`
 	// Instruction says that the match has none of the words but is a standing
 	// instruction of the user, which the work that is asked for may have to follow.
@@ -115,8 +115,8 @@ type Match struct {
 	// Meaning says that the match was found by the vector of its text and not by
 	// words.
 	Meaning bool `json:"meaning,omitempty"`
-	// Damaged says that the snippet may not be what was said: what is stored is
-	// not what arrived.
+	// Damaged says that the snippet may differ from the message: the stored
+	// record is not the one that arrived.
 	Damaged bool     `json:"damaged,omitempty"`
 	Score   float64  `json:"score,omitempty"` // comparable within one type
 	Context *Context `json:"context,omitempty"`
@@ -161,7 +161,7 @@ type GrepAnswer struct {
 	Pattern string     `json:"pattern"`
 	Mode    store.Mode `json:"mode"`
 	Sort    store.Sort `json:"sort"`
-	Kinds   string     `json:"kinds"` // what was looked at: the request's scope
+	Kinds   string     `json:"kinds"` // that were searched: the request's scope
 	Tier    string     `json:"tier"`  // index, or scan where nothing can be looked up
 	Scope   Scope      `json:"scope"`
 	// Total counts the matches of all pages, as the first page knew them.
@@ -183,7 +183,7 @@ type GrepAnswer struct {
 // which a message was found takes no place: it is named with that message (AlsoIn).
 func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	a, err := s.grep(ctx, r)
-	// A store that was cut off may have taken what it did not read for absent.
+	// A store that was cut off may have taken records that it did not read for absent.
 	if errors.Is(err, context.DeadlineExceeded) || err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = refuse("narrow it with conversationId or since, use rarer words, or allow more time", "the search did not finish: %w", context.DeadlineExceeded)
 	}
@@ -273,7 +273,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	}
 	a.nameSummaries(lanes, beneath)
 	if q.search.Sort == store.ByRecency {
-		// The store goes by when messages were stored; what was imported later
+		// The store goes by when messages were stored; messages imported later
 		// may be older.
 		slices.SortStableFunc(a.Matches, func(x, y Match) int { return y.When().Compare(x.When()) })
 	}
@@ -289,7 +289,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	return a, nil
 }
 
-// account adds up what the lanes say of themselves.
+// account adds up the counts and notes of the lanes.
 func (a *GrepAnswer) account(lanes []*lane) {
 	a.Tier = "index"
 	for _, l := range lanes {

@@ -91,8 +91,8 @@ func (s *Service) search(ctx context.Context, q *query, from places) ([]*lane, e
 	return lanes, nil
 }
 
-// early ends before its parent does, so that there is time left to show what
-// was found.
+// early ends before its parent does, so that there is time left to show the
+// matches.
 func early(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -258,7 +258,8 @@ func rarity(f store.Found) float64 {
 	return sum
 }
 
-// next is the cursor behind what was taken, or nothing if that is all.
+// next is the cursor behind the hits that were taken, or nothing if there are no
+// more.
 func next(lanes []*lane, digest string, from places) string {
 	to := places{Begun: true, Words: from.Words}
 	more := false

@@ -9,7 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// matches makes the answer's matches of hits: only what is returned is read. In
+// matches makes the answer's matches of hits, and reads only those. In
 // a compact answer a message that ranking brought in because it stands beside
 // a match is shown with that match, and one that says nothing is not shown.
 func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Match, error) {
@@ -120,7 +120,7 @@ func attach(matches []Match, messages map[store.MessageID]store.Message, m store
 	}
 }
 
-// sessions tells in which session a match was said, by whom and about what.
+// sessions tells the session of a match, its host and its title.
 type sessions struct {
 	*Service
 	known map[store.ConversationID]store.Conversation

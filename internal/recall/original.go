@@ -16,9 +16,9 @@ import (
 // it in its place: the text itself of a message that is text alone, else the
 // message as a transcript shows it. A record that does not decode is shown as
 // it is. Secrets that only the record was to keep ([redact.Search]) are not
-// shown: what is opened here goes to models.
+// shown: models read the records that are opened here.
 //
-// What is not what arrived is returned behind [store.DamageNotice], beside an
+// A record that changed since it arrived is returned behind [store.DamageNotice], beside an
 // error that is [store.ErrDamaged].
 func Original(ctx context.Context, s Store, m store.Message) (string, error) {
 	record, err := s.Record(ctx, m.ID)
@@ -85,8 +85,8 @@ func transcript(m store.Message, record []byte) string {
 	return body.Render()
 }
 
-// shownOf is what a message says where it is searched and summarised: less than
-// its record, if that has what is not to be seen.
+// shownOf is the text of a message for searches and summaries: less than
+// its record, if that has hidden parts.
 func shownOf(ctx context.Context, s Store, m store.Message) (string, error) {
 	if !movedOut(m.Body.Parts) {
 		return m.Body.Render(), nil

@@ -64,7 +64,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 	if q.scope.Kind != ScopeCurrent {
 		current = nil // which sessions are going on may change between two pages
 	}
-	q.digest = question("grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
+	q.digest = question(s.store, "grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
 		r.Projects, r.Since, r.Before, r.Role, r.Tool, r.Everything)
 	return q, nil
 }
@@ -82,7 +82,7 @@ func (q *query) bounds(r GrepRequest) error {
 	return nil
 }
 
-// kind settles what is looked at.
+// kind settles which kinds of node are searched.
 func (q *query) kind(r GrepRequest) error {
 	if q.kinds == "" {
 		q.kinds = InBoth

@@ -40,7 +40,7 @@ func WithReranker(r *Reranker) Option { return func(s *Service) { s.reranker = r
 type Reranker struct {
 	embedder llms.Embedder
 	cache    store.VectorCache
-	index    store.VectorIndex // nil: only words find messages
+	index    store.VectorSearcher // nil: only words find messages
 	timeout  time.Duration
 
 	mu        sync.Mutex
@@ -51,13 +51,13 @@ type Reranker struct {
 
 // NewReranker returns a reranker on an embedding model, which embeds the question
 // and the texts of its first matches. vectors, which may be nil, keeps the vectors
-// of messages; where it is a [store.VectorIndex] too, weak searches look there. A search waits for timeout at most ([DefaultEmbedTimeout] if 0) and
+// of messages; where it is a [store.VectorSearcher] too, weak searches look there. A search waits for timeout at most ([DefaultEmbedTimeout] if 0) and
 // otherwise keeps the order of the words, with a note.
 func NewReranker(e llms.Embedder, vectors store.VectorCache, timeout time.Duration) *Reranker {
 	if timeout <= 0 {
 		timeout = DefaultEmbedTimeout
 	}
-	index, _ := vectors.(store.VectorIndex)
+	index, _ := vectors.(store.VectorSearcher)
 	return &Reranker{embedder: e, cache: vectors, index: index, timeout: timeout, questions: map[string][]int8{}}
 }
 

@@ -18,7 +18,7 @@ type excerpt struct {
 	ranges     [][2]int
 }
 
-// excerpt chooses what to show of a text. Where nothing matches it is how the
+// excerpt chooses the part of a text to show. Where nothing matches it is how the
 // text begins.
 func (q *query) excerpt(text []byte) (excerpt, bool) {
 	if q.words != nil {
@@ -61,7 +61,7 @@ func (q *query) showing(lanes []*lane) *query {
 	return &out
 }
 
-// further finds what matches behind the first hit and begins before end. The
+// further finds the matches behind the first hit and begins before end. The
 // expression is given some more text than that, so that the end of the snippet
 // does not look like the end of the text; a match that reaches the end of this
 // piece may owe itself to it, and is left unmarked.
@@ -133,7 +133,7 @@ func opening(text string) (snippet string, truncated bool) {
 	return valid(b[:end]), end < len(text)
 }
 
-// Mark returns the snippet with what matched between open and close. Other
+// Mark returns the snippet with each match between open and close. Other
 // text goes through shown, which may be nil.
 func (m Match) Mark(open, close string, shown func(string) string) string {
 	if shown == nil {

@@ -18,7 +18,7 @@ const neighbourCost = 12
 // surround adds the messages around the matches until they cost so many tokens
 // together: an answer often stands a few messages after the words of its
 // question. All matches get their next neighbours before any gets those beyond,
-// and what follows a match comes before what leads to it.
+// and messages after a match come before those that lead to it.
 func (s *Service) surround(ctx context.Context, matches []Match, messages map[store.MessageID]store.Message, tokens int) error {
 	shown := map[string]bool{}
 	spend := func(id, text string) {

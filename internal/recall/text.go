@@ -12,8 +12,8 @@ import (
 
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
-// Text returns the answer as people and models read it: a line that tells what
-// was found, then the matches under their sessions, each with its id, who spoke
+// Text returns the answer as people and models read it: a line with the number of
+// matches, then the matches under their sessions, each with its id, who spoke
 // and when (UTC), and after a dot the messages beside it. The match stands
 // between « and ».
 func (a GrepAnswer) Text() string {
@@ -62,8 +62,8 @@ func (m Match) Session() string {
 	return oneLine(strings.Join(parts, " · "))
 }
 
-// oneLine keeps names from beginning a line of their own, and from holding what
-// is not seen.
+// oneLine keeps names from beginning a line of their own, and from holding
+// invisible characters.
 func oneLine(s string) string { return prose.OneLine(safetext.Line(s)) }
 
 // Shown is the snippet as a model or a person reads it, with the match between
@@ -115,7 +115,7 @@ func (m Match) When() time.Time {
 	return m.CreatedAt
 }
 
-// Heading tells what a match is and where to go from it. Its time is written by
+// Heading names the kind of a match and its ids. Its time is written by
 // stamp, or where that is nil to the minute in UTC.
 func (m Match) Heading(stamp func(time.Time) string) string {
 	if stamp == nil {

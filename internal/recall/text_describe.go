@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Text returns the answer as people and models read it: what is known of the
+// Text returns the answer as people and models read it: the details of the
 // thing line by line, then its content between two rules.
 func (a DescribeAnswer) Text() string {
 	var b strings.Builder
@@ -154,7 +154,7 @@ func orNone(s, none string) string {
 }
 
 // Text returns the answer as people and models read it: each piece under a
-// line that says what it is and whether it is whole.
+// line that names its kind and whether it is whole.
 func (a ExpandAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "beneath %s: %s in all, %d tokens; this page: %s, %d tokens\n", strings.Join(a.SummaryIDs, ", "),
@@ -179,7 +179,7 @@ func (a ExpandAnswer) Text() string {
 	return b.String()
 }
 
-// Heading tells what a piece is, and which part of it.
+// Heading names the kind of a piece, and which part of it this is.
 func (p Piece) Heading() string {
 	what := string(p.Role)
 	if p.Depth != nil {

@@ -121,7 +121,7 @@ func grepPatterns() []string {
 	return out
 }
 
-// The search must find exactly what reading every text finds, in order.
+// The search must find exactly the texts that reading every text finds, in order.
 func TestGrepEqualsBruteForce(t *testing.T) {
 	docs := grepDocs(10_500)
 	l := newLibrary(t, docs, 2500)
@@ -253,7 +253,7 @@ func TestGrepCutOff(t *testing.T) {
 	}
 }
 
-// Matching copies no text: what is held of a match is its id.
+// Matching copies no text: only the id of a match is held.
 func TestGrepKeepsNoTexts(t *testing.T) {
 	big := strings.Repeat("a needle in the hay ", 20_000) // 400 KB
 	l := shelf(t, slices.Repeat([]string{big}, 60)...)

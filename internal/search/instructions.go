@@ -12,12 +12,12 @@ import (
 // that are instructions get a small prior.
 
 const (
-	instructionTexts = 32 // read for instructions
+	instructionTexts = 64 // read for instructions
 	instructionsKept = 5  // of those that the words of the query did not find
 )
 
 // instructionCues is made once; a search does not change it.
-var instructionCues = sync.OnceValues(func() (*Query, error) { return ParseQuery(analysis.InstructionCues) })
+var instructionCues = sync.OnceValues(func() (*Query, error) { return parseQuery(analysis.InstructionCues, true) })
 
 // instructions lists the user's messages that may be instructions, best first.
 func (p *search) instructions(userRole uint8) ([]found, error) {
@@ -52,7 +52,7 @@ func (p *search) instructions(userRole uint8) ([]found, error) {
 // addInstructions marks the instructions among the texts that are ranked, and
 // adds those that the words of the query did not find.
 func (p *search) addInstructions(docs []scoredDoc, w Weights, fetch Fetch) ([]scoredDoc, error) {
-	if !p.query.Task || w.Instruction == 0 || p.strict() {
+	if !p.query.Task || w.Instruction == 0 || p.query.strict() {
 		return docs, nil
 	}
 	list, err := p.instructions(w.UserRole)

@@ -15,7 +15,7 @@ func (p *search) surround(list []Candidate) ([]Candidate, error) {
 	for i, c := range list {
 		have[c.ID] = i
 	}
-	own, strict := len(list), p.strict()
+	own, strict := len(list), p.query.strict()
 	for i := range own {
 		at := p.placed[list[i].ID]
 		row, err := p.shares[at.share].r.Doc(at.doc)
@@ -129,11 +129,11 @@ type place struct {
 
 // strict reports that only documents which match themselves may be returned:
 // the query requires or excludes something.
-func (p *search) strict() bool {
-	if p.query.verifies() {
+func (q *Query) strict() bool {
+	if q.verifies() {
 		return true
 	}
-	for _, t := range p.query.terms {
+	for _, t := range q.terms {
 		if t.must || t.not {
 			return true
 		}

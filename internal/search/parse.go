@@ -69,14 +69,17 @@ type phrase struct {
 // or a quotation, and texts that have it rank higher. AND, OR and NOT in
 // capitals are operators. Function words are dropped unless the query has no
 // other words.
-func ParseQuery(s string) (*Query, error) {
+func ParseQuery(s string) (*Query, error) { return parseQuery(s, false) }
+
+// parseQuery keeps the function words of a query if it is told to.
+func parseQuery(s string, keepStops bool) (*Query, error) {
 	if len(s) > maxQueryBytes {
 		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
 	}
 	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}}
 	clauses := splitClauses(s)
 	p.cues(clauses)
-	p.keepStops = allStops(clauses)
+	p.keepStops = keepStops || allStops(clauses)
 	p.q.identifiers = exactForms(clauses)
 	p.strict = !slices.ContainsFunc(clauses, clause.plainWord)
 	for _, c := range clauses {

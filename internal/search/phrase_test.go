@@ -116,7 +116,7 @@ func phraseCases(docs []segment.Doc) []phraseCase {
 	return cases
 }
 
-// A phrase finds what a loop over all texts finds: all of it when it says so,
+// A phrase finds the texts that a loop over all texts finds: all of it when it says so,
 // and page by page however much there is. How many goroutines read and how
 // the documents are divided into segments shows in nothing.
 func TestPhrasesAreExact(t *testing.T) {

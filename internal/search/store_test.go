@@ -14,7 +14,7 @@ import (
 )
 
 // The tail answers for every document as soon as it was added, and lets go of
-// what a stored segment took over.
+// the documents that a stored segment took over.
 func TestTail(t *testing.T) {
 	tail := segment.NewTail(segment.Options{})
 	l := &library{}
@@ -48,7 +48,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// countingBlobs counts what reaches the store.
+// countingBlobs counts the reads that reach the store.
 type countingBlobs struct {
 	segment.Blobs
 	reads int

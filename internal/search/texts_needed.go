@@ -17,12 +17,12 @@ func (p *search) toRead(list []found) (read, rest []found, err error) {
 	if p.query.verifies() {
 		return list, nil, nil
 	}
-	identified, wholes := p.identifierTest(), p.query.identifierTerms()
+	blocks, wholes := newIdentifierBlocks(p.query, p.shares), p.query.identifierTerms()
 	for _, f := range list {
 		var need bool
 		if wholes != 0 && f.terms&wholes == wholes {
 			f.exact = uint16(len(p.query.identifiers)) // the postings have them whole
-		} else if need, err = identified(f); err != nil {
+		} else if need, err = blocks.mayHave(f); err != nil {
 			return nil, nil, err
 		}
 		if !need && f.scored {
@@ -43,10 +43,11 @@ func (p *search) toRead(list []found) (read, rest []found, err error) {
 // needsText reports whether the text of a candidate may change its score or
 // that of its neighbours. Where no two words of the query can stand side by
 // side, the postings tell all of it, unless the message is a turn of a dialogue,
-// which may end with a question.
+// which may end with a question. The score of the postings includes the words of
+// identifiers that the passage does not match.
 func (p *search) needsText(f found) (bool, error) {
 	q := p.query
-	if len(q.phrases) > 0 || q.When || len(p.skipped) > 0 || len(p.also) > 0 {
+	if len(q.phrases) > 0 || q.When || len(p.skipped) > 0 || len(p.also) > 0 || len(p.names) > 0 {
 		return true, nil
 	}
 	has := func(term int) bool { return f.terms&(1<<term) != 0 }
@@ -78,32 +79,39 @@ func (q *Query) identifierTerms() (terms uint64) {
 	return terms
 }
 
-// identifierTest returns a function that reports whether the text of a
-// candidate may have an identifier of the query. It goes by the trigrams of the
-// identifiers.
-func (p *search) identifierTest() func(found) (bool, error) {
-	var grams []*analysis.TrigramQuery
-	for _, id := range p.query.identifiers {
-		grams = append(grams, analysis.RequiredTrigrams(&syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune(string(id))}))
+// identifierBlocks tells by trigrams which texts may have an identifier of the
+// query.
+type identifierBlocks struct {
+	shares []*share
+	grams  []*analysis.TrigramQuery // of each identifier
+	sets   [][]*segment.BlockSet    // by share, once it was asked for
+}
+
+func newIdentifierBlocks(q *Query, shares []*share) *identifierBlocks {
+	b := &identifierBlocks{shares: shares, sets: make([][]*segment.BlockSet, len(shares))}
+	for _, id := range q.identifiers {
+		b.grams = append(b.grams, analysis.RequiredTrigrams(&syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune(string(id))}))
 	}
-	sets := make([][]*segment.BlockSet, len(p.shares))
-	return func(f found) (bool, error) {
-		if len(grams) > 0 && sets[f.share] == nil {
-			for _, g := range grams {
-				set, err := p.shares[f.share].r.Blocks(g)
-				if err != nil {
-					return false, err
-				}
-				sets[f.share] = append(sets[f.share], set)
+	return b
+}
+
+// mayHave reports whether the text of a candidate may have an identifier.
+func (b *identifierBlocks) mayHave(f found) (bool, error) {
+	if len(b.grams) > 0 && b.sets[f.share] == nil {
+		for _, g := range b.grams {
+			set, err := b.shares[f.share].r.Blocks(g)
+			if err != nil {
+				return false, err
 			}
+			b.sets[f.share] = append(b.sets[f.share], set)
 		}
-		for _, set := range sets[f.share] {
-			if has, err := set.Has(f.doc); err != nil || has {
-				return has, err
-			}
-		}
-		return false, nil
 	}
+	for _, set := range b.sets[f.share] {
+		if has, err := set.Has(f.doc); err != nil || has {
+			return has, err
+		}
+	}
+	return false, nil
 }
 
 // scoreFirst scores the texts of the first documents that passed. Of a query

@@ -28,12 +28,20 @@ type MessageVector struct {
 	Vector  []byte
 }
 
-// VectorIndex finds messages by their vectors. Like [VectorCache] it may be lost
-// and made again, and not every [Store] has one. It has a message only after
-// somebody has put its block.
-type VectorIndex interface {
+// VectorSearcher finds messages by their vectors. Not every [Store] does.
+type VectorSearcher interface {
 	// VectorStatus counts the vectors of a model.
 	VectorStatus(ctx context.Context, model string) (VectorStatus, error)
+	// Nearest compares a vector with those of the messages in conversations
+	// (none: all), the newest first, and returns the most similar ones.
+	Nearest(ctx context.Context, q NearestQuery) (Nearest, error)
+}
+
+// VectorIndex holds the vectors that a [VectorSearcher] compares. Like a
+// [VectorCache] it may be lost and made again. It has a message only after somebody
+// has put its block.
+type VectorIndex interface {
+	VectorSearcher
 	// PendingBlocks lists the blocks that lack messages, the newest first.
 	PendingBlocks(ctx context.Context, model string) ([]VectorBlock, error)
 	// BlockMessages lists the messages of a block that are not erased.
@@ -41,9 +49,6 @@ type VectorIndex interface {
 	// PutBlock replaces a block. Vectors of erased messages are not stored. A
 	// block is removed when one of its messages is erased or masked.
 	PutBlock(ctx context.Context, model string, b VectorBlock, vectors []MessageVector) error
-	// Nearest compares a vector with those of the messages in conversations
-	// (none: all), the newest first, and returns the most similar ones.
-	Nearest(ctx context.Context, q NearestQuery) (Nearest, error)
 }
 
 // VectorBlock is a run of message numbers whose vectors are stored together.

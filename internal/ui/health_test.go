@@ -14,6 +14,8 @@ import (
 
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/spend"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -109,6 +111,32 @@ func TestCheckProvesTheRecord(t *testing.T) {
 		t.Errorf("the check says %+v, and the engine %d messages with digest %x", got, want.Messages, want.Digest)
 	}
 	has(t, v.page("/health"), "Nothing is lost or changed.", got.Digest)
+}
+
+// TestCheckNamesADamagedMessage changes a stored record behind the store's back.
+func TestCheckNamesADamagedMessage(t *testing.T) {
+	v := newSite(t)
+	v.add("s", 0, []llms.Message{llms.User("one"), llms.User("two <b>"), llms.User("three")})
+	err := v.engine.Store().(*sqlite.DB).File().Transact(t.Context(), func(c *dbfile.Conn) error {
+		return c.Exec(`UPDATE messages SET record = ? WHERE id = 2`, []byte("TWO"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, body := v.post("/health/check", url.Values{}); code != http.StatusOK {
+		t.Fatalf("%d: %s", code, body)
+	}
+	page := v.page("/health")
+	has(t, page, "Something is wrong.", `href="/message/msg_2"`)
+	checkTags(t, "/health", page)
+	got := api[struct {
+		Sound    bool
+		Digest   string
+		Sessions []struct{ Faults []struct{ Node string } }
+	}](v, "/health/check")
+	if got.Sound || got.Digest != "" || len(got.Sessions) != 1 || len(got.Sessions[0].Faults) == 0 || got.Sessions[0].Faults[0].Node != "msg_2" {
+		t.Errorf("the check says %+v", got)
+	}
 }
 
 // TestHealthAddsUpSpendAndRuns checks the figures of the page against the records.

@@ -63,7 +63,7 @@ var (
 		section aside div ul ol li details summary code pre em strong del blockquote hr br table thead tbody tr th td svg g rect text line polyline
 		figure figcaption noscript button fieldset legend textarea output img mark dl dt dd h3 caption progress`)
 	ownAttributes = strings.Fields(`lang charset name content href rel type src class role for id value placeholder autocomplete spellcheck
-		aria-hidden aria-label aria-live aria-current datetime title tabindex hidden data-seq data-day data-load data-panel data-whole data-session
+		aria-hidden aria-label aria-live aria-current datetime title tabindex hidden data-seq data-day data-load data-for data-panel data-whole data-session
 		data-total data-all data-messages data-since data-before action method formmethod formaction viewbox preserveaspectratio x y width height rx
 		transform x1 x2 y1 y2 points fill checked size min max step rows required maxlength open target start align disabled alt loading scope aria-labelledby`)
 	tag       = regexp.MustCompile(`<[^>]*>`)

@@ -138,6 +138,11 @@ func (d summaryData) title() string {
 	return fmt.Sprintf("Summary of %s, depth %d", prose.Count(d.Summary.Messages, "message", "messages"), d.Summary.Depth)
 }
 
+// body returns the text with links to the messages that it names.
+func (d summaryData) body() markup { return linkPlaces(d.Session.ID, 0, markdown(d.Body)) }
+
+func (d summaryData) expand() markup { return linkPlaces(d.Session.ID, 0, linkIDs(d.Expand)) }
+
 // listed is how many sources a page lists.
 const listed = 200
 

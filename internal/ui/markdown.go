@@ -2,9 +2,11 @@ package ui
 
 import (
 	"bytes"
+	"fmt"
 	"html"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // renderMarkdown is goldmark, with HTML shown as text, images as links, and
@@ -199,6 +202,47 @@ func linkIDs(text string) markup {
 	return markup(ids().ReplaceAllStringFunc(safe, func(id string) string {
 		return `<a class="id" href="` + pathOf(id) + `">` + id + `</a>`
 	}))
+}
+
+var (
+	tag = lazyregexp.New(`<[^>]*>`)
+	// place is how a summary names a message, like user#81 and (#87–#90).
+	place = lazyregexp.New(`(\b(?:user|assistant|tool|system)|\(|–)#([0-9]{1,15})\b`)
+)
+
+// linkPlaces makes links of the places that a summary names, outside of tags and links.
+// The first message of the session has the place 1 + offset.
+func linkPlaces(session store.ConversationID, offset int64, text markup) markup {
+	var b strings.Builder
+	at, inLink := 0, false
+	write := func(part string) {
+		if inLink {
+			b.WriteString(part)
+			return
+		}
+		b.WriteString(place().ReplaceAllStringFunc(part, func(found string) string {
+			m := place().FindStringSubmatch(found)
+			seq, _ := strconv.ParseInt(m[2], 10, 64) // it has digits
+			name, before := m[1]+"#"+m[2], ""
+			if m[1] == "(" || m[1] == "–" {
+				name, before = "#"+m[2], m[1]
+			}
+			return fmt.Sprintf(`%s<a href="/session/%d?at=%d">%s</a>`, before, session, seq+offset, name)
+		}))
+	}
+	for _, t := range tag().FindAllStringIndex(string(text), -1) {
+		write(string(text[at:t[0]]))
+		b.WriteString(string(text[t[0]:t[1]]))
+		switch one := string(text[t[0]:t[1]]); {
+		case strings.HasPrefix(one, "<a "):
+			inLink = true
+		case one == "</a>":
+			inLink = false
+		}
+		at = t[1]
+	}
+	write(string(text[at:]))
+	return markup(b.String())
 }
 
 // code escapes a line, and shows the parts between backticks as code.

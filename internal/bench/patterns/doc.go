@@ -9,4 +9,7 @@
 // matches, counted up to 1,000), of a complete count, and of rg. The complete
 // count must equal rg's or, where the two read a pattern differently, that of a
 // loop over all texts.
+//
+// [MeasureWords] does the same for ranked searches beside a table of SQLite's
+// FTS5 with the same texts.
 package patterns

@@ -69,3 +69,39 @@ func TestChecksCountRows(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Ranked searches are measured beside a table of FTS5 with the same messages,
+// which is made once.
+func TestMeasureWords(t *testing.T) {
+	o := Options{Messages: 300, Runs: 1, Sources: []string{sources(t)}, Dir: t.TempDir()}
+	for range 2 {
+		r, err := MeasureWords(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Messages != 300 || len(r.Rows) != len(wordKinds) || len(r.Checks()) != 1 {
+			t.Errorf("%d messages, %d rows", r.Messages, len(r.Rows))
+		}
+		for _, row := range r.Rows {
+			if row.Kind == "common word" && row.Matched < 200 { // error and return are in each of 100 tool outputs
+				t.Errorf("%d messages have the words", row.Matched)
+			}
+		}
+		if text := r.Text(); !strings.Contains(text, "lcm/FTS5") {
+			t.Error(text)
+		}
+	}
+	c, err := connectFTS5(t.Context(), filepath.Join(o.Dir, "fts5.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, _, err := c.Prepare(`SELECT count(*) FROM text WHERE text MATCH 'errorf'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !s.Step() || s.ColumnInt(0) != 100 {
+		t.Errorf("FTS5 finds a call in %d messages: %v", s.ColumnInt(0), s.Err())
+	}
+}

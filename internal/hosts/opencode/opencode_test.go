@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,7 +166,8 @@ func TestMessagesAreTakenWhenTheyAreComplete(t *testing.T) {
 	b.part("prt_2_r", "msg_2_r", `{"type":"text","text":"half of it"}`)
 	b.message("msg_2_r", `{"role":"assistant","time":{"created":1,"completed":2}}`)
 	ids, end, records := b.read(end)
-	b.want("now it is", ids, "msg_2_r", "prt_2_r")
+	// Messages that the pass had read may have changed meanwhile.
+	b.want("now it is, and the turn is read again", ids, "msg_2_r", "prt_2_r", "ses_1", "msg_2_q", "prt_2_q", "msg_2_r", "prt_2_r")
 	if got := records[1].PlainText(); got != "half of it" {
 		t.Errorf("it says %q", got)
 	}
@@ -187,6 +189,22 @@ func TestLaterChangesAreRead(t *testing.T) {
 	ids, _, records := b.read(end)
 	if !strings.Contains(strings.Join(ids, " "), "msg_1_q prt_1_q") || !records[0].Mutable {
 		t.Errorf("%v", ids)
+	}
+}
+
+// A message that changes while the pass waits for the answer after it is read with that
+// answer, although nothing changes any more.
+func TestChangesDuringAPassAreRead(t *testing.T) {
+	b := newBed(t)
+	b.turn(1)
+	b.message("msg_2_r", `{"role":"assistant","time":{"created":1}}`)
+	_, end, _ := b.read(hosts.Position{})
+	const changed = `{"role":"user","time":{"created":1},"summary":{"diffs":[]}}`
+	b.message("msg_1_q", changed)
+	b.message("msg_2_r", `{"role":"assistant","time":{"created":1,"completed":2}}`)
+	_, _, records := b.read(end)
+	if !slices.ContainsFunc(records, func(rec hosts.Record) bool { return strings.Contains(string(rec.Raw.Bytes), changed) }) {
+		t.Error("the changed message is not read")
 	}
 }
 

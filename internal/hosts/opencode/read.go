@@ -102,43 +102,50 @@ func (r *reader) give(rec hosts.Record, end state) error {
 	return r.ctx.Err()
 }
 
-// run makes a pass, or continues one, in a single snapshot of the database.
-func (r *reader) run() (err error) {
+// run makes a pass, or continues one and makes another: messages that the first had
+// already read may have changed meanwhile. All of it is in a single snapshot of the
+// database.
+func (r *reader) run() error {
 	if err := r.db.Exec("BEGIN"); err != nil {
 		return err
 	}
-	if r.at.Next == 0 {
-		if err := r.begin(); err != nil {
+	for {
+		continued := r.at.ID != ""
+		if r.at.Next == 0 {
+			if err := r.begin(); err != nil {
+				return err
+			}
+		}
+		if ended, err := r.pass(); err != nil || !ended || !continued {
 			return err
 		}
-	}
-	todo, err := r.changed()
-	if err == nil && len(todo) == 0 && r.at.ID != "" { // the message it waited for is gone
 		r.at = r.at.done()
-		if err = r.begin(); err == nil {
-			todo, err = r.changed()
-		}
 	}
+}
+
+// pass yields the messages that are left for this pass, and reports whether it has ended.
+func (r *reader) pass() (ended bool, err error) {
+	todo, err := r.changed()
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i, id := range todo {
 		m, err := r.message(id)
 		if err != nil {
-			return err
+			return false, err
 		}
 		parts, err := r.parts(id)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if ok, err := r.complete(m, parts); err != nil || !ok {
-			return err
+			return false, err
 		}
 		if err := r.take(m, parts, i == len(todo)-1); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // begin records when the pass begins, and yields the session's own row.

@@ -10,14 +10,15 @@ var (
 		ich er sie es sind war waren il elle ils a fue son`)
 	ruleRuns = [][]string{
 		{"from", "now", "on"}, {"going", "forward"}, {"as", "a", "rule"}, {"every", "time", "you"}, {"each", "time", "you"}, {"make", "sure"},
-		{"i", "prefer"}, {"we", "prefer"}, {"i'd", "prefer"}, {"remember", "to"}, {"do", "not", "ever"}, {"dont", "ever"},
+		{"i", "prefer"}, {"we", "prefer"}, {"id", "prefer"}, {"remember", "to"}, {"do", "not", "ever"}, {"dont", "ever"},
 		{"ab", "jetzt"}, {"in", "zukunft"}, {"de", "ahora", "en", "adelante"}, {"à", "partir", "de", "maintenant"},
 	}
 )
 
-// InstructionCues is a query that finds the messages that IsInstruction may
-// accept, by words that all of them have.
-const InstructionCues = "always never whenever prefer sure forward rule immer niemals toujours siempre sempre всегда никогда"
+// InstructionCues are words of which every text has one that IsInstruction
+// accepts.
+const InstructionCues = `always never whenever prefer sure forward rule now ever every each remember
+	immer niemals jetzt zukunft toujours jamais maintenant siempre nunca adelante sempre altijd nooit всегда никогда`
 
 // IsInstruction reports whether a text gives an instruction that stands until
 // it is changed: "always use tabs", "never deploy on Fridays", "from now on …".
@@ -38,7 +39,7 @@ func IsInstruction(text []byte) bool {
 }
 
 var (
-	taskVerbs = WordSet(`write create make add implement fix build show give help explain generate draft refactor deploy update change design
+	taskVerbs = WordSet(`let write create make add implement fix build show give help explain generate draft refactor deploy update change design
 		plan suggest recommend summarize summarise format prepare configure install run test translate review convert rename remove delete`)
 	taskRuns = [][]string{
 		{"can", "you"}, {"could", "you"}, {"would", "you"}, {"will", "you"}, {"help", "me"}, {"please"}, {"lets"},
@@ -48,7 +49,7 @@ var (
 )
 
 // AsksToDo reports whether the words of a question ask for work to be done, and
-// not for what was said.
+// not for messages.
 func AsksToDo(words []string) bool {
 	for i, w := range words {
 		if i == 0 && taskVerbs[w] {

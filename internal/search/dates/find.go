@@ -132,7 +132,7 @@ func valid(d date) *date {
 	return &d
 }
 
-// splitField cuts a field at what is no letter or digit: "mid-August", "11–15".
+// splitField cuts a field at characters that are no letter or digit: "mid-August", "11–15".
 func splitField(field string) []token {
 	var out []token
 	inWord := func(r rune) bool {

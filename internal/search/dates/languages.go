@@ -85,7 +85,7 @@ var languages = []language{
 	},
 }
 
-// word is what a word means in a date. It may have several meanings: "mai",
+// word is the meaning of a word in a date. It may have several meanings: "mai",
 // "week".
 type word struct {
 	month    int // 1 to 12

@@ -19,7 +19,7 @@ func (p *parser) offset(d date, spans []Span) []Span {
 			s.To = p.now
 		case u == noUnit || u >= seasonUnit:
 		case word == "before":
-			// The date itself belongs to it: people tell what happened then.
+			// The date itself belongs to it: people tell of that day then.
 			s.From = u.back(s.From, n)
 		case word == "after":
 			s.To = u.back(s.To, -n)

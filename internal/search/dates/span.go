@@ -14,7 +14,7 @@ const precise = 31 * 24 * time.Hour
 
 // Within tells how well a time, in milliseconds, fits spans: 1 inside of a short
 // one, less inside of a long one, and half of that in the week after, when
-// people tell what happened.
+// people tell of the event.
 func Within(spans []Span, milliseconds int64) float64 {
 	best := 0.0
 	for _, s := range spans {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
-	"github.com/lossless-context/lcm/internal/sqldb/state"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // A value of State quotes an erased message if both share a run of bytes: all
@@ -17,9 +17,6 @@ const (
 	quoteRun  = 16
 	quoteStep = 4
 )
-
-// wordless are the spaces of State that hold no text of messages.
-var wordless = []string{"lease", "compact", "spend", "breaker", state.CursorSpace}
 
 // dropTraces removes titles and values of State that quote erased messages.
 func (e *erasing) dropTraces() error {
@@ -81,7 +78,7 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	}
 	err = e.Query(`SELECT space, key, data FROM state WHERE length(data) > 0 AND (expires IS NULL OR expires > ?)`, func(s sqldb.Row) error {
 		space, key, data := s.ColumnText(0), s.ColumnText(1), s.ColumnBlob(2, nil)
-		if slices.Contains(wordless, space) {
+		if slices.Contains(store.WordlessSpaces, space) {
 			return nil
 		}
 		t := &trace{text: string(data), drop: `UPDATE state SET expires = 0, data = ? WHERE space = ? AND key = ?`, args: []any{[]byte{}, space, key}, count: &e.out.Values}

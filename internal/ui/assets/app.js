@@ -25,8 +25,10 @@ function keys() {
       return;
     }
     if (typing && e.target.id === 'q' && e.key === 'ArrowDown') { e.target.blur(); at = -1; move(1); e.preventDefault(); return; }
-    if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.key === '/') { $('#q').focus(); $('#q').select(); e.preventDefault(); }
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const text = e.target.matches('textarea, input:not([type=number], [type=range], [type=radio], [type=checkbox])');
+    if (e.key === '/' && !text) { $('#q').focus(); $('#q').select(); e.preventDefault(); }
+    if (typing) return;
     if (e.key === 'j') move(1);
     if (e.key === 'k') move(-1);
     if (e.key === 'Enter') {
@@ -251,6 +253,19 @@ function whole() {
   });
 }
 
+// question puts the cursor into the box of a question. Enter asks; with Shift it begins
+// a new line.
+function question() {
+  const box = $('#question');
+  if (!box) return;
+  if (!box.value) box.focus();
+  box.addEventListener('keydown', (e) => {
+    if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
+    e.preventDefault();
+    box.form.requestSubmit();
+  });
+}
+
 // live adds new messages to a list that ends with the newest, and says so
 // otherwise.
 function live() {
@@ -278,13 +293,16 @@ function live() {
   });
 }
 
-// sliders shows the context for the chosen message and budget.
+// sliders shows the context for the chosen message and budget. A slider and the number
+// beside it follow each other.
 function sliders() {
   const form = $('#context-form'), shown = $('#context');
   if (!form) return;
   let running, timer;
-  form.addEventListener('input', () => {
-    for (const name of ['at', 'budget']) $(`#${name}-shown`).textContent = (+form.elements[name].value).toLocaleString('en');
+  form.addEventListener('focusin', (e) => { if (e.target.type === 'number') e.target.select(); });
+  form.addEventListener('input', (e) => {
+    if (e.target.dataset.for) form.elements[e.target.dataset.for].value = e.target.value;
+    else $(`[data-for="${e.target.name}"]`, form).value = e.target.value;
     clearTimeout(timer);
     timer = setTimeout(async () => {
       const path = form.getAttribute('action') + '?' + new URLSearchParams(new FormData(form));
@@ -331,7 +349,8 @@ function checking() {
 
 // erasing keeps a form from being sent twice.
 function erasing() {
-  $('#erase-form')?.addEventListener('submit', (e) => {
+  document.addEventListener('submit', (e) => {
+    if (e.target.id !== 'erase-form') return;
     const button = $('button', e.target);
     button.disabled = true;
     button.textContent = 'Erasing…';
@@ -345,6 +364,7 @@ loads();
 searchAsYouType();
 panels();
 whole();
+question();
 sliders();
 scrolling();
 live();

@@ -128,8 +128,13 @@ func TestContextSlider(t *testing.T) {
 	onEach(t, func(t *testing.T, b *browser, s session) {
 		b.visit(fmt.Sprintf("/session/1/context?at=%d&budget=16000", s.at))
 		small := eval[string](b, `document.querySelector('#context .lead').innerText`)
-		b.click("#budget")
+		b.click("[data-for=budget]")
 		b.until(`!location.search.includes('16000') && !document.querySelector('#context.busy') && document.querySelector('#context .lead').innerText !== ` + quoted(small))
+		if number, slider := eval[string](b, `document.querySelector('#budget').value`), eval[string](b, `document.querySelector('[data-for=budget]').value`); number != slider {
+			t.Errorf("the slider is at %s, the number beside it is %s", slider, number)
+		}
+		b.run(chromedp.SetValue("#budget", "", chromedp.ByQuery), chromedp.SendKeys("#budget", "16000", chromedp.ByQuery))
+		b.until(`location.search.includes('budget=16000') && !document.querySelector('#context.busy') && document.querySelector('#context .lead').innerText === ` + quoted(small))
 		b.visit(fmt.Sprintf("/session/1/context?at=%d&budget=16000", s.at))
 		if n := eval[int](b, `document.querySelectorAll('.shares rect').length`); n < 3 {
 			t.Errorf("the bar of tokens has %d parts", n)
@@ -147,8 +152,7 @@ func TestContextSlider(t *testing.T) {
 func TestAsk(t *testing.T) {
 	onEach(t, func(t *testing.T, b *browser, s session) {
 		b.visit("/ask")
-		b.run(chromedp.SendKeys("#question", s.question, chromedp.ByQuery))
-		b.click("#ask-form button")
+		b.run(chromedp.KeyEvent(s.question), chromedp.KeyEvent("\r")) // the cursor is in the box
 		b.until(`document.querySelector('.citations a[href*="#msg_"]') && document.querySelector('.citations mark')`)
 		b.click(`.citations a[href*="#msg_"]`)
 		b.until(`document.querySelector('.message.focus')?.id === location.hash.slice(1)`)

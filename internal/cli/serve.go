@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/mcpserver"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/teamserver"
+)
+
+type serveCommand struct {
+	*program
+	http      string
+	cert, key string
+	foldEvery time.Duration
+	drain     time.Duration
+}
+
+func newServe(p *program) *cobra.Command {
+	cmd := &serveCommand{program: p}
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve one record to a team",
+		Long: `Serve the record of a database to people and machines with a token
+(` + "`lcm token add`" + `): MCP at ` + mcpserver.Path + `, the other side of ` + "`lcm sync`" + ` and of searches
+with --team, and without a token /healthz and /readyz. /metrics has counters for
+Prometheus, for programs on this machine or with a token.
+
+A token sees its projects and nothing else. Conversations that are larger than a
+context window are folded in the background, by one server at a time. SIGTERM
+drains: /readyz answers 503, requests under way are finished, and the server ends.
+
+Without --tls-cert it speaks plain HTTP, and tokens can be read on the way: leave
+it on this machine, behind a proxy that speaks TLS, or in a private network.`,
+		Example: `lcm token add --user alice --project 'github.com/acme/*' --append
+lcm serve
+lcm serve --http 0.0.0.0:8766 --tls-cert cert.pem --tls-key key.pem`,
+		Args: cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return (cmd.cert == "") != (cmd.key == "") }, "--tls-cert and --tls-key belong together")),
+		RunE: func(c *cobra.Command, args []string) error { return p.runs(toWrite, cmd.serve)(c, args) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&cmd.http, "http", "127.0.0.1:8766", "port or address to listen on")
+	fl.StringVar(&cmd.cert, "tls-cert", "", "file with the certificate, for TLS")
+	fl.StringVar(&cmd.key, "tls-key", "", "file with its key")
+	fl.DurationVar(&cmd.foldEvery, "fold-every", time.Minute, "how often to look for conversations to fold; 0 is never")
+	fl.DurationVar(&cmd.drain, "drain", 20*time.Second, "how long requests may take at the end")
+	return c
+}
+
+func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
+	log := cmd.logger(ar.cfg)
+	folder, err := ar.folder()
+	if err != nil {
+		return err
+	}
+	c := teamserver.Config{
+		Store: ar.engine.Store(), Engine: ar.engine, FoldEvery: cmd.foldEvery, Drain: cmd.drain, Log: log,
+		NewEngine: func(s store.Store) (*lcm.Engine, error) { return newEngine(ar.cfg, s, ar.counter, log) },
+		MCP: mcpserver.Config{
+			MaxTokens: ar.cfg.MCP.MaxResultTokens, Counter: ar.counter, Version: version, Log: log,
+			Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
+		},
+	}
+	if cmd.foldEvery > 0 && foldAbove(ar.cfg) > 0 {
+		c.Fold = func(ctx context.Context) (lcm.Folded, error) {
+			return folder.FoldDue(ctx, lcm.FoldOptions{Time: backgroundTime})
+		}
+	}
+	var cert *tls.Certificate
+	if cmd.cert != "" {
+		pair, err := tls.LoadX509KeyPair(cmd.cert, cmd.key)
+		if err != nil {
+			return failed(exitUsage, "--tls-cert and --tls-key are files in PEM", "read the certificate: %w", err)
+		}
+		cert = &pair
+	}
+	addr, err := mcpserver.ListenAddress(cmd.http)
+	if err != nil {
+		return failed(exitUsage, "--http takes a port or an address like 127.0.0.1:8766", "%w", err)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return failed(exitFailure, "choose another port with --http", "listen on %s: %w", addr, err)
+	}
+	// The server outlives ctx to drain.
+	s, err := teamserver.New(context.WithoutCancel(ctx), c)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer s.Close()
+	scheme := "http"
+	if cert != nil {
+		scheme = "https"
+	} else if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		cmd.warn("tokens and messages are sent in plain text: use --tls-cert, or a proxy that speaks TLS, outside of a private network")
+	}
+	if all, err := ar.tokens().List(ctx); err == nil && len(all) == 0 {
+		cmd.note("there is no token yet: `lcm token add` makes one")
+	}
+	cmd.note("serving at %s://%s (process %d)", scheme, l.Addr(), os.Getpid())
+	return s.Serve(ctx, l, cert)
+}

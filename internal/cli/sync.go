@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/engineconfig"
+	"github.com/lossless-context/lcm/internal/lease"
+	"github.com/lossless-context/lcm/internal/process"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/teamsync"
+)
+
+type syncCommand struct {
+	*program
+	verify bool
+}
+
+func newSync(p *program) *cobra.Command {
+	cmd := &syncCommand{program: p}
+	c := &cobra.Command{
+		Use:   "sync",
+		Short: "Push what is new to the team's server",
+		Long: `Push the messages that are new since the last time to the team's server
+(sync.url, with sync.token), and messages that were forgotten since. It works
+offline: what cannot be pushed now is pushed the next time. It may be cut off and
+repeated; the server proves each batch with a digest of what it stored.
+
+These never leave this machine: ignored sessions and projects
+(ingest.ignore_…_patterns), private projects (sync.private_project_patterns),
+<private> blocks, and secrets, unless ingest.redact is off. --verify compares
+everything that was pushed with the server's record, by digests.`,
+		Example: `lcm config set sync.url https://lcm.example
+LCM_SYNC_TOKEN=lcm_… lcm sync
+lcm sync --verify
+lcm grep --team 'deploy.*failed'`,
+		Args: usage(cobra.NoArgs),
+		RunE: p.runs(toRead, cmd.run),
+	}
+	c.Flags().BoolVar(&cmd.verify, "verify", false, "compare what was pushed with the server's record")
+	return p.jsonFlag(c)
+}
+
+// teamClient returns the client of the team's server.
+func (p *program) teamClient(cfg *config.Config) (teamsync.Client, error) {
+	c := teamsync.Client{URL: cfg.Sync.URL, Token: cfg.Sync.Token}
+	if c.URL == "" {
+		return c, failed(exitConfig, "`lcm config set sync.url https://…`, or LCM_SYNC_URL", "there is no team server: sync.url is not set")
+	}
+	if err := c.Check(); err != nil {
+		return c, &failure{exitConfig, err}
+	}
+	if u, err := url.Parse(c.URL); err == nil && u.Scheme == "http" && !slices.Contains([]string{"127.0.0.1", "::1", "localhost"}, u.Hostname()) {
+		p.warn("%s is not encrypted: the token can be read on the way", safetext.Line(c.URL))
+	}
+	return c, nil
+}
+
+// machineName is the name under which this machine pushes.
+func machineName(cfg *config.Config) string {
+	name := cfg.Sync.Machine
+	if name == "" {
+		name, _ = os.Hostname()
+	}
+	name = strings.Trim(regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(name, "-"), "-._")
+	if name == "" {
+		return "machine"
+	}
+	return name[:min(len(name), 64)]
+}
+
+// pusher pushes the record of a database.
+func (ar *archive) pusher(c teamsync.Client) *teamsync.Pusher {
+	p := &teamsync.Pusher{Client: c, Store: ar.engine.Store(), Privacy: engineconfig.Privacy(ar.cfg), MachineName: machineName(ar.cfg)}
+	home, err := os.UserHomeDir()
+	for _, pattern := range ar.cfg.Sync.PrivateProjectPatterns {
+		if rest, ok := strings.CutPrefix(pattern, "~/"); ok && err == nil {
+			pattern = filepath.Join(home, rest)
+		}
+		p.Private = append(p.Private, pattern)
+	}
+	return p
+}
+
+// syncTTL is how long another process of this machine waits for one that was killed.
+const syncTTL = time.Minute
+
+// push pushes unless another process of this machine does. busy says that one does.
+func (ar *archive) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Report, busy bool, err error) {
+	leases := &lease.Leases{State: ar.engine.Store(), Space: "lease", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
+	held, err := leases.Take(ctx, "sync", false)
+	if errors.Is(err, lease.ErrBusy) {
+		return r, true, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	defer func() { err = errors.Join(err, held.Release(ctx)) }()
+	tell := p.Pushed
+	p.Pushed = func(r teamsync.Report) {
+		_ = held.Renew(ctx) // the server refuses two pushes at once anyway
+		if tell != nil {
+			tell(r)
+		}
+	}
+	r, err = p.Push(ctx)
+	return r, false, err
+}
+
+func (cmd *syncCommand) run(ctx context.Context, ar *archive) error {
+	client, err := cmd.teamClient(ar.cfg)
+	if err != nil {
+		return err
+	}
+	p := ar.pusher(client)
+	if cmd.verify {
+		return cmd.compare(ctx, p)
+	}
+	bar := cmd.newBar("pushing")
+	p.Pushed = func(r teamsync.Report) { bar.set(0, 0, prose.Number(r.Messages)+" messages") }
+	r, busy, err := ar.push(ctx, p)
+	bar.clear()
+	if busy {
+		cmd.note("another process is pushing")
+		return nil
+	}
+	if err == nil || r.Messages+r.Erased > 0 {
+		err = errors.Join(cmd.print(r), err)
+	}
+	return err
+}
+
+func (cmd *syncCommand) print(r teamsync.Report) error {
+	if cmd.json {
+		return cmd.printJSON(r)
+	}
+	cmd.printf("pushed %s (%s) of %s as %s@%s\n", prose.Count(r.Messages, "message", "messages"), prose.Size(r.Bytes),
+		prose.Count(r.Conversations, "conversation", "conversations"), safetext.Line(r.User), r.Machine)
+	if r.Erased > 0 {
+		cmd.printf("erased %s on the server\n", prose.Count(r.Erased, "message", "messages"))
+	}
+	if r.Masked > 0 {
+		cmd.note("%s without secrets or private blocks", prose.Count(r.Masked, "message was pushed", "messages were pushed"))
+	}
+	if r.Private > 0 {
+		cmd.note("%s here: ignored or private", prose.Count(r.Private, "conversation stays", "conversations stay"))
+	}
+	if r.Forgotten > 0 {
+		cmd.note("%s refused: erased on the server", prose.Count(r.Forgotten, "message was", "messages were"))
+	}
+	if r.EraseDenied > 0 {
+		cmd.warn("%s on the server: the token may not erase; ask for one with --erase, or have somebody forget them there", prose.Count(r.EraseDenied, "message that was forgotten here stays", "messages that were forgotten here stay"))
+	}
+	for _, name := range r.Denied {
+		cmd.warn("the token may not push to the project %s", safetext.Line(name))
+	}
+	return nil
+}
+
+// compare proves that the server has what was pushed.
+func (cmd *syncCommand) compare(ctx context.Context, p *teamsync.Pusher) error {
+	v, err := p.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	if cmd.json {
+		err = cmd.printJSON(v)
+	} else {
+		cmd.printf("%s of %s agree with the server\n", prose.Count(v.Messages, "message", "messages"), prose.Count(v.Conversations-len(v.Differ), "conversation", "conversations"))
+	}
+	if v.ErasedThere > 0 {
+		cmd.note("%s on the server, and not here", prose.Count(v.ErasedThere, "message was erased", "messages were erased"))
+	}
+	if len(v.Differ) > 0 {
+		err = errors.Join(err, failed(exitFaults, "`lcm verify --all` on both sides tells which record is damaged",
+			"the server has other messages of %s: %s", prose.Count(len(v.Differ), "conversation", "conversations"), fmt.Sprint(v.Differ)))
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/teamsync"
+)
+
+// teamFlag gives a command that recalls its --team.
+func teamFlag(c *cobra.Command, team *bool) {
+	c.Flags().BoolVar(team, "team", false, "look in the record of the team's server (sync.url) instead of this machine's")
+}
+
+// withTeam returns the RunE of a command that recalls from this machine's record or, with
+// --team, from the server's.
+func withTeam(p *program, team *bool, w *where, complete func(*cobra.Command, []string) error,
+	local func(*cobra.Command, []string) error, remote func(context.Context, teamsync.Client) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if !*team {
+			return local(c, args)
+		}
+		if w.projectOnly || w.currentOnly {
+			return wrongUsage(c, errors.New("--team looks in all projects that the token may see: leave --project-only and --all-conversations=false out"))
+		}
+		if err := complete(c, args); err != nil {
+			return err
+		}
+		cfg, err := p.settings()
+		if err != nil {
+			return err
+		}
+		client, err := p.teamClient(cfg)
+		if err != nil {
+			return err
+		}
+		return teamFailure(remote(c.Context(), client))
+	}
+}
+
+// teamFailure gives a request that the server refused its exit code and its words.
+func teamFailure(err error) error {
+	var refused *teamsync.RequestError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	code := exitFailure
+	switch refused.Code {
+	case http.StatusBadRequest:
+		code = exitUsage
+	case http.StatusNotFound:
+		code = exitNotFound
+	case http.StatusUnauthorized, http.StatusForbidden:
+		code = exitConfig
+	}
+	return failed(code, recallWords.Replace(refused.Hint), "%s", recallWords.Replace(refused.Error()))
+}
+
+func (cmd *grepCommand) grepTeam(ctx context.Context, c teamsync.Client) error {
+	cmd.ConversationID = store.ConversationID(cmd.number)
+	if cmd.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)
+		defer cancel()
+	}
+	answer, err := c.Grep(ctx, cmd.GrepRequest)
+	if err != nil {
+		return err
+	}
+	return cmd.show(ctx, nil, answer)
+}
+
+func (cmd *askCommand) askTeam(ctx context.Context, c teamsync.Client) error {
+	cmd.Request.Where = recall.Where{ConversationID: store.ConversationID(cmd.number)}
+	answer, err := c.Ask(ctx, cmd.Request)
+	if err != nil {
+		return err
+	}
+	return cmd.show(ctx, answer, nil)
+}

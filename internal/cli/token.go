@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/safetext"
+)
+
+func newToken(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "Say who may use a team server",
+		Long: `Add, list and revoke the tokens of ` + "`lcm serve`" + `. A token names a user, the projects
+that the user may see and the actions that are allowed there. They are kept in
+the database of the server, hashed: run this where the server runs. A change
+counts from the next request on.`,
+		Example: "lcm token add --user alice --all-projects\nlcm token list\nlcm token revoke 3f9a01bc",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newTokenAdd(p), newTokenList(p), newTokenRevoke(p))
+	return c
+}
+
+type tokenAdd struct {
+	*program
+	access.Token
+	all     bool
+	expires string
+}
+
+func newTokenAdd(p *program) *cobra.Command {
+	cmd := &tokenAdd{program: p}
+	c := &cobra.Command{
+		Use:   "add",
+		Short: "Make a token and show it once",
+		Long: `Make a token and print it. Only its hash is stored: it cannot be shown again.
+
+A token allows reading. --append also lets ` + "`lcm sync`" + ` push to the server, --erase
+lets it push what was forgotten. --project takes a git origin like
+github.com/acme/app, or a directory for projects without one; * stands for any
+characters.`,
+		Example: `lcm token add --user alice --project 'github.com/acme/*' --append
+lcm token add --user ci --all-projects --expires 24h
+lcm token add --user root --all-projects --append --erase --expires never`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch {
+			case cmd.User == "":
+				return wrongUsage(c, errors.New("--user is missing: it says whose token it is"))
+			case cmd.all == (len(cmd.Projects) > 0):
+				return wrongUsage(c, errors.New("say what the token may see: --project PATTERN, once or more, or --all-projects"))
+			}
+			now := time.Now()
+			if cmd.expires != "never" {
+				ago, ok := recall.Ago(cmd.expires, now) // 90d, 24h
+				if ok {
+					cmd.Expires = now.Add(now.Sub(ago))
+				} else if t, err := readTime("expires", cmd.expires, now); err != nil || t.IsZero() {
+					return wrongUsage(c, fmt.Errorf("--expires takes how long it is valid (24h, 90d), a time like 2027-01-31, or never, not %q", cmd.expires))
+				} else {
+					cmd.Expires = t
+				}
+			}
+			return p.runs(toWrite, cmd.add)(c, nil)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&cmd.User, "user", "", "whose token it is")
+	fl.StringSliceVar(&cmd.Projects, "project", nil, "project that it may see: a git origin or a directory, * stands for any characters")
+	fl.BoolVar(&cmd.all, "all-projects", false, "it may see every project")
+	fl.BoolVar(&cmd.Append, "append", false, "it may add messages")
+	fl.BoolVar(&cmd.Erase, "erase", false, "it may erase messages")
+	fl.StringVar(&cmd.expires, "expires", "90d", "how long it is valid, a time, or never")
+	return cmd.jsonFlag(c)
+}
+
+// addedToken is the result of `lcm token add`.
+type addedToken struct {
+	Text string `json:"token"`
+	access.Token
+}
+
+// tokens returns the tokens of a database.
+func (ar *archive) tokens() access.Tokens {
+	return access.Tokens{State: ar.engine.Store(), Clock: time.Now}
+}
+
+// localUser is the name in the audit for an action on this machine.
+func localUser() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return name + " (on this machine)"
+}
+
+func (cmd *tokenAdd) add(ctx context.Context, ar *archive) error {
+	text, added, err := ar.tokens().Add(ctx, cmd.Token, localUser())
+	if err != nil {
+		return failed(exitUsage, "`lcm token add --help` shows how it is used", "%w", err)
+	}
+	if cmd.json {
+		return cmd.printJSON(addedToken{text, added})
+	}
+	cmd.printf("%s\n", text)
+	cmd.note("this is shown once; %s sets it as sync.token or LCM_SYNC_TOKEN, or sends it as a bearer token", added.User)
+	return nil
+}
+
+func newTokenList(p *program) *cobra.Command {
+	return p.jsonFlag(&cobra.Command{
+		Use:     "list",
+		Short:   "List the tokens, without their texts",
+		Example: "lcm token list",
+		Args:    usage(cobra.NoArgs),
+		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
+			all, err := ar.tokens().List(ctx)
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(list(all))
+			}
+			if len(all) == 0 {
+				p.note("there is no token: `lcm token add` makes one")
+				return nil
+			}
+			t := newTable("id", "user", "rights", "projects", "expires", "state")
+			for _, k := range all {
+				t.add(k.ID, safetext.Line(k.User), k.Rights(), safetext.Line(cmp.Or(strings.Join(k.Projects, " "), "all")), stamp(k.Expires), k.State(time.Now()))
+			}
+			p.printTable(t)
+			return nil
+		}),
+	})
+}
+
+func newTokenRevoke(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "End a token",
+		Example: "lcm token revoke 3f9a01bc",
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.use(c.Context(), toRead, func(ar *archive) error {
+				t, err := ar.tokens().Revoke(c.Context(), args[0], localUser())
+				if err != nil {
+					return advise(exitNotFound, "`lcm token list` shows the ids", err)
+				}
+				p.note("token %s of %s is revoked: its next request is refused", t.ID, t.User)
+				return nil
+			})
+		},
+	}
+}
+
+func newAudit(p *program) *cobra.Command {
+	return p.jsonFlag(&cobra.Command{
+		Use:   "audit",
+		Short: "List who erased messages or changed tokens",
+		Long: `List the erasures and the changes of tokens of a database, newest first: when, by
+whom, and how much. A row is written before its action, and quotes no message.`,
+		Example: "lcm audit\nlcm audit --json",
+		Args:    usage(cobra.NoArgs),
+		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
+			all, err := ar.audit().List(ctx)
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(list(all))
+			}
+			t := newTable("when", "who", "action", "detail")
+			for _, e := range all {
+				t.add(stamp(e.Time), safetext.Line(e.Who), e.Action, safetext.Line(e.Detail))
+			}
+			if len(all) == 0 {
+				p.note("nothing was erased, and no token was made")
+				return nil
+			}
+			p.printTable(t)
+			return nil
+		}),
+	})
+}
+
+// audit returns the audit of a database.
+func (ar *archive) audit() access.Audit {
+	return access.Audit{State: ar.engine.Store(), Clock: time.Now}
+}

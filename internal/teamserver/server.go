@@ -1,0 +1,315 @@
+// Package teamserver is `lcm serve`: one record for many people and machines, over HTTP.
+//
+// A [Server] offers MCP at /mcp, searches and questions of `lcm grep --team` and `lcm ask
+// --team`, the server's side of `lcm sync` (package teamsync has the protocol), /healthz,
+// /readyz and /metrics. It keeps nothing that another process needs: several servers
+// may run on one database. Work in the background, folding, is done by one of them at a
+// time, under a lease of the store; another one goes on when that one ends.
+//
+// # Who may see what
+//
+// Every request but those for health carries a token of package access. The token's scope
+// (package scope) stands around the store, and each token has an engine and an MCP server
+// of its own on that store. So a session of MCP, a cursor or an id of another token leads
+// nowhere. A token that was revoked or has expired is refused with the next request, and
+// its open streams end within a minute.
+//
+// # Draining
+//
+// When its context ends, the server answers /readyz with 503, finishes the requests that
+// are under way, ends the sessions of MCP, and stops.
+package teamserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/mcpserver"
+	"github.com/lossless-context/lcm/internal/scope"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/teamsync"
+)
+
+// Config configures a Server. Store, Engine and NewEngine are required.
+type Config struct {
+	Store store.Store
+	// Engine is on Store, without a restriction. It folds and erases.
+	Engine *lcm.Engine
+	// NewEngine returns an engine on a restricted store.
+	NewEngine func(store.Store) (*lcm.Engine, error)
+	// Fold folds conversations that are due, and reports what it did. Nil does not
+	// fold.
+	Fold func(context.Context) (lcm.Folded, error)
+	// FoldEvery is how often it is called (a minute).
+	FoldEvery time.Duration
+	// MCP has the settings of the MCP servers; Engine and Feed are set here.
+	MCP   mcpserver.Config
+	Drain time.Duration // how long requests may take at the end (20 s)
+	Clock func() time.Time
+	Log   *slog.Logger
+}
+
+// Server serves a record.
+type Server struct {
+	config   Config
+	tokens   access.Tokens
+	metrics  *metrics
+	lifetime context.Context
+	end      context.CancelFunc
+	draining atomic.Bool
+	work     sync.WaitGroup
+
+	mu      sync.Mutex
+	clients map[string]*client // by token id
+}
+
+// client serves one token.
+type client struct {
+	*Server
+	token    access.Token
+	store    store.Store // restricted
+	engine   *lcm.Engine
+	mcp      *mcpserver.Server
+	endpoint http.Handler
+}
+
+// New returns a server whose background work ends with Close. ctx must outlive it.
+func New(ctx context.Context, c Config) (*Server, error) {
+	if c.Store == nil || c.Engine == nil || c.NewEngine == nil {
+		return nil, errors.New("teamserver: a store, an engine and NewEngine are needed")
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.FoldEvery <= 0 {
+		c.FoldEvery = time.Minute
+	}
+	if c.Drain <= 0 {
+		c.Drain = 20 * time.Second
+	}
+	s := &Server{config: c, tokens: access.Tokens{State: c.Store, Clock: c.Clock}, metrics: newMetrics(), clients: map[string]*client{}}
+	s.lifetime, s.end = context.WithCancel(ctx)
+	s.work.Go(s.sweep)
+	if c.Fold != nil {
+		s.work.Go(s.fold)
+	}
+	return s, nil
+}
+
+// Close ends the background work and every session.
+func (s *Server) Close() {
+	s.end()
+	s.mu.Lock()
+	clients := s.clients
+	s.clients = nil
+	s.mu.Unlock()
+	for _, c := range clients {
+		c.mcp.EndSessions()
+		c.mcp.Close()
+	}
+	s.work.Wait()
+}
+
+// Handler serves all paths.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /metrics", s.showMetrics)
+	mux.Handle(mcpserver.Path, s.measured("mcp", s.authorized(func(c *client, w http.ResponseWriter, r *http.Request) {
+		c.endpoint.ServeHTTP(w, r)
+	})))
+	for path, serve := range map[string]func(*client, *http.Request) (any, error){
+		teamsync.GrepPath: (*client).grep, teamsync.AskPath: (*client).ask,
+		teamsync.StatusPath: (*client).status, teamsync.PushPath: (*client).push,
+		teamsync.ErasePath: (*client).erase, teamsync.VerifyPath: (*client).verify,
+	} {
+		mux.Handle("POST "+path, s.measured(path, s.authorized(func(c *client, w http.ResponseWriter, r *http.Request) {
+			answer, err := serve(c, r)
+			s.answer(w, r, answer, err)
+		})))
+	}
+	return mux
+}
+
+// ready says whether the server takes requests: it is not draining, and the store
+// answers.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	_, err := s.config.Store.Get(ctx, "token", "ready")
+	switch {
+	case s.draining.Load():
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		s.config.Log.Error("the store does not answer", "error", err)
+		http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
+	default:
+		_, _ = w.Write([]byte("ready\n"))
+	}
+}
+
+// authorized calls serve with the client of the request's token. Pages of the web are
+// refused: no browser has a token.
+func (s *Server) authorized(serve func(*client, http.ResponseWriter, *http.Request)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Origin") != "" {
+			refuse(w, http.StatusForbidden, "requests of web pages are refused", "")
+			return
+		}
+		t, err := s.tokens.Check(r.Context(), mcpserver.Bearer(r))
+		if errors.Is(err, access.ErrInvalid) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
+			refuse(w, http.StatusUnauthorized, err.Error(), "ask for one: `lcm token add` on the server makes it; it is sent as a bearer token")
+			return
+		}
+		if err == nil {
+			var c *client
+			if c, err = s.client(t); err == nil {
+				serve(c, w, r)
+				return
+			}
+		}
+		s.answer(w, r, nil, err)
+	})
+}
+
+// client returns the engine and the MCP server of a token, and makes them the first time.
+func (s *Server) client(t access.Token) (*client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clients == nil {
+		return nil, errors.New("the server is closed")
+	}
+	if c := s.clients[t.ID]; c != nil {
+		return c, nil
+	}
+	c := &client{Server: s, token: t, store: scope.Narrow(measuredStore{s.config.Store, s.metrics}, t.Scope())}
+	var err error
+	if c.engine, err = s.config.NewEngine(c.store); err != nil {
+		return nil, err
+	}
+	config := s.config.MCP
+	config.Engine, config.Feed, config.ProjectOnly = c.engine, nil, len(t.Projects) == 1
+	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
+		return nil, err
+	}
+	c.endpoint = c.mcp.Endpoint(0)
+	s.clients[t.ID] = c
+	return c, nil
+}
+
+// sweepEvery is how often tokens with open streams are checked again.
+const sweepEvery = 30 * time.Second
+
+// sweep ends the sessions of tokens that are no longer valid.
+func (s *Server) sweep() {
+	for s.pause(sweepEvery) {
+		all, err := s.tokens.List(s.lifetime)
+		if err != nil {
+			s.config.Log.Error("checking tokens failed", "error", err)
+			continue
+		}
+		for _, t := range all {
+			if t.State(s.config.Clock()) != "valid" {
+				s.forget(t.ID)
+			}
+		}
+	}
+}
+
+// forget ends the sessions of a token.
+func (s *Server) forget(id string) {
+	s.mu.Lock()
+	c := s.clients[id]
+	delete(s.clients, id)
+	s.mu.Unlock()
+	if c != nil {
+		c.mcp.EndSessions()
+		c.mcp.Close()
+	}
+}
+
+// fold has conversations folded that are due. Only one server at a time does it.
+func (s *Server) fold() {
+	for s.pause(s.config.FoldEvery) {
+		done, err := s.config.Fold(s.lifetime)
+		s.metrics.add("lcm_folds_total", float64(done.Folds))
+		result := "done"
+		switch {
+		case err != nil:
+			result = "error"
+			if s.lifetime.Err() == nil {
+				s.config.Log.Error("folding failed", "error", err)
+			}
+		case done.Busy:
+			result = "lease_held_elsewhere"
+		}
+		s.metrics.add("lcm_fold_runs_total", 1, "result", result)
+	}
+}
+
+// pause waits, and reports false if the server ends.
+func (s *Server) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.lifetime.Done():
+		return false
+	}
+}
+
+// Serve serves a listener until ctx ends, and then drains. With a certificate it speaks
+// TLS.
+func (s *Server) Serve(ctx context.Context, l net.Listener, cert *tls.Certificate) error {
+	server := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+	}
+	if cert != nil {
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12})
+	}
+	stopped := make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		s.drain(ctx, server)
+	})()
+	err := server.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		<-stopped
+		return nil
+	}
+	return err
+}
+
+// drain lets requests end. Streams of MCP last as long as their clients want, so they are
+// ended once all other requests had their time.
+func (s *Server) drain(ctx context.Context, server *http.Server) {
+	s.draining.Store(true)
+	s.config.Log.Info("draining")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
+	defer cancel()
+	for s.metrics.underWay.Load() > 0 && ctx.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.Close()
+	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancelLast()
+	if server.Shutdown(last) != nil {
+		_ = server.Close() // connections that clients hold open
+	}
+}

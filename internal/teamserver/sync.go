@@ -1,0 +1,472 @@
+package teamserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/scope"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/teamsync"
+	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// syncSpace is the space of State that says which messages were pushed from where. It is
+// one of store.WordlessSpaces.
+const syncSpace = "sync"
+
+// progress is how far a source was pushed. Its row is written last, by compare-and-set:
+// two pushes of one source at a time cannot both count.
+type progress struct {
+	Key          string               `json:"key,omitempty"` // of the session on this server
+	Conversation store.ConversationID `json:"conversation,omitempty"`
+	Through      int64                `json:"through"`
+	Mark         string               `json:"mark,omitempty"`
+	// Batches are the numbers after which each batch begins. A batch's own row has
+	// the ids of its messages.
+	Batches []int64 `json:"batches,omitempty"`
+	// Forgotten are the numbers of messages that were refused because they had been
+	// erased here.
+	Forgotten []int64 `json:"forgotten,omitempty"`
+
+	row     string
+	version int64
+}
+
+var machinePattern = regexp.MustCompile(`^[0-9a-f]{16,64}$`)
+
+// rowOf is the key of a source's row. The user comes from the token: nobody writes to the
+// sources of others.
+func (c *client) rowOf(s teamsync.Source) (string, error) {
+	if !machinePattern.MatchString(s.Machine) || s.Key == "" || s.Segment < 1 {
+		return "", fmt.Errorf("%w: a source needs a machine, a key and a segment", errBadRequest)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", s.Key, s.Segment))
+	return fmt.Sprintf("%s/%s/%s", c.token.User, s.Machine, hex.EncodeToString(sum[:12])), nil
+}
+
+// progress reads the row of a source.
+func (c *client) progress(ctx context.Context, s teamsync.Source) (p progress, err error) {
+	row, err := c.rowOf(s)
+	if err != nil {
+		return p, err
+	}
+	v, err := c.config.Store.Get(ctx, syncSpace, row)
+	if err == nil {
+		err = json.Unmarshal(v.Data, &p)
+	} else if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	p.row, p.version = row, v.Version
+	return p, err
+}
+
+// status says how much of each source is here.
+func (c *client) status(r *http.Request) (any, error) {
+	q, err := read[teamsync.StatusRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	a := teamsync.StatusAnswer{User: c.token.User, Append: c.token.Append, Erase: c.token.Erase, Statuses: make([]teamsync.Status, len(q.Sources))}
+	for i, s := range q.Sources {
+		p, err := c.progress(r.Context(), s)
+		if err != nil {
+			return nil, err
+		}
+		a.Statuses[i] = teamsync.Status{Through: p.Through, Mark: p.Mark}
+	}
+	return a, nil
+}
+
+// push stores a batch and reads it back.
+func (c *client) push(r *http.Request) (any, error) {
+	ctx := r.Context()
+	b, err := read[teamsync.Batch](r)
+	if err != nil {
+		return nil, err
+	}
+	if !c.token.Append {
+		return nil, fmt.Errorf("adding messages with this token is %w", scope.ErrDenied)
+	}
+	inputs, err := c.inputs(b)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.progress(ctx, b.Source)
+	if err != nil {
+		return nil, err
+	}
+	if p.Through != b.After {
+		return nil, fmt.Errorf("%w: it has %d, and this begins after %d", errBehind, p.Through, b.After)
+	}
+	if p.Key == "" {
+		if p.Key, err = c.sessionKey(ctx, b, inputs); err != nil {
+			return nil, err
+		}
+	}
+	who := c.token.User + "@" + b.MachineName
+	if b.Agent != "" {
+		who = b.Agent + " (" + who + ")"
+	}
+	session := c.engine.Session(p.Key, lcm.InProject(b.Project), lcm.ByAgent(who), lcm.Titled(b.Title))
+	var done []store.Appended
+	if len(inputs) > 0 {
+		if done, err = session.AppendInputs(ctx, inputs...); err != nil {
+			return nil, err
+		}
+	}
+	receipt, ids, err := c.receipt(ctx, b, done)
+	if err != nil {
+		return nil, err
+	}
+	p.Forgotten = append(p.Forgotten, receipt.Forgotten...)
+	if err := c.record(ctx, p, b, ids); err != nil {
+		return nil, err
+	}
+	for _, a := range done {
+		if !a.Existed {
+			c.metrics.add("lcm_messages_appended_total", 1)
+		}
+	}
+	return receipt, nil
+}
+
+// inputs turns the messages of a batch into messages to store.
+func (c *client) inputs(b teamsync.Batch) ([]ingest.Input, error) {
+	if !access.ValidName(b.MachineName) {
+		return nil, fmt.Errorf("%w: %q cannot name a machine", errBadRequest, prose.Clip(b.MachineName, 80))
+	}
+	row, err := c.rowOf(b.Source)
+	if err != nil {
+		return nil, err
+	}
+	last := b.After
+	all := make([]ingest.Input, len(b.Messages))
+	for i, m := range b.Messages {
+		if m.Seq <= last || m.Seq > b.Through {
+			return nil, fmt.Errorf("%w: message %d is out of order", errBadRequest, m.Seq)
+		}
+		last = m.Seq
+		record := m.Record()
+		said, err := wire.Decode(m.Format, m.Role, record)
+		if m.Body != "" {
+			said, err = wire.Decode(llms.FormatLCM, m.Role, []byte(m.Body))
+		}
+		if err != nil { // it is kept as it is, and shown as text
+			said = llms.Message{Parts: []llms.Part{{Kind: llms.PartText, Text: string(record)}}}
+		}
+		said.ID, said.Time, said.Role = m.Native, m.Said, m.Role
+		if said.ID == "" { // a repeated push must find it again
+			said.ID = fmt.Sprintf("sync:%s:%d", row, m.Seq)
+		}
+		said.Raw = llms.Raw{Format: m.Format, Bytes: record}
+		all[i] = ingest.Input{Message: said, Flags: m.Flags &^ (store.FlagErased | store.FlagMasked)}
+	}
+	return all, nil
+}
+
+// sessionKey chooses the session of a source. The same session of a user on several
+// machines, known by the ids of its messages, is one session here. An unrelated one that
+// has the same key gets a key of its own.
+func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []ingest.Input) (string, error) {
+	key := c.token.User + "/" + b.Key
+	if b.Segment > 1 {
+		key += fmt.Sprintf("#%d", b.Segment)
+	}
+	known, err := c.config.Store.Conversations(ctx, store.ConversationQuery{Key: key, Limit: 1})
+	if err != nil || len(known) == 0 || known[0].Messages == 0 {
+		return key, err
+	}
+	natives := make([]string, len(inputs))
+	for i, in := range inputs {
+		natives[i] = in.ID
+	}
+	if len(natives) > 0 {
+		_, err = store.First(c.config.Store.Messages(ctx, store.MessageQuery{Conversation: known[0].ID, Natives: natives, NoRaw: true, Limit: 1}))
+		if err == nil || !errors.Is(err, store.ErrNotFound) {
+			return key, err
+		}
+	}
+	return fmt.Sprintf("%s@%s-%s", key, b.MachineName, b.Machine[:8]), nil
+}
+
+// stored is the id of a pushed message on this server.
+type stored struct {
+	seq int64
+	id  store.MessageID
+}
+
+// receipt reads the messages of a batch back and digests them.
+func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.Appended) (teamsync.Receipt, []stored, error) {
+	receipt := teamsync.Receipt{Through: b.Through}
+	var kept []stored
+	var ids []store.MessageID
+	for i, a := range done {
+		if a.Forgotten {
+			receipt.Forgotten = append(receipt.Forgotten, b.Messages[i].Seq)
+			continue
+		}
+		kept, ids = append(kept, stored{b.Messages[i].Seq, a.ID}), append(ids, a.ID)
+	}
+	digest := teamsync.NewDigest()
+	if len(ids) > 0 {
+		n := 0
+		for m, err := range c.store.Messages(ctx, store.MessageQuery{IDs: ids, NoRaw: true}) {
+			if err != nil {
+				return receipt, nil, fmt.Errorf("read the batch back: %w", err)
+			}
+			if m.Damaged {
+				return receipt, nil, fmt.Errorf("read the batch back: %s: %w", m.ID, store.ErrDamaged)
+			}
+			at := slices.IndexFunc(b.Messages, func(x teamsync.Message) bool { return x.Seq == kept[n].seq })
+			sum, sent := m.SHA256, sha256.Sum256(b.Messages[at].Record())
+			if sum != sent && m.Flags&store.FlagRedacted != 0 && b.Messages[at].Flags&store.FlagRedacted == 0 {
+				sum = sent // this server masks records itself
+				receipt.Masked++
+			}
+			digest.Add(kept[n].seq, m.Body.Time, m.Body.Role, sum)
+			n++
+		}
+	}
+	receipt.Digest = digest.String()
+	return receipt, kept, nil
+}
+
+// record notes the ids of a batch and how far the source was pushed.
+func (c *client) record(ctx context.Context, p progress, b teamsync.Batch, ids []stored) error {
+	if len(ids) > 0 {
+		data := binary.AppendVarint(nil, b.After)
+		seq, id := b.After, int64(0)
+		for _, s := range ids {
+			data = binary.AppendVarint(binary.AppendVarint(data, s.seq-seq), int64(s.id)-id)
+			seq, id = s.seq, int64(s.id)
+		}
+		row := fmt.Sprintf("%s/%d", p.row, b.After)
+		was, err := c.config.Store.Get(ctx, syncSpace, row)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if _, err := c.config.Store.Put(ctx, syncSpace, row, data, was.Version, time.Time{}); err != nil {
+			return fmt.Errorf("note the batch: %w", err)
+		}
+		p.Batches = append(p.Batches, b.After)
+		if p.Conversation == 0 {
+			m, err := store.First(c.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{ids[0].id}, NoRaw: true}))
+			if err != nil {
+				return err
+			}
+			p.Conversation = m.Conversation
+		}
+	}
+	p.Through, p.Mark = b.Through, prose.Clip(b.Mark, 64)
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if _, err := c.config.Store.Put(ctx, syncSpace, p.row, data, p.version, time.Time{}); err != nil {
+		return fmt.Errorf("note how far the push came: %w", err)
+	}
+	return nil
+}
+
+// pushed returns the ids of all messages that a source pushed.
+func (c *client) pushed(ctx context.Context, p progress) (all []stored, err error) {
+	for _, after := range p.Batches {
+		v, err := c.config.Store.Get(ctx, syncSpace, fmt.Sprintf("%s/%d", p.row, after))
+		if err != nil {
+			return nil, fmt.Errorf("read the ids of a batch: %w", err)
+		}
+		data := v.Data
+		var wrong bool
+		next := func() int64 {
+			n, size := binary.Varint(data)
+			wrong = wrong || size <= 0
+			data = data[max(size, 0):]
+			return n
+		}
+		seq, id := next(), int64(0)
+		for len(data) > 0 && !wrong {
+			seq, id = seq+next(), id+next()
+			all = append(all, stored{seq, store.MessageID(id)})
+		}
+		if wrong {
+			return nil, fmt.Errorf("the ids of a batch are %w", store.ErrDamaged)
+		}
+	}
+	return all, nil
+}
+
+// erase erases messages that a source pushed before.
+func (c *client) erase(r *http.Request) (any, error) {
+	ctx := r.Context()
+	q, err := read[teamsync.EraseRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	if !c.token.Erase {
+		return nil, hint.New("ask for a token with --erase, or have somebody forget it on the server", "erasing with this token is %w", scope.ErrDenied)
+	}
+	p, err := c.progress(ctx, q.Source)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.pushed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[int64]bool{}
+	for _, seq := range q.Seqs {
+		wanted[seq] = true
+	}
+	var ids []store.MessageID
+	for _, s := range all {
+		if wanted[s.seq] {
+			ids = append(ids, s.id)
+		}
+	}
+	order, err := c.order(ctx, ids)
+	if err != nil || len(order.Messages)+len(order.Conversations) == 0 {
+		return teamsync.EraseAnswer{}, err
+	}
+	if _, err := c.engine.Weigh(ctx, order); err != nil { // the scope of the token
+		return nil, err
+	}
+	audit := access.Audit{State: c.config.Store, Clock: c.config.Clock}
+	err = audit.Add(ctx, access.Entry{Who: c.token.User + " (token " + c.token.ID + ")", Action: "erase", Detail: "sync: " + prose.Count(len(ids), "message", "messages")})
+	if err != nil {
+		return nil, err
+	}
+	// A summary in a fork outside of the scope must lose its text too.
+	done, err := c.config.Engine.Erase(ctx, order, nil)
+	c.metrics.add("lcm_messages_erased_total", float64(done.Messages))
+	return teamsync.EraseAnswer{Messages: done.Messages}, err
+}
+
+// each calls fn with messages by their ids. Of an erased conversation not even the numbers
+// are left: its messages are erased too.
+func (c *client) each(ctx context.Context, ids []store.MessageID, fn func(i int, m store.Message, erased bool) error) error {
+	next := 0
+	read := func(to int) error {
+		for m, err := range c.store.Messages(ctx, store.MessageQuery{IDs: ids[next:to], Erased: true, NoRaw: true}) {
+			if err == nil {
+				err = fn(next, m, m.Flags&store.FlagErased != 0)
+			}
+			if err != nil {
+				return err
+			}
+			next++
+		}
+		return nil
+	}
+	alone := 0 // up to here one by one, because one of them is missing
+	for next < len(ids) {
+		size := 1000
+		if next < alone {
+			size = 1
+		}
+		end := min(next+size, len(ids))
+		err := read(end)
+		switch {
+		case errors.Is(err, store.ErrNotFound) && size > 1:
+			alone = end
+		case errors.Is(err, store.ErrNotFound):
+			if err := fn(next, store.Message{ID: ids[next]}, true); err != nil {
+				return err
+			}
+			next++
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// order returns the order to erase messages that are still there: a whole conversation
+// where none is left, so that its title goes too.
+func (c *client) order(ctx context.Context, ids []store.MessageID) (store.Erasure, error) {
+	order := store.Erasure{Cause: "forget"}
+	if len(ids) == 0 {
+		return order, nil
+	}
+	left := map[store.ConversationID]int64{}
+	err := c.each(ctx, ids, func(_ int, m store.Message, erased bool) error {
+		if !erased {
+			order.Messages = append(order.Messages, m.ID)
+			left[m.Conversation]++
+		}
+		return nil
+	})
+	if err != nil {
+		return order, err
+	}
+	if len(left) == 1 {
+		for id, n := range left {
+			conv, err := c.store.Conversation(ctx, id)
+			if err != nil {
+				return order, err
+			}
+			if conv.Messages-conv.Erased == n {
+				order.Messages, order.Conversations = nil, []store.ConversationID{id}
+			}
+		}
+	}
+	return order, nil
+}
+
+// verify digests all messages of a source that are here, from the record.
+func (c *client) verify(r *http.Request) (any, error) {
+	ctx := r.Context()
+	q, err := read[teamsync.VerifyRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	except := map[int64]bool{}
+	for _, seq := range q.Except {
+		except[seq] = true
+	}
+	p, err := c.progress(ctx, q.Source)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.pushed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	a := teamsync.VerifyAnswer{Erased: p.Forgotten}
+	digest := teamsync.NewDigest()
+	ids := make([]store.MessageID, len(all))
+	for i, s := range all {
+		ids[i] = s.id
+	}
+	err = c.each(ctx, ids, func(i int, m store.Message, erased bool) error {
+		switch {
+		case except[all[i].seq]:
+		case erased:
+			a.Erased = append(a.Erased, all[i].seq)
+		case m.Damaged:
+			return fmt.Errorf("%s: %w", m.ID, store.ErrDamaged)
+		default:
+			digest.Add(all[i].seq, m.Body.Time, m.Body.Role, m.SHA256)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.Messages, a.Digest = digest.Count(), digest.String()
+	return a, nil
+}

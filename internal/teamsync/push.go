@@ -1,0 +1,459 @@
+package teamsync
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Pusher pushes a record to a team server.
+type Pusher struct {
+	Client
+	Store   store.Store
+	Privacy ingest.Privacy
+	// Private are patterns of projects that are stored here and never pushed.
+	Private     []string
+	MachineName string
+	// Pushed is called after each batch; it may be nil.
+	Pushed func(Report)
+}
+
+// Report says what a push did.
+type Report struct {
+	User          string `json:"user"`
+	Machine       string `json:"machine"`
+	Conversations int    `json:"conversations"` // of which something was pushed
+	Messages      int64  `json:"messages"`
+	Bytes         int64  `json:"bytes"` // of the pushed records
+	// Masked counts pushed messages that lack secrets or private blocks.
+	Masked int64 `json:"masked"`
+	// Private counts the conversations that stay on this machine.
+	Private int `json:"private"`
+	// Denied are the projects that the token may not push to.
+	Denied []string `json:"denied,omitempty"`
+	// Forgotten counts messages that the server refused because they were erased
+	// there.
+	Forgotten int64 `json:"forgotten,omitempty"`
+	Erased    int64 `json:"erased"` // on the server
+	// EraseDenied counts messages that were erased here and stay on the server.
+	EraseDenied int `json:"eraseDenied,omitempty"`
+}
+
+const space = "sync" // one of store.WordlessSpaces
+
+// local is the row of a conversation that was pushed.
+type local struct {
+	Through int64 `json:"through"`
+	Erased  int64 `json:"erased"` // how many erased messages the server knows of
+	// Masked are the numbers after which batches with changed records begin. The row
+	// of such a batch has the hashes of their pushed forms.
+	Masked []int64 `json:"masked,omitempty"`
+
+	version int64
+}
+
+func rowOf(id store.ConversationID) string { return fmt.Sprintf("conversation/%d", id) }
+
+// load reads a row of the laptop's own progress, or leaves the value as it is.
+func (p *Pusher) load(ctx context.Context, row string, value any) (version int64, err error) {
+	v, err := p.Store.Get(ctx, space, row)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(v.Data, value)
+	}
+	return v.Version, err
+}
+
+func (p *Pusher) save(ctx context.Context, row string, value any, version int64) (int64, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return 0, err
+	}
+	return p.Store.Put(ctx, space, row, data, version, time.Time{})
+}
+
+// identity is how this machine, or rather its database, is known to the server.
+type identity struct {
+	ID string `json:"id"`
+	// Secret keys the marks: the server cannot guess a record from them.
+	Secret []byte `json:"secret"`
+}
+
+// identity returns the identity of this machine. renew makes a new one, for a copy of a
+// database that went its own way.
+func (p *Pusher) identity(ctx context.Context, renew bool) (id identity, err error) {
+	version, err := p.load(ctx, "machine", &id)
+	if err != nil || id.ID != "" && !renew {
+		return id, err
+	}
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // it never fails
+	id = identity{hex.EncodeToString(random[:16]), random[16:]}
+	_, err = p.save(ctx, "machine", id, version)
+	return id, err
+}
+
+// mark identifies a message to this machine alone. A copy of a database that went its own
+// way has another message under the same number.
+func (id identity) mark(m store.Message) string {
+	h := hmac.New(sha256.New, id.Secret)
+	fmt.Fprintf(h, "%d %q %d %x", m.Seq, m.Native, m.Body.Time.UnixMilli(), m.SHA256)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// stays reports whether a conversation must not leave this machine.
+func (p *Pusher) stays(c store.Conversation) bool {
+	return p.Privacy.Ignored(c.Key, c.Project) != nil ||
+		slices.ContainsFunc(p.Private, func(pattern string) bool {
+			// Either name keeps it here: the directory or the git origin.
+			return ingest.MatchesProject(pattern, store.Project{Root: c.Project.Root}) || ingest.MatchesProject(pattern, store.Project{Origin: c.Project.Origin})
+		})
+}
+
+// errDiverged says that the server has other messages under this machine's id.
+var errDiverged = errors.New("the database is a copy that went its own way")
+
+// Push pushes everything that is new, and erasures.
+func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
+	for try := range 2 {
+		id, err := p.identity(ctx, try > 0)
+		if err != nil {
+			return r, fmt.Errorf("find the id of this machine: %w", err)
+		}
+		r = Report{Machine: p.MachineName}
+		if err = p.pushAll(ctx, id, &r); !errors.Is(err, errDiverged) {
+			return r, err
+		}
+	}
+	return r, errDiverged
+}
+
+func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
+	all, err := p.Store.Conversations(ctx, store.ConversationQuery{Erased: true})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(all) // oldest first
+	var mine []store.Conversation
+	for _, c := range all {
+		stays := p.stays(c)
+		if stays {
+			r.Private++
+		}
+		if stays || gone(c) == allGone {
+			var row local
+			// What was pushed before can still be erased there.
+			if version, err := p.load(ctx, rowOf(c.ID), &row); err != nil {
+				return err
+			} else if version == 0 || gone(c) == row.Erased {
+				continue
+			}
+		}
+		mine = append(mine, c)
+	}
+	var failures []error
+	for part := range slices.Chunk(mine, 200) {
+		q := StatusRequest{}
+		for _, c := range part {
+			q.Sources = append(q.Sources, Source{id.ID, c.Key, c.Segment})
+		}
+		var a StatusAnswer
+		if err := p.Post(ctx, StatusPath, q, &a); err != nil {
+			return err
+		}
+		if r.User = a.User; len(a.Statuses) != len(part) {
+			return errors.New("the server's answer is not about what it was asked")
+		}
+		for i, c := range part {
+			err := p.pushOne(ctx, id, q.Sources[i], c, a.Statuses[i], a, r)
+			switch {
+			case errors.Is(err, errDiverged), ctx.Err() != nil:
+				return err
+			case refusedWith(err, http.StatusForbidden):
+				name := projectName(c.Project)
+				if !slices.Contains(r.Denied, name) {
+					r.Denied = append(r.Denied, name)
+				}
+			case err != nil:
+				failures = append(failures, fmt.Errorf("conversation %d: %w", c.ID, err))
+				var refused *RequestError
+				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) {
+					return errors.Join(failures...) // the network, or this machine's disk
+				}
+			}
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func projectName(p store.Project) string {
+	if p.Origin != "" {
+		return p.Origin
+	}
+	if p.Root != "" {
+		return p.Root
+	}
+	return "(no project)"
+}
+
+// pushOne pushes the new messages of a conversation, and its erasures.
+func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, c store.Conversation, at Status, rights StatusAnswer, r *Report) error {
+	var row local
+	var err error
+	if row.version, err = p.load(ctx, rowOf(c.ID), &row); err != nil {
+		return err
+	}
+	if err := p.same(ctx, id, c, at); err != nil {
+		return err
+	}
+	proved := row.Through >= at.Through // else a receipt did not arrive
+	through, before := at.Through, r.Messages
+	for behind := 0; through < c.Messages && gone(c) != allGone && !p.stays(c); {
+		b, masked, err := p.batch(ctx, id, src, c, through)
+		if err != nil {
+			return err
+		}
+		if len(masked) > 0 { // before it is sent: the receipt may get lost
+			if err := p.keepMasked(ctx, c.ID, through, masked, &row); err != nil {
+				return err
+			}
+		}
+		var receipt Receipt
+		err = p.Post(ctx, PushPath, b, &receipt)
+		if refusedWith(err, http.StatusConflict) && behind < 5 {
+			// The batch is there, or another process pushes too.
+			behind++
+			proved = false
+			var a StatusAnswer
+			if err := p.Post(ctx, StatusPath, StatusRequest{[]Source{src}}, &a); err != nil {
+				return err
+			}
+			through = a.Statuses[0].Through
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if want := b.digest(receipt.Forgotten); receipt.Digest != want {
+			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], receipt.Digest)
+		}
+		through = b.Through
+		row.Through = through
+		if row.version, err = p.save(ctx, rowOf(c.ID), row, row.version); err != nil {
+			return err
+		}
+		r.count(b, receipt, len(masked))
+		if p.Pushed != nil {
+			p.Pushed(*r)
+		}
+	}
+	if r.Messages > before {
+		r.Conversations++
+	}
+	if gone(c) != row.Erased && through > 0 {
+		if err := p.erase(ctx, src, c, through, &row, rights.Erase, r); err != nil {
+			return err
+		}
+	}
+	if !proved {
+		row.Through = max(row.Through, through)
+		if err := p.verify(ctx, src, c, row); err != nil {
+			return err
+		}
+		_, err = p.save(ctx, rowOf(c.ID), row, row.version)
+	}
+	return err
+}
+
+func (r *Report) count(b Batch, receipt Receipt, masked int) {
+	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten))
+	r.Forgotten += int64(len(receipt.Forgotten))
+	r.Masked += int64(masked)
+	for _, m := range b.Messages {
+		r.Bytes += int64(len(m.Text) + len(m.Data))
+	}
+}
+
+// same reports errDiverged if the last message that the server has of a conversation is
+// not the one that is stored here.
+func (p *Pusher) same(ctx context.Context, id identity, c store.Conversation, at Status) error {
+	if at.Through == 0 || at.Mark == "" || gone(c) == allGone {
+		return nil
+	}
+	if at.Through > c.Messages {
+		return errDiverged
+	}
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: at.Through - 1, Before: at.Through + 1, NoRaw: true, Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		if id.mark(m) != at.Mark {
+			return errDiverged
+		}
+	}
+	return nil // or it was erased here
+}
+
+// batch reads the next messages of a conversation in the form in which they may leave the
+// machine. masked has the hashes of the records that were changed for it.
+func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Conversation, after int64) (b Batch, masked map[int64]string, err error) {
+	b = Batch{
+		Source: src, MachineName: p.MachineName, Agent: c.Agent, Project: c.Project, Title: p.Privacy.Title(c.Title), After: after, Through: c.Messages,
+	}
+	masked = map[int64]string{}
+	size := 0
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after}) {
+		if err != nil {
+			return b, nil, err
+		}
+		if n := len(b.Messages); n == BatchMessages || n > 0 && size+int(m.Size) > BatchBytes {
+			b.Through = b.Messages[n-1].Seq
+			break
+		}
+		one, changed, err := p.message(ctx, m)
+		if err != nil {
+			return b, nil, fmt.Errorf("%s: %w", m.ID, err)
+		}
+		if changed {
+			sum := sha256.Sum256(one.Record())
+			masked[m.Seq] = hex.EncodeToString(sum[:])
+		}
+		size += len(one.Text) + len(one.Data) + len(one.Body)
+		b.Messages, b.Mark = append(b.Messages, one), id.mark(m)
+		b.Through = max(b.Through, m.Seq)
+	}
+	if n := len(b.Messages); n == 0 || b.Messages[n-1].Seq != b.Through {
+		b.Mark = "" // the last one was erased
+	}
+	return b, masked, nil
+}
+
+// message returns a message without private blocks and secrets.
+func (p *Pusher) message(ctx context.Context, m store.Message) (Message, bool, error) {
+	record, err := p.Store.Record(ctx, m.ID)
+	if err != nil {
+		return Message{}, false, err
+	}
+	out, changed, err := ingest.Outgoing(p.Privacy, m, record)
+	if err != nil {
+		return Message{}, false, err
+	}
+	one := Message{Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Said: m.Body.Time.UTC(), Flags: m.Flags, Format: out.Raw.Format}
+	if changed {
+		one.Flags |= store.FlagRedacted
+	}
+	if utf8.Valid(out.Raw.Bytes) {
+		one.Text = string(out.Raw.Bytes)
+	} else {
+		one.Data = out.Raw.Bytes
+	}
+	plain := llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}
+	again, err := wire.Decode(out.Raw.Format, out.Role, out.Raw.Bytes)
+	again.ID, again.Time, again.Raw = "", time.Time{}, llms.Raw{}
+	if err != nil || !wire.Equal(plain, again) {
+		body, err := wire.Encode(llms.FormatLCM, plain)
+		if err != nil {
+			return one, changed, err
+		}
+		one.Body = string(body)
+	}
+	return one, changed, nil
+}
+
+// digest digests a batch without the messages that the server refused.
+func (b Batch) digest(without []int64) string {
+	d := NewDigest()
+	for _, m := range b.Messages {
+		if !slices.Contains(without, m.Seq) {
+			d.Add(m.Seq, m.Said, m.Role, sha256.Sum256(m.Record()))
+		}
+	}
+	return d.String()
+}
+
+// keepMasked keeps the hashes of changed records.
+func (p *Pusher) keepMasked(ctx context.Context, id store.ConversationID, after int64, masked map[int64]string, row *local) error {
+	key := fmt.Sprintf("masked/%d/%d", id, after)
+	var was map[int64]string
+	version, err := p.load(ctx, key, &was)
+	if err != nil {
+		return err
+	}
+	if _, err := p.save(ctx, key, masked, version); err != nil {
+		return err
+	}
+	if !slices.Contains(row.Masked, after) {
+		row.Masked = append(row.Masked, after)
+		row.version, err = p.save(ctx, rowOf(id), row, row.version)
+	}
+	return err
+}
+
+// erase has the server erase the messages that were erased here.
+func (p *Pusher) erase(ctx context.Context, src Source, c store.Conversation, through int64, row *local, allowed bool, r *Report) error {
+	seqs, err := p.erased(ctx, c, through)
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	if !allowed {
+		r.EraseDenied += len(seqs)
+		return nil
+	}
+	var a EraseAnswer
+	if err := p.Post(ctx, ErasePath, EraseRequest{src, seqs}, &a); err != nil {
+		return err
+	}
+	r.Erased += a.Messages
+	row.Erased = gone(c)
+	row.version, err = p.save(ctx, rowOf(c.ID), row, row.version)
+	return err
+}
+
+// gone counts the messages of a conversation that were erased here; allGone stands for
+// the whole conversation, whose numbers go too.
+func gone(c store.Conversation) int64 {
+	if !c.ErasedAt.IsZero() {
+		return allGone
+	}
+	return c.Erased
+}
+
+const allGone = -1
+
+// erased lists the numbers of the messages, up to one, that were erased here.
+func (p *Pusher) erased(ctx context.Context, c store.Conversation, through int64) (seqs []int64, err error) {
+	if gone(c) == allGone {
+		for seq := int64(1); seq <= through; seq++ {
+			seqs = append(seqs, seq)
+		}
+		return seqs, nil
+	}
+	if c.Erased == 0 {
+		return nil, nil
+	}
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Before: through + 1, Erased: true, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if m.Flags&store.FlagErased != 0 {
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	return seqs, nil
+}
