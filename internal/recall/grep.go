@@ -229,6 +229,9 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 			asked, a = asked[1:], inWords
 			a.note(wordsNote)
 		}
+		for _, n := range inWords.Notes { // an embedding model that did not answer, other words that were tried
+			a.note(n)
+		}
 	}
 	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
 		s.otherCase(ctx, q, &a)
