@@ -39,7 +39,8 @@ type embedding struct {
 }
 
 // WithEmbedder orders the first matches of full-text questions by meaning with an
-// embedding model. A search waits for the model for timeout at most (1.5 seconds
+// embedding model. After [Engine.Embed] it also finds messages that say it in other
+// words. A search waits for the model for timeout at most (1.5 seconds
 // if 0), and then returns the matches in the order of their words, with a note.
 // Texts are sent without secrets and private blocks.
 func WithEmbedder(e llms.Embedder, timeout time.Duration) Option {
@@ -62,6 +63,7 @@ func WithExpansionLimits(l QuestionLimits) Option {
 type asking struct {
 	once      sync.Once
 	recall    *recall.Service
+	reranker  *recall.Reranker
 	questions *delegation.Delegator
 	err       error
 }
@@ -69,17 +71,16 @@ type asking struct {
 func (e *Engine) ready() (*asking, error) {
 	a := &e.asking
 	a.once.Do(func() {
-		var reranker *recall.Reranker
 		if m := e.settings.embedding; m.engine != nil {
 			vectors, _ := e.store.(store.VectorCache)
-			reranker = recall.NewReranker(m.engine, vectors, m.timeout)
+			a.reranker = recall.NewReranker(m.engine, vectors, m.timeout)
 		}
-		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter), recall.WithClock(e.settings.clock), recall.WithReranker(reranker)); a.err != nil {
+		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter), recall.WithClock(e.settings.clock), recall.WithReranker(a.reranker)); a.err != nil {
 			return
 		}
 		c := delegation.Config{
 			Recall: a.recall, Store: e.store, Counter: e.settings.counter, Clock: e.settings.clock, Limits: e.settings.expansion.limits,
-			Reranker: reranker,
+			Reranker: a.reranker,
 		}
 		if model := e.settings.expansion.engine; model != nil {
 			c.Runner = subAgents{model}
@@ -87,6 +88,22 @@ func (e *Engine) ready() (*asking, error) {
 		a.questions, a.err = delegation.New(c)
 	})
 	return a, a.err
+}
+
+// Embed has the model of [WithEmbedder] embed all messages that have no vector yet,
+// the newest first, so that questions find them by meaning where their words find
+// nothing strong. Texts are sent without secrets and private blocks. It may end at
+// any time, also with an error: the vectors so far are stored, and the next call
+// goes on from there.
+func (e *Engine) Embed(ctx context.Context, limits EmbedLimits) (EmbedReport, error) {
+	a, err := e.ready()
+	if err != nil {
+		return EmbedReport{}, err
+	}
+	if a.reranker == nil {
+		return EmbedReport{}, errors.New("the engine has no embedding model: see WithEmbedder")
+	}
+	return a.reranker.EmbedAll(ctx, e.store, limits)
 }
 
 // Recall returns the search over the engine's record.

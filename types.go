@@ -153,6 +153,13 @@ type (
 type (
 	// Recall searches, describes and expands the record.
 	Recall = recall.Service
+	// EmbedLimits bound a call of [Engine.Embed]: Messages and Until; OnProgress
+	// is called after each batch.
+	EmbedLimits = recall.EmbedLimits
+	// EmbedReport says how far [Engine.Embed] came: Messages were read, Sent texts
+	// were sent and the model Refused some. Indexed messages have a vector, in
+	// Bytes; Waiting is about how many have none.
+	EmbedReport = recall.EmbedReport
 	// Where says which conversations a search covers.
 	Where = recall.Where
 	// Scope says which conversations an answer covers.

@@ -21,6 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/bench/scale"
 	"github.com/lossless-context/lcm/internal/bench/soak"
 	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/internal/store"
@@ -155,10 +156,19 @@ func newBenchScale(p *program) *cobra.Command {
 		Long: `Make databases of the given sizes in a temporary directory and time the work
 on them: storing in batches, beside hand-written SQL that inserts the same rows;
 durable appends; compaction with a summariser that takes no time; contexts.
-Each number is set beside its target. The default takes about two minutes.`,
-		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --json > scale.json",
+Each number is set beside its target. The default takes about two minutes.
+
+With --db postgres://… it measures that database, in schemas of its own, beside
+SQLite and beside hand-written pgx.`,
+		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --db postgres://lcm@localhost/lcm --sizes 10000,100000",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		o.Progress = b.set
+		if postgres.IsURL(p.database) {
+			return checked(scale.MeasureServer(ctx, p.database, o))
+		}
+		if p.database != "" {
+			return measured{}, failed(exitUsage, "leave --db out: the databases are made in a temporary directory", "`lcm bench scale` measures no database file")
+		}
 		return checked(scale.Measure(ctx, o))
 	})
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{1_000, 10_000, 100_000}, "numbers of messages")
@@ -318,9 +328,9 @@ func newBenchRecall(p *program) *cobra.Command {
 first 5, 10 and 20 messages found, and how often a session that holds evidence
 comes first: by the index alone, by two plain full-text searches, and by lcm grep
 on a database with the whole data set in it. Where ` + "`embeddings.model`" + ` is set, lcm
-grep is measured with it too. The bundled set has 2,211 messages and 342
-questions; --data takes LoCoMo's JSON, or the evidence format that the package
-internal/bench/recall documents.
+grep is measured with it too, and again after all messages were embedded. The
+bundled set has 2,211 messages and 342 questions; --data takes LoCoMo's JSON, or
+the evidence format that the package internal/bench/recall documents.
 
 --typos puts one typing mistake into each question, the same one in every run.
 --ablate measures the index alone, with all parts of the ranking and without each.`,

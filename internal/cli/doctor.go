@@ -261,6 +261,7 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 		}
 	}
 	found = append(found, cmd.unmasked(ctx, cfg, db)...)
+	found = append(found, unembedded(ctx, cfg, db)...)
 	return append(found, cmd.hostFindings(ctx, cfg, db)...)
 }
 

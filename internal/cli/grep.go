@@ -231,7 +231,7 @@ func (cmd *grepCommand) printGroupedBeside(_ recall.Match, n recall.Neighbour) {
 // printLine prints a match as grep does: lines around it have hyphens for colons.
 func (cmd *grepCommand) printLine(m recall.Match) {
 	sep, mark := ":", ""
-	if m.Beside {
+	if m.Beside || m.Meaning {
 		sep = "-"
 	}
 	if m.Damaged {

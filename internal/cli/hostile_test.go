@@ -79,8 +79,9 @@ func hostileDatabase(t *testing.T, path, dir string) {
 // mute are the commands that print nothing of the record, or that speak to
 // programs.
 var mute = []string{
+	"lcm copy", // paths and digests
 	"lcm demo", "lcm explain", "lcm version", "lcm setup", "lcm remove", "lcm mcp", "lcm hook", "lcm chat", "lcm backup", "lcm restore", "lcm export",
-	"lcm bench", "lcm completion", "lcm help", "lcm config", "lcm run", "lcm proxy", "lcm ui",
+	"lcm bench", "lcm completion", "lcm help", "lcm config", "lcm run", "lcm proxy", "lcm ui", "lcm serve", "lcm sync", "lcm copy",
 }
 
 // printing has what the others are called with, in such an order that what
@@ -90,7 +91,7 @@ var printing = []string{
 	"grep needle --all", "grep needle --all --mode full_text", "grep needle --context 3 --all", "describe MSG", "describe SUM", "describe FILE", "expand SUM",
 	"ask needle --all", "brief", "doctor", "forget 1 --dry-run", "prune --older-than 1d --dry-run", "compact 2 --budget 2000", "import transcript",
 	"show 1 --raw", "show --id MSG --raw", "show --id FILE --raw", "describe MSG --raw", "describe FILE --raw", "describe SUM --raw", "expand SUM --raw",
-	"export --raw -c 1",
+	"export --raw -c 1", "audit", "token list",
 	// What was typed, and files that are hostile, come back in errors.
 	"show EVIL", "describe EVIL", "grep EVIL(", "grep x --since EVIL", "verify EVIL", "import EVIL", "EVIL",
 }

@@ -55,6 +55,7 @@ type archive struct {
 type database interface {
 	store.Store
 	store.VectorCache
+	store.VectorIndex
 	SQL() sqldb.DB
 	Path() string
 	Stats(context.Context) (stats.Stats, error)

@@ -120,7 +120,7 @@ func newRoot(p *program) *cobra.Command {
 	add("record", newImport(p), newConversations(p), newShow(p), newVerify(p), newStatus(p), newForget(p), newPrune(p))
 	add("care", newDoctor(p), newBackup(p), newRestore(p), newCopy(p), newExport(p))
 	add("view", newContext(p), newTree(p), newCompact(p))
-	add("recall", newGrep(p), newDescribe(p), newExpand(p), newAsk(p), newChat(p), newUI(p))
+	add("recall", newGrep(p), newDescribe(p), newExpand(p), newAsk(p), newEmbed(p), newChat(p), newUI(p))
 	add("hosts", newRun(p), newProxy(p), newSetup(p), newRemove(p), newBrief(p), newHook(p), newMCP(p))
 	add("team", newServe(p), newToken(p), newAudit(p), newSync(p))
 	add("more", newDemo(p), newBench(p), newExplain(p), newConfig(p), newVersion(p))
@@ -133,7 +133,7 @@ func newRoot(p *program) *cobra.Command {
 // memoryless are the commands that do not use the database.
 var memoryless = []string{
 	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
-	"lcm bench scale", "lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak", "lcm bench proxy", "lcm bench ui",
+	"lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak", "lcm bench proxy", "lcm bench ui",
 }
 
 // withoutDatabase removes --db from the commands that do not use a database.

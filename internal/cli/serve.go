@@ -29,10 +29,10 @@ func newServe(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve one record to a team",
-		Long: `Serve the record of a database to people and machines with a token (` + "`lcm token add`" + `):
-MCP at ` + mcpserver.Path + `, the other side of ` + "`lcm sync`, `lcm grep --team` and `lcm ask --team`" + `, and
-without a token /healthz and /readyz. /metrics has counters for Prometheus, for
-programs on this machine or with a token.
+		Long: `Serve the record of a database to people and machines with a token
+(` + "`lcm token add`" + `): MCP at ` + mcpserver.Path + `, the other side of ` + "`lcm sync`" + ` and of searches
+with --team, and without a token /healthz and /readyz. /metrics has counters for
+Prometheus, for programs on this machine or with a token.
 
 A token sees its projects and nothing else. Conversations that are larger than a
 context window are folded in the background, by one server at a time. SIGTERM

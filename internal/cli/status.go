@@ -19,11 +19,13 @@ import (
 type statusReport struct {
 	Database string `json:"database"`
 	stats.Stats
-	Total  int64         `json:"summaries"`
-	Spent  []spend.Entry `json:"spent"`
-	Space  stats.Space   `json:"space"`
-	By     string        `json:"by,omitempty"`
-	Groups []groupReport `json:"groups,omitempty"`
+	Total int64         `json:"summaries"`
+	Spent []spend.Entry `json:"spent"`
+	Space stats.Space   `json:"space"`
+	// Embedded counts vectors; nil without an embedding model.
+	Embedded *embeddedReport `json:"embedded,omitempty"`
+	By       string          `json:"by,omitempty"`
+	Groups   []groupReport   `json:"groups,omitempty"`
 }
 
 // groupReport counts a group of conversations.
@@ -84,6 +86,9 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 	if r.Space, err = stats.MeasureSpace(ctx, ar.db.SQL()); err != nil {
 		return err
 	}
+	if r.Embedded, err = ar.embedded(ctx); err != nil {
+		return err
+	}
 	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
 		return err
 	}
@@ -139,6 +144,9 @@ func (cmd *statusCommand) printStatus(r statusReport) {
 	t.add("summaries", prose.Number(r.Total))
 	for _, s := range r.Summaries {
 		t.add(fmt.Sprintf("  depth %d", s.Depth), fmt.Sprintf("%s %s, %s tokens", prose.Number(s.Count), safetext.Line(s.Method), prose.Number(s.Tokens)))
+	}
+	if e := r.Embedded; e != nil {
+		t.add("embedded", e.text())
 	}
 	var all spend.Entry
 	for _, e := range r.Spent {

@@ -24,8 +24,9 @@ func newToken(p *program) *cobra.Command {
 that the user may see and the actions that are allowed there. They are kept in
 the database of the server, hashed: run this where the server runs. A change
 counts from the next request on.`,
-		Args: usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Example: "lcm token add --user alice --all-projects\nlcm token list\nlcm token revoke 3f9a01bc",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newTokenAdd(p), newTokenList(p), newTokenRevoke(p))
 	return c
@@ -119,9 +120,10 @@ func (cmd *tokenAdd) add(ctx context.Context, ar *archive) error {
 
 func newTokenList(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
-		Use:   "list",
-		Short: "List the tokens, without their texts",
-		Args:  usage(cobra.NoArgs),
+		Use:     "list",
+		Short:   "List the tokens, without their texts",
+		Example: "lcm token list",
+		Args:    usage(cobra.NoArgs),
 		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
 			all, err := ar.tokens().List(ctx)
 			if err != nil {
@@ -136,7 +138,7 @@ func newTokenList(p *program) *cobra.Command {
 			}
 			t := newTable("id", "user", "rights", "projects", "expires", "state")
 			for _, k := range all {
-				t.add(k.ID, k.User, k.Rights(), safetext.Line(cmp.Or(strings.Join(k.Projects, " "), "all")), stamp(k.Expires), k.State(time.Now()))
+				t.add(k.ID, safetext.Line(k.User), k.Rights(), safetext.Line(cmp.Or(strings.Join(k.Projects, " "), "all")), stamp(k.Expires), k.State(time.Now()))
 			}
 			p.printTable(t)
 			return nil
@@ -169,7 +171,8 @@ func newAudit(p *program) *cobra.Command {
 		Short: "List who erased messages or changed tokens",
 		Long: `List the erasures and the changes of tokens of a database, newest first: when, by
 whom, and how much. A row is written before its action, and quotes no message.`,
-		Args: usage(cobra.NoArgs),
+		Example: "lcm audit\nlcm audit --json",
+		Args:    usage(cobra.NoArgs),
 		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
 			all, err := ar.audit().List(ctx)
 			if err != nil {

@@ -101,7 +101,7 @@ var table = []Setting{
 		Doc: "Where OpenAI's protocol is spoken, if not at OpenAI: Ollama, vLLM and others, such as `http://127.0.0.1:11434/v1`. A key that is only in the environment is not sent to an address that only this file names."},
 
 	{Key: "embeddings.model", Env: "LCM_EMBEDDINGS_MODEL", Kind: String,
-		Doc: "The embedding model that orders the first matches of full-text questions by meaning, such as `nomic-embed-text`. Empty means none: matches are ordered by their words, and no text is sent. With a model, each full-text search sends the question and those of its first 50 messages that have no stored vector, without secrets and private blocks."},
+		Doc: "The embedding model that orders the first matches of full-text questions by meaning, such as `nomic-embed-text`. Empty means none: matches are ordered by their words, and no text is sent. With a model, each full-text search sends the question and those of its first 50 messages that have no stored vector, without secrets and private blocks; `lcm embed` sends all messages, so that they are found in other words too."},
 	{Key: "embeddings.base_url", Env: "LCM_EMBEDDINGS_BASE_URL", Kind: String,
 		Doc: "Where that model is served, by OpenAI's protocol, such as `http://127.0.0.1:11434/v1` for Ollama. Empty means `models.openai_base_url`, with its key."},
 	{Key: "embeddings.api_key", Env: "LCM_EMBEDDINGS_API_KEY", Kind: String, Secret: true,

@@ -65,7 +65,7 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 	for _, h := range slices.Backward(found.Hits) {
 		least = max(least, h.Score/best)
 		hit := out[h.Message]
-		hit.score, hit.match = least, !h.Beside
+		hit.score, hit.match = least, !h.Beside && !h.Meaning
 		out[h.Message] = hit
 	}
 	return out, nil

@@ -116,7 +116,9 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 	if err != nil {
 		return Synced{}, err
 	}
+	planned := done
 	err = in.store.Update(ctx, id, func(w store.Writer) error {
+		done = planned // the store may run this again
 		if moved(conv, w.Conversation()) {
 			return store.ErrStale
 		}

@@ -53,11 +53,10 @@ func ListenAddress(addr string) (string, error) {
 
 // CheckAddress is ListenAddress. It also fails if the token is too short.
 func (o HTTPOptions) CheckAddress(addr string) (string, error) {
-	addr, err := ListenAddress(addr)
-	if err == nil && len(o.Token) < minToken {
-		err = fmt.Errorf("the token has %d characters: one that cannot be guessed has at least %d", len(o.Token), minToken)
+	if len(o.Token) < minToken {
+		return "", fmt.Errorf("the token has %d characters: one that cannot be guessed has at least %d", len(o.Token), minToken)
 	}
-	return addr, err
+	return ListenAddress(addr)
 }
 
 // ServeHTTP serves clients on a listener until ctx ends.

@@ -64,7 +64,7 @@ func texts(t *testing.T, db store.Store, id store.ConversationID) (all []string)
 // again, while sessions append. Every acknowledged message is stored once; one that was
 // not acknowledged at most once.
 func TestAppendsSurviveCutsAndCrashes(t *testing.T) {
-	server, err := pgtest.Start()
+	server, err := pgtest.Start(t.Context())
 	pgtest.Require(t, err)
 	defer func() {
 		if err := server.Stop(); err != nil {
@@ -87,7 +87,7 @@ func TestAppendsSurviveCutsAndCrashes(t *testing.T) {
 			}
 			switch {
 			case n%12 == 0:
-				if err := server.Crash(); err != nil {
+				if err := server.Crash(t.Context()); err != nil {
 					t.Error(err)
 				}
 			case n%3 == 0:

@@ -243,7 +243,7 @@ func (p *pool) Erase(ctx context.Context, fn func(sqldb.Conn) error) error {
 }
 
 // tables are the tables that an erasure changes.
-const erasedTables = "messages, summaries, revisions, edges, view, branch_items, branches, conversations, chunks, payloads, message_payloads, state, sections, segments, vectors"
+const erasedTables = "messages, summaries, revisions, edges, view, branch_items, branches, conversations, chunks, payloads, message_payloads, state, sections, segments, vectors, vector_blocks"
 
 // Scrub implements [sqldb.DB]. VACUUM removes the rows that an erasure deleted or
 // replaced from their pages, and rewrites no table that others use.

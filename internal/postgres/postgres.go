@@ -67,6 +67,7 @@ type DB struct {
 var (
 	_ store.Store       = (*DB)(nil)
 	_ store.VectorCache = (*DB)(nil)
+	_ store.VectorIndex = (*DB)(nil)
 )
 
 // IsURL reports whether a database path names a PostgreSQL database.

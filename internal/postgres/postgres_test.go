@@ -14,8 +14,6 @@ import (
 	"github.com/lossless-context/lcm/internal/storetest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
-
 func open(t *testing.T, url string, o postgres.Options) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), url, o)

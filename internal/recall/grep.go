@@ -112,6 +112,9 @@ type Match struct {
 	// Instruction says that the match has none of the words but is a standing
 	// instruction of the user, which the work that is asked for may have to follow.
 	Instruction bool `json:"instruction,omitempty"`
+	// Meaning says that the match was found by the vector of its text and not by
+	// words.
+	Meaning bool `json:"meaning,omitempty"`
 	// Damaged says that the snippet may differ from the message: the stored
 	// record is not the one that arrived.
 	Damaged bool     `json:"damaged,omitempty"`
@@ -225,6 +228,9 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 		if inWords.Total > 0 {
 			asked, a = asked[1:], inWords
 			a.note(wordsNote)
+		}
+		for _, n := range inWords.Notes { // an embedding model that did not answer, other words that were tried
+			a.note(n)
 		}
 	}
 	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {

@@ -20,8 +20,9 @@ type place struct {
 	Total   int   `asn1:"optional,tag:5"`
 	AtLeast bool  `asn1:"optional,tag:6"`
 	Done    bool  `asn1:"optional,tag:7"`
-	// Reranked is that of [store.Cursor].
+	// Reranked and Joined are those of [store.Cursor].
 	Reranked bool `asn1:"optional,tag:8"`
+	Joined   bool `asn1:"optional,tag:9"`
 }
 
 // places are those of a grep's two lanes. Words says that the first page read
@@ -58,7 +59,7 @@ func (l *lane) take() store.Hit {
 	l.used++
 	l.place.Taken++
 	l.place.Below, l.place.Offset, l.place.Through, l.place.Now = h.After.Below, h.After.Offset, h.After.Through, h.After.Now
-	l.place.Reranked = h.After.Reranked
+	l.place.Reranked, l.place.Joined = h.After.Reranked, h.After.Joined
 	return h
 }
 
@@ -109,7 +110,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	}
 	search := q.search
 	search.Summaries = l.summaries
-	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now, Reranked: l.place.Reranked}
+	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now, Reranked: l.place.Reranked, Joined: l.place.Joined}
 	if begun {
 		search.CountTo = 0 // the first page has counted
 	}

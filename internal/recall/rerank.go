@@ -40,6 +40,7 @@ func WithReranker(r *Reranker) Option { return func(s *Service) { s.reranker = r
 type Reranker struct {
 	embedder llms.Embedder
 	cache    store.VectorCache
+	index    store.VectorSearcher // nil: only words find messages
 	timeout  time.Duration
 
 	mu        sync.Mutex
@@ -50,13 +51,14 @@ type Reranker struct {
 
 // NewReranker returns a reranker on an embedding model, which embeds the question
 // and the texts of its first matches. vectors, which may be nil, keeps the vectors
-// of messages. A search waits for timeout at most ([DefaultEmbedTimeout] if 0) and
+// of messages; where it is a [store.VectorSearcher] too, weak searches look there. A search waits for timeout at most ([DefaultEmbedTimeout] if 0) and
 // otherwise keeps the order of the words, with a note.
 func NewReranker(e llms.Embedder, vectors store.VectorCache, timeout time.Duration) *Reranker {
 	if timeout <= 0 {
 		timeout = DefaultEmbedTimeout
 	}
-	return &Reranker{embedder: e, cache: vectors, timeout: timeout, questions: map[string][]int8{}}
+	index, _ := vectors.(store.VectorSearcher)
+	return &Reranker{embedder: e, cache: vectors, index: index, timeout: timeout, questions: map[string][]int8{}}
 }
 
 // WordsOnly begins the note of a search whose matches were not ordered by
@@ -64,22 +66,22 @@ func NewReranker(e llms.Embedder, vectors store.VectorCache, timeout time.Durati
 const WordsOnly = "ordered by words only"
 
 // Search is the search of a store, with the first matches of a full-text question
-// ordered by words and meaning. A question with identifiers or operators keeps
-// the order of the words: it asks for texts that have them.
+// ordered by words and meaning. Where the words found nothing strong, messages
+// join them whose vectors are near the question's. A question with identifiers or
+// operators keeps the order of the words: it asks for texts that have them.
 func (r *Reranker) Search(ctx context.Context, from Store, q store.Search) (store.Found, error) {
 	first := q.After.Offset == 0
 	if r == nil || q.Mode != store.FullText || q.Sort != store.ByRelevance || q.Summaries || q.Files ||
-		q.After.Offset >= rerankFirst || !first && !q.After.Reranked || !asksForMeaning(q.Pattern) {
+		q.After.Offset >= rerankFirst && !q.After.Joined || !first && !q.After.Reranked || !asksForMeaning(q.Pattern) {
 		return from.Search(ctx, q)
 	}
 	wide := q
 	wide.Limit, wide.After.Offset = max(rerankFirst, q.After.Offset+q.Limit), 0
-	found, err := from.Search(ctx, wide)
+	words, err := from.Search(ctx, wide)
 	if err != nil {
-		return found, err
+		return words, err
 	}
-	top := found.Hits[:min(rerankFirst, len(found.Hits))]
-	reranked, err := r.rerank(ctx, from, q.Pattern, top)
+	found, reranked, err := r.byMeaning(ctx, from, wide, words)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return store.Found{}, ctx.Err()
@@ -88,17 +90,37 @@ func (r *Reranker) Search(ctx context.Context, from Store, q store.Search) (stor
 		// others never.
 		return store.Found{}, refuse("begin anew without a cursor", "the embedding model that ordered the first page does not answer: %w", err)
 	case err != nil:
+		found = words
 		found.Notes = append(found.Notes, fmt.Sprintf("%s: the embedding model %s failed: %s", WordsOnly, r.embedder.Name(), prose.Clip(err.Error(), 200)))
-	case reranked:
-		least := 0.0 // scores fall over the whole list
-		if rest := found.Hits[len(top):]; len(rest) > 0 {
-			least = rest[0].Score
-		}
-		for i := range top {
-			top[i].Score = max(top[i].Score, least)
-		}
 	}
 	return pageOf(found, q.After.Offset, q.Limit, reranked || !first), nil
+}
+
+// byMeaning adds messages to a search whose words are weak, and orders the first
+// matches. It reports false where their order is that of the words.
+func (r *Reranker) byMeaning(ctx context.Context, from Store, q store.Search, words store.Found) (found store.Found, reranked bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer within %v", r.timeout))
+	defer cancel()
+	worth := meaningWorth
+	found, joined, err := r.join(ctx, from, q, words)
+	if err != nil {
+		return found, false, err
+	}
+	if joined > 0 {
+		worth *= weakness(words)
+	}
+	top := found.Hits[:min(rerankFirst, len(words.Hits))+joined]
+	if reranked, err = r.rerank(ctx, from, q.Pattern, top, worth); err != nil || !reranked {
+		return found, joined > 0, err
+	}
+	least := 0.0 // scores fall over the whole list
+	if rest := found.Hits[len(top):]; len(rest) > 0 {
+		least = rest[0].Score
+	}
+	for i := range top {
+		top[i].Score = max(top[i].Score, least)
+	}
+	return found, true, nil
 }
 
 // asksForMeaning reports a question in words, more than one, without identifiers
@@ -126,7 +148,7 @@ func pageOf(found store.Found, offset, limit int, reranked bool) store.Found {
 
 // rerank orders hits by words and meaning, and sets their scores so. It reports
 // false where it left them as they are.
-func (r *Reranker) rerank(ctx context.Context, from Store, question string, hits []store.Hit) (bool, error) {
+func (r *Reranker) rerank(ctx context.Context, from Store, question string, hits []store.Hit, worth float64) (bool, error) {
 	if len(hits) < 2 {
 		return false, nil
 	}
@@ -134,9 +156,7 @@ func (r *Reranker) rerank(ctx context.Context, from Store, question string, hits
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer within %v", r.timeout))
-	defer cancel()
-	if err := r.embed(ctx, texts); err != nil {
+	if err := r.embed(ctx, texts, r.call); err != nil {
 		return false, err
 	}
 	asked, err := r.question(ctx, question)
@@ -154,7 +174,7 @@ func (r *Reranker) rerank(ctx context.Context, from Store, question string, hits
 			list[i].after = a.vector
 		}
 	}
-	scores, ok := blendScores(asked, list)
+	scores, ok := blendScores(asked, list, worth)
 	if !ok {
 		return false, nil
 	}
@@ -215,8 +235,9 @@ func sendable(text string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(text[:min(len(text), maxEmbedBytes)], ""))
 }
 
-// embed fills in the vectors of texts, from the cache as far as it has them.
-func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*messageText) error {
+// embed fills in the vectors of texts, from the cache as far as it has them, else
+// from call.
+func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*messageText, call func(context.Context, []string) ([][]int8, error)) error {
 	byHash := map[store.TextHash][]*messageText{}
 	var hashes []store.TextHash
 	for _, t := range texts {
@@ -249,7 +270,7 @@ func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*message
 		for i, h := range batch {
 			words[i] = byHash[h][0].text
 		}
-		vectors, err := r.call(ctx, words)
+		vectors, err := call(ctx, words)
 		if err != nil {
 			return err
 		}
@@ -310,6 +331,18 @@ func (r *Reranker) call(ctx context.Context, texts []string) ([][]int8, error) {
 	if failed != nil && time.Now().Before(until) {
 		return nil, failed
 	}
+	out, err := r.ask(ctx, texts)
+	if errors.Is(err, context.Canceled) { // the caller has left; the model did not fail
+		return nil, err
+	}
+	r.mu.Lock()
+	r.failed, r.until = err, time.Now().Add(embedPause)
+	r.mu.Unlock()
+	return out, err
+}
+
+// ask embeds texts.
+func (r *Reranker) ask(ctx context.Context, texts []string) ([][]int8, error) {
 	got, err := r.embedder.Embed(ctx, texts)
 	if err == nil && len(got.Vectors) != len(texts) {
 		err = fmt.Errorf("%d vectors for %d texts", len(got.Vectors), len(texts))
@@ -317,12 +350,6 @@ func (r *Reranker) call(ctx context.Context, texts []string) ([][]int8, error) {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if errors.Is(err, context.Canceled) { // the caller has left; the model did not fail
-		return nil, err
-	}
-	r.mu.Lock()
-	r.failed, r.until = err, time.Now().Add(embedPause)
-	r.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}

@@ -30,9 +30,10 @@ type rankedText struct {
 }
 
 // blendScores returns the scores of the texts, which are in order of their words,
-// after the similarity of their meaning to the question was added. ok is false
-// where the similarities do not tell the texts apart.
-func blendScores(question []int8, texts []rankedText) (scores []float64, ok bool) {
+// after the similarity of their meaning to the question was added: worth is that
+// of one standard deviation. ok is false where the similarities do not tell the
+// texts apart.
+func blendScores(question []int8, texts []rankedText, worth float64) (scores []float64, ok bool) {
 	similar := make([]float64, len(texts))
 	sum, squares, n, best := 0.0, 0.0, 0.0, 0.0
 	for i, t := range texts {
@@ -60,7 +61,7 @@ func blendScores(question []int8, texts []rankedText) (scores []float64, ok bool
 	scores = make([]float64, len(texts))
 	for i, t := range texts {
 		meaning := standard(t.self) + meaningAround*(standard(t.before)+standard(t.after))
-		scores[i] = t.score + best*meaningWorth*meaning
+		scores[i] = t.score + best*worth*meaning
 	}
 	return scores, true
 }

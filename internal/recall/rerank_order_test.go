@@ -8,7 +8,7 @@ import (
 func TestBlendScores(t *testing.T) {
 	ask, same, other := []int8{100, 0}, []int8{90, 5}, []int8{5, 90}
 	list := []rankedText{{score: 10, self: other}, {score: 9.5, self: same}, {score: 2, self: same}, {score: 9, self: other, after: same}, {score: 8.9, self: other}}
-	scores, ok := blendScores(ask, list)
+	scores, ok := blendScores(ask, list, meaningWorth)
 	if !ok {
 		t.Fatal("the similarities differ")
 	}
@@ -35,7 +35,7 @@ func TestBlendScoresWithoutDifferences(t *testing.T) {
 		"none":      {{score: 2}, {score: 1}},
 		"no scores": {{self: []int8{1, 2}}, {self: []int8{2, -1}}},
 	} {
-		if scores, ok := blendScores(v, list); ok {
+		if scores, ok := blendScores(v, list, meaningWorth); ok {
 			t.Errorf("%s: %v", name, scores)
 		}
 	}

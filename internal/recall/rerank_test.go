@@ -259,3 +259,168 @@ func TestSecretsAreNotSent(t *testing.T) {
 		t.Errorf("sent:\n%s", all)
 	}
 }
+
+// town has 190 messages. Most share the word "town" with the question. One is about
+// a crash, and neither it nor the messages around it share a word.
+func town(t *testing.T) (*fixture, store.ConversationID, store.MessageID) {
+	t.Helper()
+	f := newFixture(t)
+	c := f.open("town")
+	var ms []llms.Message
+	for i := range 190 {
+		text := fmt.Sprintf("Day %d: the bakery of the town sold bread, and in the evening it was quiet.", i)
+		switch {
+		case i == 40:
+			text = "Two lorries had a collision at the bridge, and one driver broke an arm."
+		case i > 30 && i < 50:
+			text = fmt.Sprintf("Day %d: nothing to report.", i)
+		}
+		ms = append(ms, llms.User(text))
+	}
+	return f, c, f.say(c, ms...)[40]
+}
+
+const inOtherWords = "was anybody injured during some serious traffic accident near town yesterday morning"
+
+func embedAll(t *testing.T, f *fixture, e llms.Embedder, limits recall.EmbedLimits) recall.EmbedReport {
+	t.Helper()
+	r, err := recall.NewReranker(e, f.db, time.Minute).EmbedAll(t.Context(), f.db, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// After all messages were embedded, a question finds one that shares no word with it.
+func TestNearestMessagesJoinWeakMatches(t *testing.T) {
+	f, c, crash := town(t)
+	e := &topicEmbedder{}
+	g := f.with(e, time.Minute)
+	before, words := g.ask(inOtherWords, c, 190, "")
+	if slices.Contains(words, crash.String()) {
+		t.Fatal("words find the message")
+	}
+	r := embedAll(t, f, e, recall.EmbedLimits{})
+	if r.Messages != 190 || r.Indexed != 190 || r.Waiting != 0 {
+		t.Fatalf("%+v", r)
+	}
+	a, meant := g.ask(inOtherWords, c, 190, "")
+	if meant[0] != crash.String() || !a.Matches[0].Meaning {
+		t.Errorf("the crash is match %d of %d", slices.Index(meant, crash.String()), len(meant))
+	}
+	for _, id := range words {
+		if !slices.Contains(meant, id) {
+			t.Errorf("%s was found by words, and is lost", id)
+		}
+	}
+	if once := slices.Compact(slices.Sorted(slices.Values(meant))); len(once) != len(meant) {
+		t.Errorf("%d matches, %d different", len(meant), len(once))
+	}
+	joined := 0
+	for _, m := range a.Matches {
+		if m.Meaning {
+			joined++
+		}
+	}
+	if joined != len(meant)-len(words) || a.Total != before.Total+joined {
+		t.Errorf("%d joined %d, which counted %d, and now %d", joined, len(words), before.Total, a.Total)
+	}
+	var paged []string
+	cursor := ""
+	for range 40 {
+		page, ids := g.ask(inOtherWords, c, 13, cursor)
+		paged = append(paged, ids...)
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(paged, meant) {
+		t.Errorf("pages:\n%v\nat once:\n%v", paged, meant)
+	}
+	// Words that find the message keep their order, and other conversations have no part.
+	if _, strong := g.ask("bakery of the town sold bread", c, 190, ""); slices.Contains(strong, crash.String()) {
+		t.Error("a question with the words of its answer finds others")
+	}
+	other := f.open("other")
+	f.say(other, llms.User("Nothing ever happens in this town."))
+	if _, ids := g.ask(inOtherWords, other, 10, ""); slices.Contains(ids, crash.String()) {
+		t.Error("a question about one conversation finds another's message")
+	}
+}
+
+// A question that no word answers is answered by meaning alone.
+func TestNearestMessagesWithoutWords(t *testing.T) {
+	f, c, crash := town(t)
+	e := &topicEmbedder{}
+	embedAll(t, f, e, recall.EmbedLimits{})
+	if _, ids := f.with(e, time.Minute).ask("accident victims", c, 5, ""); len(ids) != 5 || ids[0] != crash.String() {
+		t.Errorf("found %v", ids)
+	}
+	e.fail = errors.New("the server is away")
+	a, _ := f.with(e, time.Minute).ask("accident victims", c, 5, "")
+	if len(a.Notes) == 0 || !strings.Contains(strings.Join(a.Notes, "\n"), "the server is away") {
+		t.Errorf("notes %q", a.Notes)
+	}
+}
+
+// A run that ends early has stored its vectors; the next one sends only the others.
+func TestEmbedAllGoesOn(t *testing.T) {
+	f, c, _ := town(t)
+	e := &topicEmbedder{}
+	first := embedAll(t, f, e, recall.EmbedLimits{Messages: 100})
+	if first.Indexed < 100 || first.Indexed > 200 || first.Waiting != 190-first.Indexed {
+		t.Fatalf("%+v", first)
+	}
+	e.fail = errors.New("the server is away")
+	if _, err := recall.NewReranker(e, f.db, 0).EmbedAll(t.Context(), f.db, recall.EmbedLimits{}); !errors.Is(err, e.fail) {
+		t.Errorf("a failing model: %v", err)
+	}
+	e.fail = nil
+	second := embedAll(t, f, e, recall.EmbedLimits{})
+	if second.Indexed != 190 || second.Waiting != 0 || len(e.texts) != 190 || first.Sent+second.Sent != 190 {
+		t.Errorf("%+v then %+v, %d texts", first, second, len(e.texts))
+	}
+	f.say(c, llms.User("One more message about the rain."))
+	if third := embedAll(t, f, e, recall.EmbedLimits{}); third.Messages != 1 || third.Sent != 1 || third.Indexed != 191 {
+		t.Errorf("one new message: %+v", third)
+	}
+	if last := embedAll(t, f, e, recall.EmbedLimits{Until: time.Now().Add(-time.Second)}); last.Sent != 0 {
+		t.Errorf("after its time: %+v", last)
+	}
+}
+
+// Secrets and private blocks are not sent.
+func TestEmbedAllSendsNoSecrets(t *testing.T) {
+	f := newFixture(t)
+	f.say(f.open("k"), llms.User("the key is sk-ant-api03-"+strings.Repeat("aB3dE5fG7h", 9)+"AA and <private>my salary</private> rests"))
+	e := &topicEmbedder{}
+	embedAll(t, f, e, recall.EmbedLimits{})
+	if len(e.texts) != 1 || strings.Contains(e.texts[0], "aB3dE5") || strings.Contains(e.texts[0], "salary") {
+		t.Errorf("sent: %q", e.texts)
+	}
+}
+
+// refusingEmbedder refuses texts with a word.
+type refusingEmbedder struct {
+	topicEmbedder
+	word string
+}
+
+func (e *refusingEmbedder) Embed(ctx context.Context, texts []string) (llms.Embeddings, error) {
+	if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, e.word) }) {
+		return llms.Embeddings{}, &llms.Error{Class: llms.ClassInvalid, Message: "too long"}
+	}
+	return e.topicEmbedder.Embed(ctx, texts)
+}
+
+// One text that the model refuses keeps no other out; a model that refuses all fails.
+func TestEmbedAllPassesOverRefusedTexts(t *testing.T) {
+	f, _, _ := town(t)
+	if r := embedAll(t, f, &refusingEmbedder{word: "lorries"}, recall.EmbedLimits{}); r.Refused != 1 || r.Indexed != 189 || r.Waiting != 0 {
+		t.Errorf("%+v", r)
+	}
+	g, _, _ := town(t)
+	if _, err := recall.NewReranker(&refusingEmbedder{word: "e"}, g.db, 0).EmbedAll(t.Context(), g.db, recall.EmbedLimits{}); err == nil {
+		t.Error("a model that refuses every text is no failure")
+	}
+}

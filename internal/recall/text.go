@@ -139,6 +139,9 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Instruction {
 		parts = append(parts, "standing instruction")
 	}
+	if m.Meaning {
+		parts = append(parts, "by meaning")
+	}
 	if m.Damaged {
 		parts = append(parts, "DAMAGED")
 	}

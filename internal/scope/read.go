@@ -234,3 +234,28 @@ func (n *reads) PutVectors(ctx context.Context, model string, vectors []store.Me
 	}
 	return cache.PutVectors(ctx, model, vectors)
 }
+
+// VectorStatus implements [store.VectorSearcher] where the store does.
+func (n *reads) VectorStatus(ctx context.Context, model string) (store.VectorStatus, error) {
+	vectors, ok := n.whole.(store.VectorSearcher)
+	if !ok {
+		return store.VectorStatus{}, nil
+	}
+	return vectors.VectorStatus(ctx, model)
+}
+
+// Nearest implements [store.VectorSearcher] where the store does.
+func (n *reads) Nearest(ctx context.Context, q store.NearestQuery) (store.Nearest, error) {
+	vectors, ok := n.whole.(store.VectorSearcher)
+	if !ok {
+		return store.Nearest{}, nil
+	}
+	if !n.all {
+		ids, err := n.choose(ctx, q.Conversations, true)
+		if err != nil || len(ids) == 0 {
+			return store.Nearest{}, err
+		}
+		q.Conversations = ids
+	}
+	return vectors.Nearest(ctx, q)
+}

@@ -48,6 +48,7 @@ type DB struct {
 var (
 	_ store.Store       = (*DB)(nil)
 	_ store.VectorCache = (*DB)(nil)
+	_ store.VectorIndex = (*DB)(nil)
 )
 
 // Open opens the database at path and brings its schema up to date. A file

@@ -90,6 +90,8 @@ type Cursor struct {
 	Now     int64
 	// Reranked says that an embedding model ordered the first results anew.
 	Reranked bool
+	// Joined says that messages were added that only the vectors found.
+	Joined bool
 }
 
 // Found is one page of results.
@@ -135,6 +137,8 @@ type Hit struct {
 	// Instruction says that the node has none of the words but is a standing
 	// instruction of the user, and the pattern asks for work to be done.
 	Instruction bool
+	// Meaning says that the node was found by its vector and not by words.
+	Meaning bool
 	// Session is equal for hits of one sitting.
 	Session int64
 	// After continues the search after this hit, for a reader that takes less

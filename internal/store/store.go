@@ -173,8 +173,9 @@ type Store interface {
 	Checker
 	Eraser
 	// Update runs fn in one transaction on a conversation. If Update returns nil
-	// everything that fn wrote is durable, otherwise none of it exists. fn must not
-	// call the Store.
+	// everything that fn wrote is durable, otherwise none of it exists, unless the
+	// error says that the commit was not answered. fn must not call the Store, and
+	// may run again if its transaction failed.
 	Update(ctx context.Context, id ConversationID, fn func(Writer) error) error
 	io.Closer
 }

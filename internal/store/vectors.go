@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"time"
 )
 
 // VectorCache stores the embedding vectors of messages. They are derived from
@@ -25,4 +26,64 @@ type MessageVector struct {
 	Message MessageID
 	Text    TextHash
 	Vector  []byte
+}
+
+// VectorSearcher finds messages by their vectors. Not every [Store] does.
+type VectorSearcher interface {
+	// VectorStatus counts the vectors of a model.
+	VectorStatus(ctx context.Context, model string) (VectorStatus, error)
+	// Nearest compares a vector with those of the messages in conversations
+	// (none: all), the newest first, and returns the most similar ones.
+	Nearest(ctx context.Context, q NearestQuery) (Nearest, error)
+}
+
+// VectorIndex holds the vectors that a [VectorSearcher] compares. Like a
+// [VectorCache] it may be lost and made again. It has a message only after somebody
+// has put its block.
+type VectorIndex interface {
+	VectorSearcher
+	// PendingBlocks lists the blocks that lack messages, the newest first.
+	PendingBlocks(ctx context.Context, model string) ([]VectorBlock, error)
+	// BlockMessages lists the messages of a block that are not erased.
+	BlockMessages(ctx context.Context, b VectorBlock) ([]MessageID, error)
+	// PutBlock replaces a block. Vectors of erased messages are not stored. A
+	// block is removed when one of its messages is erased or masked.
+	PutBlock(ctx context.Context, model string, b VectorBlock, vectors []MessageVector) error
+}
+
+// VectorBlock is a run of message numbers whose vectors are stored together.
+type VectorBlock struct {
+	Number  int64
+	Through MessageID // the last message that exists
+	New     int64     // how many numbers of messages the index does not have
+}
+
+// VectorStatus counts the vectors of an index.
+type VectorStatus struct {
+	Messages int64 // with a vector
+	Bytes    int64 // of their vectors
+}
+
+// WaitingMessages is about how many messages blocks lack.
+func WaitingMessages(pending []VectorBlock) (n int64) {
+	for _, b := range pending {
+		n += b.New
+	}
+	return n
+}
+
+// NearestQuery asks for the messages whose vectors are most similar to one.
+type NearestQuery struct {
+	Model         string
+	Vector        []byte           // one signed byte for each dimension
+	Conversations []ConversationID // none: all of them
+	Limit         int
+	Until         time.Time // when to stop comparing
+}
+
+// Nearest are the messages of the most similar vectors, the best first.
+type Nearest struct {
+	Messages []MessageID
+	Compared int64 // vectors
+	Left     int64 // vectors that were not compared, because time was up
 }

@@ -216,3 +216,19 @@ func (s measuredStore) PutVectors(ctx context.Context, model string, vectors []s
 	}
 	return nil
 }
+
+// VectorStatus implements [store.VectorSearcher] where the store does.
+func (s measuredStore) VectorStatus(ctx context.Context, model string) (store.VectorStatus, error) {
+	if vectors, ok := s.Store.(store.VectorSearcher); ok {
+		return vectors.VectorStatus(ctx, model)
+	}
+	return store.VectorStatus{}, nil
+}
+
+// Nearest implements [store.VectorSearcher] where the store does.
+func (s measuredStore) Nearest(ctx context.Context, q store.NearestQuery) (store.Nearest, error) {
+	if vectors, ok := s.Store.(store.VectorSearcher); ok {
+		return vectors.Nearest(ctx, q)
+	}
+	return store.Nearest{}, nil
+}

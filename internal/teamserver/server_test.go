@@ -17,6 +17,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/postgres/pgtest"
 	"github.com/lossless-context/lcm/internal/scopetest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -25,10 +27,12 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
 // fixture is a server over a database.
 type fixture struct {
 	t      *testing.T
-	db     *sqlite.DB
+	db     store.Store
 	engine *lcm.Engine
 	server *teamserver.Server
 	url    string
@@ -37,10 +41,29 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t}
-	var err error
-	if f.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true}); err != nil {
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
+	if err != nil {
 		t.Fatal(err)
 	}
+	return f.over(db)
+}
+
+// newPostgresFixture is a server over PostgreSQL.
+func newPostgresFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t}
+	db, err := postgres.Open(t.Context(), pgtest.URL(t), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.over(db)
+}
+
+// over starts the server over a store.
+func (f *fixture) over(db store.Store) *fixture {
+	t := f.t
+	t.Helper()
+	f.db = db
 	t.Cleanup(func() { f.db.Close() })
 	f.engine = f.newEngine(f.db)
 	f.server = f.newServer(nil)
@@ -154,6 +177,37 @@ func TestRequestsNeedAToken(t *testing.T) {
 				t.Errorf("%s with %q from %q: %d", path, c.token, c.origin, got.StatusCode)
 			}
 		}
+	}
+}
+
+// Scopes, pushes and erasures are the same over PostgreSQL.
+func TestPostgres(t *testing.T) {
+	f := newPostgresFixture(t)
+	w := scopetest.Fill(t, f.db)
+	client := f.connect(f.token(access.Token{Projects: []string{w.Mine.Origin}}))
+	for _, c := range w.Refused() {
+		answer, refused := client.call(c)
+		if shown := w.Shown(answer, c); len(shown) > 0 || !refused && !c.Searches {
+			t.Errorf("%s shows %q: %s", c, shown, answer)
+		}
+	}
+	a := f.laptop("one", f.token(access.Token{Append: true, Erase: true}))
+	a.say("s", acme, "first", "the second must go", "last")
+	if r := a.push(); r.Messages != 3 {
+		t.Errorf("%+v", r)
+	}
+	order, err := a.engine.Order(t.Context(), lcm.Forget{Pattern: "must go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.engine.Erase(t.Context(), order, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.push(); r.Erased != 1 {
+		t.Errorf("%+v", r)
+	}
+	if got := f.texts()["alice/s"]; got != "first|last" {
+		t.Errorf("the server has %q", got)
 	}
 }
 

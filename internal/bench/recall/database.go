@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm"
@@ -37,10 +38,21 @@ func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.
 	if embedder != nil {
 		if e := embedder(record.DB); e != nil {
 			with := *in
-			if with.recall, err = recall.New(record.DB, recall.WithReranker(recall.NewReranker(e, record.DB, embedTimeout))); err != nil {
+			reranker := recall.NewReranker(e, record.DB, embedTimeout)
+			if with.recall, err = recall.New(record.DB, recall.WithReranker(reranker)); err != nil {
 				return r, err
 			}
-			also = append(also, Contender{Name: "lcm grep with " + e.Name(), Search: with.searchByMeaning})
+			embedAll := sync.OnceValue(func() error {
+				_, err := reranker.EmbedAll(ctx, record.DB, recall.EmbedLimits{})
+				return err
+			})
+			also = append(also, Contender{Name: "lcm grep with " + e.Name(), Search: with.searchByMeaning},
+				Contender{Name: "lcm grep after lcm embed", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
+					if err := embedAll(); err != nil {
+						return nil, err
+					}
+					return with.searchByMeaning(ctx, conversation, question)
+				}})
 		}
 	}
 	folded := false

@@ -67,7 +67,7 @@ func URL(t testing.TB) string {
 			shared = &Server{url: address}
 			return
 		}
-		shared, errShared = Start()
+		shared, errShared = Start(context.WithoutCancel(t.Context()))
 	})
 	Require(t, errShared)
 	return shared.Schema(t)
@@ -89,7 +89,7 @@ func (s *Server) Schema(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("lcm_test_%d_%d", os.Getpid(), schemas.Add(1))
 	run := func(sql string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
 		defer cancel()
 		c, err := pgx.Connect(ctx, s.url)
 		if err != nil {
@@ -133,7 +133,7 @@ func binaries() (string, error) {
 
 // Start makes a temporary cluster and starts its server, as an unprivileged user if
 // this process runs as root, which PostgreSQL refuses.
-func Start() (*Server, error) {
+func Start(ctx context.Context) (*Server, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func Start() (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, out), os.RemoveAll(s.dir))
 	}
 	s.url = "postgres://lcm@/postgres?host=" + url.QueryEscape(s.dir)
-	if err := s.Run(); err != nil {
+	if err := s.Run(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return s, nil
@@ -192,7 +192,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 
 // Run starts the server and waits until it answers. The server ends with this process,
 // however that ends: a shell stops it when its input is closed.
-func (s *Server) Run() error {
+func (s *Server) Run(ctx context.Context) error {
 	const script = `"$@" >>server.log 2>&1 & pid=$!; echo $pid >server.pid; read line; kill -QUIT $pid 2>/dev/null; wait $pid`
 	s.cmd = s.command("/bin/sh", "-c", script, "sh", filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir,
 		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "shared_buffers=128MB", "-c", "fsync="+fsync(), "-c", "logging_collector=off")
@@ -205,10 +205,10 @@ func (s *Server) Run() error {
 		return err
 	}
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		c, err := pgx.Connect(ctx, s.url)
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		c, err := pgx.Connect(try, s.url)
 		if err == nil {
-			err = c.Close(ctx)
+			err = c.Close(try)
 		}
 		cancel()
 		if err == nil {
@@ -241,11 +241,11 @@ func (s *Server) halt() error {
 }
 
 // Crash stops the server immediately and starts it again.
-func (s *Server) Crash() error {
+func (s *Server) Crash(ctx context.Context) error {
 	if err := s.halt(); err != nil {
 		return err
 	}
-	return s.Run()
+	return s.Run(ctx)
 }
 
 // Stop stops the server and removes the cluster.

@@ -44,7 +44,7 @@ func NewProxy(t testing.TB, address string) (*Proxy, string) {
 	}
 	p := &Proxy{server: filepath.Join(dir, ".s.PGSQL.5432"), listen: l, open: map[net.Conn]bool{}}
 	t.Cleanup(func() { _ = l.Close(); p.Cut() })
-	go p.serve()
+	go p.serve(context.WithoutCancel(t.Context()))
 	q.Del("host")
 	q.Set("sslmode", "disable")
 	u.Host, u.RawQuery = l.Addr().String(), q.Encode()
@@ -64,13 +64,13 @@ func (p *Proxy) Cut() {
 	clear(p.open)
 }
 
-func (p *Proxy) serve() {
+func (p *Proxy) serve(ctx context.Context) {
 	for {
 		client, err := p.listen.Accept()
 		if err != nil {
 			return
 		}
-		server, err := (&net.Dialer{}).DialContext(context.Background(), "unix", p.server)
+		server, err := (&net.Dialer{}).DialContext(ctx, "unix", p.server)
 		if err != nil {
 			_ = client.Close()
 			continue

@@ -166,7 +166,11 @@ func (e *erasing) findAffected() (err error) {
 // unindexed drops the segments of the search index with erased documents, and
 // the embedding vectors of erased messages.
 func (e *erasing) unindexed() error {
-	if err := e.Exec(`DELETE FROM vectors WHERE message IN (SELECT id FROM temp.erasing)`); err != nil {
+	err := e.ExecAll([]string{
+		`DELETE FROM vectors WHERE message IN (SELECT id FROM temp.erasing)`,
+		`DELETE FROM vector_blocks WHERE block IN (SELECT id / 1024 FROM temp.erasing)`,
+	})
+	if err != nil {
 		return err
 	}
 	for lane, first := range map[int]string{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -25,11 +26,15 @@ type Row struct {
 }
 
 // ConversationColumns selects conversations c for [ScanConversation].
-const ConversationColumns = `
+const ConversationColumns = conversationFields + conversationTables
+
+const conversationFields = `
 	c.id, c.key, c.segment, c.agent, p.origin, p.root, c.title, c.parent, c.forked_from, c.forked_at,
 	c.created_at, c.updated_at, c.archived_at, c.archive_cause,
 	c.messages, c.summaries, c.tokens, c.bytes, c.view_items, c.view_tokens, c.head, c.base, c.last_user, c.inherited,
-	c.erased_at, c.erased
+	c.erased_at, c.erased`
+
+const conversationTables = `
 	FROM conversations c JOIN projects p ON p.id = c.project`
 
 // isActive selects the active conversation of a session.
@@ -58,13 +63,17 @@ func ReadConversation(c sqldb.Conn, id store.ConversationID) (Row, error) {
 }
 
 // LockConversation is ReadConversation for a transaction that changes the
-// conversation: others that do wait until it ends.
-func LockConversation(c sqldb.Conn, id store.ConversationID) (Row, error) {
-	r, found, err := conversationWhere(c, "c.id = ?"+c.Dialect().ForUpdate, int64(id))
+// conversation: others that do wait until it ends. erasures reports whether anything was
+// ever erased.
+func LockConversation(c sqldb.Conn, id store.ConversationID) (r Row, erasures bool, err error) {
+	found, err := c.One(`SELECT`+conversationFields+`, `+tombstone.Exist+conversationTables+` WHERE c.id = ?`+c.Dialect().ForUpdate, func(s sqldb.Row) error {
+		r, erasures = ScanConversation(s), s.ColumnBool(26)
+		return nil
+	}, int64(id))
 	if err == nil && !found {
 		err = store.Missing(fmt.Sprintf("conversation %d", id))
 	}
-	return r, err
+	return r, erasures, err
 }
 
 func conversationWhere(c sqldb.Conn, cond string, arg any) (r Row, found bool, err error) {
@@ -187,7 +196,7 @@ func insertConversation(c sqldb.Conn, n store.NewConversation, now time.Time) (s
 // Archive implements [store.Conversations].
 func (r *Records) Archive(ctx context.Context, id store.ConversationID, cause string) error {
 	return r.DB.Transact(ctx, func(c sqldb.Conn) error {
-		row, err := LockConversation(c, id)
+		row, _, err := LockConversation(c, id)
 		if err != nil || !row.Active() {
 			return err
 		}
@@ -211,7 +220,7 @@ func (r *Records) Fork(ctx context.Context, from store.ConversationID, at store.
 			return &hint.Error{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
 				Hint: "give the fork a session key of its own, or archive that conversation first"}
 		}
-		origin, err := LockConversation(c, from)
+		origin, _, err := LockConversation(c, from)
 		if err != nil {
 			return err
 		}

@@ -50,11 +50,14 @@ type Written struct {
 // commit failed, the result describes the messages that may have been stored.
 func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (done Written, err error) {
 	err = r.DB.Transact(ctx, func(c sqldb.Conn) error {
-		row, err := LockConversation(c, id)
+		row, erasures, err := LockConversation(c, id)
 		if err != nil {
 			return err
 		}
 		w := &Writer{Conn: c, Row: row, Now: r.DB.Now().UTC()}
+		if !erasures {
+			w.refusal = &tombstone.Refusal{}
+		}
 		if err := fn(w); err != nil {
 			return err
 		}

@@ -136,6 +136,9 @@ func Neighbours(before, after []byte) []byte {
 	return out
 }
 
+// Exist is an expression: whether anything was ever erased.
+const Exist = `(EXISTS (SELECT 1 FROM forgotten) OR EXISTS (SELECT 1 FROM tombstones))`
+
 // Refusal holds the erasures that concern a session.
 type Refusal struct {
 	Hasher

@@ -43,6 +43,7 @@ var rest = []table{
 	newTable("tombstones", "hash erasure n", "hash, erasure"),
 	newTable("tombstone_salt", "salt", "rowid"),
 	newTable("vectors", "model text message vector", "model, text"),
+	newTable("vector_blocks", "model block through vectors data", "model, block"),
 	newTable("state", "space key version expires data", "space, key"),
 }
 

@@ -79,7 +79,7 @@ const (
 // undumped are the tables that are not archived: the search index and the
 // embedding vectors are made again, and an archive has the content of payloads as
 // files.
-var undumped = []string{"segments", "sections", "lanes", "chunks", "vectors"}
+var undumped = []string{"segments", "sections", "lanes", "chunks", "vectors", "vector_blocks"}
 
 // Export verifies and writes conversations, with those that they were forked
 // from or started by, as they stand at one moment. Without ids it writes

@@ -64,7 +64,7 @@ var tableLoss = map[string]string{
 }
 
 // derivedTables hold only rows that follow from other tables.
-var derivedTables = map[string]bool{"segments": true, "sections": true, "lanes": true, "view": true, "message_payloads": true, "vectors": true}
+var derivedTables = map[string]bool{"segments": true, "sections": true, "lanes": true, "view": true, "message_payloads": true, "vectors": true, "vector_blocks": true}
 
 // derivedColumns can be filled again after they were added.
 var derivedColumns = map[string][]string{

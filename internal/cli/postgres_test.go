@@ -1,0 +1,36 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lossless-context/lcm/internal/postgres/pgtest"
+)
+
+// TestPostgresScripts drives the real program with a PostgreSQL database.
+func TestPostgresScripts(t *testing.T) {
+	server, err := pgtest.Start(t.Context())
+	pgtest.Require(t, err)
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "postgres"),
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			e.Setenv("URL", server.Schema(t))
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("TZ", "UTC")
+			return os.MkdirAll(home, 0o700)
+		},
+	})
+}
