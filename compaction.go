@@ -39,7 +39,10 @@ func (s *Session) maintain(ctx context.Context, c Conversation) {
 	}
 	if e.keeper == nil {
 		// Background work outlives the call that made it necessary.
-		e.keeper = compact.NewMaintainer(context.WithoutCancel(ctx), e.compactSoftly, e.logRun)
+		softly := func(ctx context.Context, id ConversationID) (Report, error) {
+			return e.runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
+		}
+		e.keeper = compact.NewMaintainer(context.WithoutCancel(ctx), softly, e.logRun)
 	}
 	e.keeper.Notify(c.ID)
 }
@@ -51,10 +54,6 @@ func (e *Engine) budgetOf(id ConversationID) int {
 		return b.(int)
 	}
 	return e.settings.budget
-}
-
-func (e *Engine) compactSoftly(ctx context.Context, id ConversationID) (Report, error) {
-	return e.runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
 }
 
 // logRun reports background work: it has no caller to return an error to.
