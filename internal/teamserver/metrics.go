@@ -18,8 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// metrics counts in the text format of Prometheus. The format is lines of a name, labels
-// and a number; the client library would add four megabytes to the program for them.
+// metrics counts in the text format of Prometheus: lines of a name, labels and a number.
 type metrics struct {
 	underWay atomic.Int64 // requests, without streams
 
