@@ -182,7 +182,7 @@ type (
 	// FileIDs the files that match, Context the messages around it. Retired
 	// matches were rewound, Beside ones stand next to matching messages, Damaged
 	// ones differ from the message that arrived; an Instruction has none of the
-	// words. AlsoIn are summaries that match too. Score orders matches of a Type.
+	// words, and one by Meaning may have none. AlsoIn are summaries that match too. Score orders matches of a Type.
 	Match = recall.Match
 	// SearchSort is the order of matches.
 	SearchSort = store.Sort
