@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ type Operation struct {
 
 func (op *timing) operation(name string) Operation {
 	sorted := slices.Sorted(slices.Values(op.recent))
-	at := func(share float64) time.Duration { return sorted[int(share*float64(len(sorted)-1))] }
+	at := func(share float64) time.Duration { return sorted[int(math.Ceil(share*float64(len(sorted))))-1] }
 	return Operation{Name: name, Count: op.count, Median: at(0.5), High: at(0.95), Slowest: op.slowest, Path: op.path}
 }
 
