@@ -19,6 +19,7 @@ func TestSalvageOfRandomDamage(t *testing.T) {
 	if err := build(t.Context(), pristine); err != nil {
 		t.Fatal(err)
 	}
+	more(t, pristine, 200) // several pages of messages
 	said := texts(t, pristine)
 	data, err := os.ReadFile(pristine)
 	if err != nil {
@@ -61,6 +62,22 @@ func TestSalvageOfRandomDamage(t *testing.T) {
 		if len(got) < len(said)/2 {
 			t.Errorf("round %d, page %d: %d of %d messages", round, page+1, len(got), len(said))
 		}
+	}
+}
+
+// more adds a conversation of n messages.
+func more(t *testing.T, path string, n int) {
+	t.Helper()
+	db := open(t, path, sqlite.Options{})
+	c, err := db.Open(t.Context(), store.NewConversation{Key: "more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(t.Context(), db, c.ID, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
