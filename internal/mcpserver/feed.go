@@ -80,7 +80,7 @@ func (s *Server) catchUp(ctx context.Context) error {
 	}
 	stop := held.Keep(ctx)
 	if err = errors.Join(s.config.Feed.All(ctx), stop()); err != nil {
-		err = errors.Join(err, held.Release(ctx))
+		err = errors.Join(err, held.Release(context.WithoutCancel(ctx)))
 	}
 	return err
 }
