@@ -211,5 +211,5 @@ func (s Tokens) audit(ctx context.Context, by, action string, t Token) error {
 	if len(t.Projects) > 0 {
 		projects = strings.Join(t.Projects, " ")
 	}
-	return Audit{s.State, s.Clock}.Add(ctx, Entry{Who: by, Action: action, Detail: fmt.Sprintf("%s of %s: %s in %s", t.ID, t.User, t.Rights(), projects)})
+	return Audit(s).Add(ctx, Entry{Who: by, Action: action, Detail: fmt.Sprintf("%s of %s: %s in %s", t.ID, t.User, t.Rights(), projects)})
 }
