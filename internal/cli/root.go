@@ -100,7 +100,7 @@ func newRoot(p *program) *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(wrongFlag)
-	root.PersistentFlags().StringVar(&p.database, "db", "", "database file (default $LCM_DATABASE_PATH, else the configuration's)")
+	root.PersistentFlags().StringVar(&p.database, "db", "", "database: a file or a postgres:// URL (default $LCM_DATABASE_PATH)")
 	p.logFlags(root)
 	root.AddGroup(
 		&cobra.Group{ID: "record", Title: "the record"},
