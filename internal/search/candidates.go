@@ -190,7 +190,10 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 	oldest, newest := sh.r.Segment.Times()
 	dated := p.dated != nil && dates.Overlaps(p.spans, oldest, newest)
 	docs := sh.r.PassageDocs()
-	phrases := p.query.phrasePairs()
+	var phrases []pair
+	if !sh.positions {
+		phrases = p.query.phrasePairs()
+	}
 	for i := 0; i < len(s.touched); {
 		doc, err := docs.At(s.touched[i])
 		if err != nil {

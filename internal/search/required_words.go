@@ -14,26 +14,17 @@ import (
 
 // narrow lists the passages of the share's documents that hold every required
 // word, a range for each document, in order. Without a required word it is the
-// whole share.
+// whole share. Documents are also left out by phrases, as far as the segment has
+// the positions of its words.
 func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 	sh := p.shares[n]
 	required, ok := p.requiredIn(n, chosen)
 	if !ok {
 		return nil, nil
 	}
-	if len(required) == 0 {
-		return sh.ranges, nil
-	}
-	first, err := p.phrasePostings(n)
-	if first == nil && err == nil {
-		first, err = sh.postings(required[0])
-	}
-	if err != nil {
-		return nil, err
-	}
-	live, err := sh.documents(first)
+	live, required, err := p.firstRequired(n, required)
 	var list []segment.Posting
-	for _, e := range required[1:] {
+	for _, e := range required {
 		if err != nil || len(live) == 0 {
 			break
 		}
@@ -41,7 +32,33 @@ func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 			live = withPosting(live, list)
 		}
 	}
-	return live, err
+	if err != nil {
+		return nil, err
+	}
+	return sh.withoutPhrases(p.query, live)
+}
+
+// firstRequired lists the documents that hold the required phrases, or the first
+// of the required words if there is no phrase. It also returns the words that are
+// still to be looked for.
+func (p *search) firstRequired(n int, required []segment.DictEntry) ([]segment.PassageRange, []segment.DictEntry, error) {
+	sh := p.shares[n]
+	if len(required) == 0 {
+		return sh.ranges, nil, nil
+	}
+	if live, ok, err := sh.withPhrases(p.query); ok || err != nil {
+		required = slices.DeleteFunc(required, func(e segment.DictEntry) bool { return p.query.inPhrase(e.Term()) })
+		return live, required, err
+	}
+	first, err := p.phrasePostings(n)
+	if first == nil && err == nil {
+		first, err = sh.postings(required[0])
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	live, err := sh.documents(first)
+	return live, required[1:], err
 }
 
 // requiredIn finds the lists of the required words, the shortest first; false

@@ -102,9 +102,10 @@ func (w *segmentWriter) setBlocks(firsts []uint32) {
 func (w *segmentWriter) finish() Sealed {
 	h := &w.header
 	h.blocks = w.blocks
-	h.terms, h.grams = w.words.blocks, w.grams.blocks
+	h.terms, h.grams, h.positions = w.words.blocks, w.grams.blocks, w.words.withPositions
 	streams := [streamCount]*sectionWriter{
 		streamTerms: &w.words.terms, streamPostings: &w.words.postings, streamGramTerms: &w.grams.terms, streamGrams: &w.grams.postings,
+		streamPositions: &w.words.positions,
 	}
 	sections := [][]byte{nil}
 	for i, s := range streams {
@@ -119,7 +120,7 @@ func (w *segmentWriter) finish() Sealed {
 	size := func(n int) int64 { return h.streams[n].size }
 	h.info.GramBytes = size(streamGramTerms) + size(streamGrams) + size(streamBlocks)
 	h.info.DocBytes = size(streamIDs) + size(streamMarks) + size(streamDocs) + size(streamConversations)
-	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs)
+	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs) + size(streamPositions)
 	sections[0] = sealSection(h.encode())
 	return Sealed{Info: h.info, Sections: sections}
 }

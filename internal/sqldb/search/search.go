@@ -133,7 +133,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	if l.kind == record.LaneSummaries {
 		return f, nil
 	}
-	if q.Files || len(q.Payloads) > 0 {
+	if partsOnly(q) {
 		with, err := messagesWithPayloads(ctx, l, q.Payloads)
 		if err != nil {
 			return f, err
@@ -219,7 +219,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if err != nil {
 		return page{}, err
 	}
-	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0)}
+	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0), Parts: partsOnly(q)}
 	var ranked *store.Cursor
 	if q.Sort != store.ByRecency {
 		ranked = startRanking(l, ix, q.After)
