@@ -157,13 +157,11 @@ func (sh *share) inOneDocument(starts []uint64, words uint64) ([]segment.Posting
 			continue
 		}
 		if first != last {
-			from, err := docs.At(first)
+			of, err := docs.Range(first)
 			if err != nil {
 				return nil, err
 			}
-			if to, err := docs.At(last); err != nil {
-				return nil, err
-			} else if from != to {
+			if last >= of.To {
 				continue
 			}
 		}

@@ -131,8 +131,7 @@ func (p *search) phrasePostings(n int) ([]segment.Posting, error) {
 	return near, nil
 }
 
-// documents lists the passages of the documents of postings. The passages of a
-// document lie side by side.
+// documents lists the passages of the documents of postings.
 func (sh *share) documents(list []segment.Posting) ([]segment.PassageRange, error) {
 	docs := sh.r.PassageDocs()
 	out := make([]segment.PassageRange, 0, len(list))
@@ -140,22 +139,7 @@ func (sh *share) documents(list []segment.Posting) ([]segment.PassageRange, erro
 		if len(out) > 0 && post.Passage < out[len(out)-1].To {
 			continue
 		}
-		doc, err := docs.At(post.Passage)
-		if err != nil {
-			return nil, err
-		}
-		same := func(passage uint32) bool {
-			var d uint32
-			d, err = docs.At(passage)
-			return err == nil && d == doc
-		}
-		of := segment.PassageRange{From: post.Passage, To: post.Passage + 1}
-		for of.From > 0 && same(of.From-1) {
-			of.From--
-		}
-		for err == nil && of.To < sh.r.Segment.Passages() && same(of.To) {
-			of.To++
-		}
+		of, err := docs.Range(post.Passage)
 		if err != nil {
 			return nil, err
 		}

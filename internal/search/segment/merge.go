@@ -42,6 +42,9 @@ func Merge(ctx context.Context, segments []*Segment) (Sealed, error) {
 		}
 		text += seg.info.TextBytes
 	}
+	if len(rows) == 0 {
+		return Sealed{}, corrupt("segments without documents")
+	}
 	if rows[len(rows)-1].ID-rows[0].ID > int64(^uint32(0)) {
 		return Sealed{}, fmt.Errorf("index: documents %d and %d are too far apart for one segment", rows[0].ID, rows[len(rows)-1].ID)
 	}
@@ -78,6 +81,7 @@ func (in *mergeInput) appendRows(rows []DocRow, lengths []uint8, docOf []uint32)
 		return fail(err)
 	}
 	in.order = make([]uint32, seg.passages)
+	docs := in.r.PassageDocs()
 	for n := range uint32(seg.info.Docs) {
 		row, err := in.r.Doc(n)
 		if err != nil {
@@ -86,7 +90,7 @@ func (in *mergeInput) appendRows(rows []DocRow, lengths []uint8, docOf []uint32)
 		p := row.Passage
 		row.Passage = uint32(len(lengths))
 		for ; p < seg.passages; p++ {
-			doc, err := in.r.PassageDoc(p)
+			doc, err := docs.At(p)
 			if err != nil {
 				return fail(err)
 			}

@@ -64,7 +64,7 @@ const (
 	streamTerms         = iota // dictionary blocks
 	streamPostings             // word posting lists
 	streamLengths              // words in each passage, one byte
-	streamPassageDocs          // document of each passage, four bytes
+	streamPassageDocs          // document of each passage, four bytes; without positions only
 	streamIDs                  // id of each document, less the first, four bytes
 	streamMarks                // role and flags of each document, two bytes
 	streamDocs                 // the rest of each document
@@ -73,6 +73,8 @@ const (
 	streamGrams                // trigram posting lists
 	streamBlocks               // first document of each block, four bytes
 	streamPositions            // forms and positions of each word
+	streamStarts               // passages that begin a document, see startBlock
+	streamOrder                // documents in order of passages, four bytes; empty if it is that of ids
 	streamCount
 )
 
@@ -246,4 +248,7 @@ func (r *Reader) uint32At(stream int, i uint32) (uint32, error) {
 }
 
 // PassageDoc is the document, in order of ids, that holds the passage.
-func (r *Reader) PassageDoc(p uint32) (uint32, error) { return r.uint32At(streamPassageDocs, p) }
+func (r *Reader) PassageDoc(p uint32) (uint32, error) {
+	docs := r.PassageDocs()
+	return docs.At(p)
+}
