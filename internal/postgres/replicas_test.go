@@ -126,9 +126,10 @@ func (r replica) turn(ctx context.Context, db *postgres.DB, key, word string, th
 	tell(said)
 	switch then {
 	case 0:
-		found, err := db.Search(ctx, store.Search{Mode: store.FullText, Pattern: word, Limit: 5, Conversations: []store.ConversationID{c.ID}})
-		if err != nil {
-			return
+		q := store.Search{Mode: store.FullText, Pattern: word, Limit: 5, Conversations: []store.ConversationID{c.ID}}
+		found, err := db.Search(ctx, q)
+		for ; err != nil; found, err = db.Search(ctx, q) {
+			time.Sleep(10 * time.Millisecond)
 		}
 		said.Kind = searched
 		if !slices.ContainsFunc(found.Hits, func(h store.Hit) bool { return !h.Beside }) {
