@@ -149,7 +149,7 @@ func (c *conn) ask(sql string, args []any) (found []row, changed int64, err erro
 	values, _ := arguments(args)
 	text := translate(sql)
 	read := func(rows pgx.Rows) error {
-		fields := rows.FieldDescriptions()
+		fields := slices.Clone(rows.FieldDescriptions()) // the driver uses them again for the next statement
 		for rows.Next() {
 			found = append(found, row{types: c.pg.TypeMap(), fields: fields, values: copyValues(rows.RawValues())})
 		}
