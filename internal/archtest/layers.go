@@ -103,7 +103,6 @@ var Layers = [][]string{
 		"internal/doctor",
 		"internal/fromconfig",
 		"internal/proxy/...",
-		"internal/strictapi",
 		"internal/teamserver",
 		"store/postgres",
 		"store/sqlite",
