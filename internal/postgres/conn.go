@@ -176,7 +176,7 @@ func (c *conn) ask(sql string, args []any) (found []row, changed int64, err erro
 	values, _ := arguments(args)
 	text := translate(sql)
 	read := func(rows pgx.Rows) error {
-		fields := slices.Clone(rows.FieldDescriptions()) // the driver uses them again
+		fields := slices.Clone(rows.FieldDescriptions()) // the driver uses them again for the next statement
 		for rows.Next() {
 			found = append(found, row{types: c.pg.TypeMap(), fields: fields, values: copyValues(rows.RawValues())})
 		}
@@ -443,13 +443,21 @@ var errRolledBack = errors.New("the transaction was rolled back, because a state
 func (c *conn) commit() error {
 	c.wait = append(c.wait, statement{sql: "COMMIT"})
 	err := c.send()
-	if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused && !pgconn.SafeToRetry(err) && !errors.Is(err, errRolledBack) {
+	if err != nil && !refused(err) && !pgconn.SafeToRetry(err) && !errors.Is(err, errRolledBack) {
 		return fmt.Errorf("%w: %w", errUnanswered, err)
 	}
 	if err == nil {
 		c.in = noTx
 	}
 	return err
+}
+
+// refused reports whether the server refused a statement and goes on. A fatal error ends
+// the connection instead, and may come after the transaction was committed: the server
+// looks for an order to end (57P01) before it sends the answer.
+func refused(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.SeverityUnlocalized == "ERROR"
 }
 
 // Dialect implements [sqldb.Conn].

@@ -327,15 +327,6 @@ func (p *pool) Erase(ctx context.Context, fn func(sqldb.Conn) error) error {
 	return p.TransactOn(ctx, "erase", fn)
 }
 
-// tables are the tables that an erasure changes.
-const erasedTables = "messages, summaries, revisions, edges, view, branch_items, branches, conversations, chunks, payloads, message_payloads, state, sections, segments, vectors, vector_blocks"
-
-// Scrub implements [sqldb.DB]. VACUUM removes the rows that an erasure deleted or
-// replaced from their pages, and rewrites no table that others use.
-func (p *pool) Scrub(ctx context.Context) error {
-	return p.Writer(ctx, func(c sqldb.Conn) error { return c.Script("VACUUM " + erasedTables) })
-}
-
 // Size implements [sqldb.DB].
 func (p *pool) Size(ctx context.Context) (s sqldb.Size, err error) {
 	err = p.Reader(ctx, func(c sqldb.Conn) error {
