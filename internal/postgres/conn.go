@@ -25,6 +25,8 @@ type conn struct {
 	wait []statement
 	size int // bytes of the parameters in wait
 	used time.Time
+	// slow is called if the server takes long to answer a write transaction.
+	slow func()
 	// cursors counts the open cursors.
 	cursors int
 }
@@ -106,6 +108,9 @@ func (c *conn) send() error {
 	var batch pgx.Batch
 	for _, s := range wait {
 		batch.Queue(s.sql, s.args...)
+	}
+	if c.slow != nil {
+		defer time.AfterFunc(patience, c.slow).Stop()
 	}
 	results := c.pg.SendBatch(c.ctx, &batch)
 	var failed error
