@@ -100,6 +100,7 @@ var Layers = [][]string{
 		"llms/openai",
 		"llms/tiktoken",
 	}, {
+		"internal/backendtest",
 		"internal/doctor",
 		"internal/fromconfig",
 		"internal/proxy/...",
