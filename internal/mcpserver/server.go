@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/recall"
@@ -67,6 +68,8 @@ type Config struct {
 	Clock   func() time.Time // time.Now where nil
 	// Tick is how often a long call reports progress (2 seconds).
 	Tick time.Duration
+	// Tracer makes the spans of calls; nil makes none.
+	Tracer trace.TracerProvider
 }
 
 func (c *Config) complete() error {
@@ -135,7 +138,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		// Tools and templates never change, so no client need subscribe.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
-	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.thenIdle, s.listing, s.textForHosts)
+	s.mcp.AddReceivingMiddleware(s.traced, s.afterHandshake, s.thenIdle, s.listing, s.textForHosts)
 	if err := s.addTools(); err != nil {
 		s.end()
 		return nil, err

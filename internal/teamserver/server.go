@@ -31,12 +31,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // Config configures a Server. Store, Engine and NewEngine are required.
@@ -52,10 +55,12 @@ type Config struct {
 	// FoldEvery is how often it is called (a minute).
 	FoldEvery time.Duration
 	// MCP has the settings of the MCP servers; Engine and Feed are set here.
-	MCP   mcpserver.Config
-	Drain time.Duration // how long requests may take at the end (20 s)
-	Clock func() time.Time
-	Log   *slog.Logger
+	MCP mcpserver.Config
+	// Tracer makes the spans of requests; nil makes none.
+	Tracer trace.TracerProvider
+	Drain  time.Duration // how long requests may take at the end (20 s)
+	Clock  func() time.Time
+	Log    *slog.Logger
 }
 
 // Server serves a record.
@@ -178,6 +183,7 @@ func (s *Server) authorized(serve func(*client, http.ResponseWriter, *http.Reque
 		if err == nil {
 			var c *client
 			if c, err = s.client(t); err == nil {
+				tracing.Of(r.Context()).Word("token.id", t.ID)
 				serve(c, w, r)
 				return
 			}
@@ -203,6 +209,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	}
 	config := s.config.MCP
 	config.Engine, config.Feed, config.ProjectOnly = c.engine, nil, len(t.Projects) == 1
+	config.Tracer = s.config.Tracer
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
 		return nil, err
 	}
@@ -245,7 +252,10 @@ func (s *Server) forget(id string) {
 // fold has conversations folded that are due. Only one server at a time does it.
 func (s *Server) fold() {
 	for s.pause(s.config.FoldEvery) {
-		done, err := s.config.Fold(s.lifetime)
+		ctx, span := tracing.StartRemote(s.lifetime, s.config.Tracer, nil, "fold", trace.SpanKindInternal)
+		done, err := s.config.Fold(ctx)
+		span.Int("folds", done.Folds)
+		span.End(err)
 		s.metrics.add("lcm_folds_total", float64(done.Folds))
 		result := "done"
 		switch {
