@@ -57,7 +57,7 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 		span.Int("bytes", int(done.Bytes))
 		span.End(err)
 	}()
-	err = r.DB.Transact(ctx, func(c sqldb.Conn) error {
+	err = r.DB.TransactOn(ctx, lockOf(id), func(c sqldb.Conn) error {
 		row, erasures, err := LockConversation(c, id)
 		if err != nil {
 			return err
