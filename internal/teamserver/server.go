@@ -54,6 +54,8 @@ type Config struct {
 	Fold func(context.Context) (lcm.Folded, error)
 	// FoldEvery is how often it is called (a minute).
 	FoldEvery time.Duration
+	// CheckEvery is how often tokens with open streams are checked again (30 s).
+	CheckEvery time.Duration
 	// MCP has the settings of the MCP servers; Engine and Feed are set here.
 	MCP mcpserver.Config
 	// Tracer makes the spans of requests; nil makes none.
@@ -100,6 +102,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	if c.FoldEvery <= 0 {
 		c.FoldEvery = time.Minute
+	}
+	if c.CheckEvery <= 0 {
+		c.CheckEvery = 30 * time.Second
 	}
 	if c.Drain <= 0 {
 		c.Drain = 20 * time.Second
@@ -218,12 +223,9 @@ func (s *Server) client(t access.Token) (*client, error) {
 	return c, nil
 }
 
-// sweepEvery is how often tokens with open streams are checked again.
-const sweepEvery = 30 * time.Second
-
 // sweep ends the sessions of tokens that are no longer valid.
 func (s *Server) sweep() {
-	for s.pause(sweepEvery) {
+	for s.pause(s.config.CheckEvery) {
 		all, err := s.tokens.List(s.lifetime)
 		if err != nil {
 			s.config.Log.Error("checking tokens failed", "error", err)
