@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqldb/transfer"
@@ -52,12 +51,13 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 			return failed(exitNotFound, "name a database: a file or a URL", "%w", err)
 		}
 	}
-	source, err := cmd.open(ctx, cfg, from)
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)}
+	source, err := openPath(ctx, from, o)
 	if err != nil {
 		return databaseFailure(err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := cmd.open(ctx, cfg, to)
+	target, err := openPath(ctx, to, o)
 	if err != nil {
 		return databaseFailure(err)
 	}
@@ -99,20 +99,4 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 		return failed(exitFaults, "`lcm verify` lists the faults of each database", "the copy has faults, as the source has")
 	}
 	return nil
-}
-
-// open opens one of the databases.
-func (cmd *copyCommand) open(ctx context.Context, cfg *config.Config, path string) (database, error) {
-	if postgres.IsURL(path) {
-		db, err := postgres.Open(ctx, path, postgres.Options{DeferIndex: true, Log: cmd.logger(cfg)})
-		if err != nil {
-			return nil, err
-		}
-		return db, nil
-	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)})
-	if err != nil {
-		return nil, err
-	}
-	return db, nil
 }
