@@ -188,10 +188,7 @@ func (cmd *grepCommand) marked(m recall.Match) string {
 }
 
 func (cmd *grepCommand) printGrouped(m recall.Match) {
-	text := cmd.marked(m)
-	if m.Truncated {
-		text += cmd.paint(dim, " […]")
-	}
+	text := m.Ellipses(cmd.marked(m), cmd.paint(dim, "[…]"))
 	cmd.printf("  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
 }
 

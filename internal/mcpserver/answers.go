@@ -63,7 +63,7 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		default: // a single match that does not fit: the note says where to read it
 			for i := range found.Matches {
 				m := &found.Matches[i]
-				m.Snippet, m.MatchRanges, m.Truncated = "", [][2]int{}, true
+				m.Snippet, m.MatchRanges, m.Truncated, m.CutBefore = "", [][2]int{}, true, false
 			}
 			found.Notes = append(found.Notes, "the match is too long for one answer: lcm_describe shows it in pages")
 			return answer{text: found.Text(), value: newGrepResult(found)}, nil

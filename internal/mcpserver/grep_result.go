@@ -42,9 +42,6 @@ func newGrepResult(a recall.GrepAnswer) grepResult {
 		if m.Damaged {
 			g.Who += ", DAMAGED"
 		}
-		if m.Truncated {
-			g.Snippet += " […]"
-		}
 		if m.Context != nil {
 			for _, n := range append(m.Context.Before[:len(m.Context.Before):len(m.Context.Before)], m.Context.After...) {
 				g.Beside = append(g.Beside, fmt.Sprintf("%s %s: %s", n.ID, n.Role, n.Shown()))

@@ -25,6 +25,8 @@ type conn struct {
 	wait []statement
 	size int // bytes of the parameters in wait
 	used time.Time
+	// slow is called if the server takes long to answer a write transaction.
+	slow func()
 	// cursors counts the open cursors.
 	cursors int
 }
@@ -107,6 +109,9 @@ func (c *conn) send() error {
 	for _, s := range wait {
 		batch.Queue(s.sql, s.args...)
 	}
+	if c.slow != nil {
+		defer time.AfterFunc(patience, c.slow).Stop()
+	}
 	results := c.pg.SendBatch(c.ctx, &batch)
 	var failed error
 	for _, s := range wait {
@@ -149,7 +154,7 @@ func (c *conn) ask(sql string, args []any) (found []row, changed int64, err erro
 	values, _ := arguments(args)
 	text := translate(sql)
 	read := func(rows pgx.Rows) error {
-		fields := rows.FieldDescriptions()
+		fields := slices.Clone(rows.FieldDescriptions()) // the driver uses them again for the next statement
 		for rows.Next() {
 			found = append(found, row{types: c.pg.TypeMap(), fields: fields, values: copyValues(rows.RawValues())})
 		}
@@ -359,13 +364,21 @@ var errRolledBack = errors.New("the transaction was rolled back, because a state
 func (c *conn) commit() error {
 	c.wait = append(c.wait, statement{sql: "COMMIT"})
 	err := c.send()
-	if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused && !pgconn.SafeToRetry(err) && !errors.Is(err, errRolledBack) {
+	if err != nil && !refused(err) && !pgconn.SafeToRetry(err) && !errors.Is(err, errRolledBack) {
 		return fmt.Errorf("%w: %w", errUnanswered, err)
 	}
 	if err == nil {
 		c.in = noTx
 	}
 	return err
+}
+
+// refused reports whether the server refused a statement and goes on. A fatal error ends
+// the connection instead, and may come after the transaction was committed: the server
+// looks for an order to end (57P01) before it sends the answer.
+func refused(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.SeverityUnlocalized == "ERROR"
 }
 
 // Dialect implements [sqldb.Conn].

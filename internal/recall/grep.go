@@ -73,14 +73,17 @@ type Match struct {
 	ID   string `json:"id"`   // msg_…, sum_… or file_…, for Describe
 	Type string `json:"type"` // message, summary or file
 	// Snippet is text around the match exactly as it is stored, cut between
-	// characters; a byte that is not UTF-8 is one U+FFFD.
+	// words; a byte that is not UTF-8 is one U+FFFD.
 	Snippet string `json:"snippet"`
 	// MatchRanges are the matches in the snippet: [start, end) in Unicode
 	// code points. They are empty where nothing in it matches by itself; see
 	// Beside.
 	MatchRanges [][2]int `json:"matchRanges"`
-	// Truncated says that the snippet is not all of the text.
+	// Truncated says that the snippet is not all of the text, CutBefore and
+	// CutAfter which end of it is missing.
 	Truncated      bool                 `json:"truncated,omitempty"`
+	CutBefore      bool                 `json:"-"`
+	CutAfter       bool                 `json:"-"`
 	ConversationID store.ConversationID `json:"conversationId"`
 	// Host is the agent that the conversation was held with, Title the name of the
 	// conversation. Project names its project where that is not the scope's.

@@ -396,3 +396,41 @@ func TestMatchIntoAFile(t *testing.T) {
 	}
 	t.Errorf("msg_4 does not name %s: %+v", s.file, a.Matches)
 }
+
+// A snippet begins and ends between words, is a piece of the text, keeps its matches,
+// and says at which end it was cut.
+func TestSnippetsAreCutBetweenWords(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("words")
+	words := strings.Repeat("several quite ordinary words ", 30)
+	text := "First " + words + "the otter swims " + words + "last"
+	dense := strings.Repeat("a1", 60) + "otter" + strings.Repeat("b2", 60) // no place to cut
+	f.say(c, llms.User(text), llms.User(dense))
+	for _, r := range []recall.GrepRequest{
+		{Pattern: "otter", Mode: store.Regex}, {Pattern: "otter swims", Mode: store.FullText}, {Pattern: `(?s)^.*`, Mode: store.Regex}, {Pattern: `swims (?s:.*)$`, Mode: store.Regex},
+	} {
+		for runes := 40; runes < 80; runes++ {
+			r.Where, r.Snippet = recall.Where{Current: c}, runes
+			for _, m := range f.grep(r).Matches {
+				if m.Beside {
+					continue
+				}
+				whole := text
+				if m.ID == "msg_2" {
+					whole = dense
+				}
+				at := strings.Index(whole, m.Snippet)
+				if at < 0 || len(m.MatchRanges) == 0 {
+					t.Fatalf("%s, %d: %q is not in the text, or nothing is marked", r.Pattern, runes, m.Snippet)
+				}
+				if m.CutBefore != !strings.HasPrefix(whole, m.Snippet) || m.CutAfter != !strings.HasSuffix(whole, m.Snippet) {
+					t.Errorf("%s, %d: %q: cut before %t, after %t", r.Pattern, runes, m.Snippet, m.CutBefore, m.CutAfter)
+				}
+				marked := m.MatchRanges[len(m.MatchRanges)-1][1] == len(m.Snippet) // the match goes on
+				if m.ID == "msg_1" && !marked && !strings.Contains(" "+text+" ", " "+m.Snippet+" ") {
+					t.Errorf("%s, %d: %q cuts a word", r.Pattern, runes, m.Snippet)
+				}
+			}
+		}
+	}
+}

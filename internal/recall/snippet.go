@@ -2,6 +2,7 @@ package recall
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/search"
@@ -18,9 +19,16 @@ type excerpt struct {
 	ranges     [][2]int
 }
 
-// excerpt chooses the part of a text to show. Where nothing matches it is how the
-// text begins.
+// excerpt chooses the part of a text to show: around the match, else the beginning
+// of the text. It cuts between words.
 func (q *query) excerpt(text []byte) (excerpt, bool) {
+	e, found := q.choose(text)
+	e.trim(text)
+	return e, found
+}
+
+// choose returns an excerpt that may begin and end inside a word.
+func (q *query) choose(text []byte) (excerpt, bool) {
 	if q.words != nil {
 		width := q.runes
 		if n := utf8.RuneCount(text[:min(len(text), 4096)]); n > 0 {
@@ -40,6 +48,51 @@ func (q *query) excerpt(text []byte) (excerpt, bool) {
 	}
 	e.ranges = append([][2]int{{hit[0], hit[1]}}, q.further(text, hit, e.end)...)
 	return e, true
+}
+
+// longestWord is how many bytes an excerpt gives up at each end so as not to cut a
+// word, and never more than a quarter of them. A longer run of letters is cut: it is
+// text without spaces, or data.
+const longestWord = 40
+
+// trim moves the ends of an excerpt to the nearest ends of words inside it. It cuts
+// off no match.
+func (e *excerpt) trim(text []byte) {
+	first, last := e.end, e.start
+	if n := len(e.ranges); n > 0 {
+		first, last = e.ranges[0][0], e.ranges[n-1][1]
+	}
+	start, end, most := e.start, e.end, min(longestWord, (e.end-e.start)/4)
+	for start < first && insideWord(text, start) {
+		start = forward(text, start, 1)
+	}
+	for start < first && text[start] == ' ' {
+		start++
+	}
+	for end > last && insideWord(text, end) {
+		end = back(text, end, 1)
+	}
+	for end > last && text[end-1] == ' ' {
+		end--
+	}
+	if e.start > 0 && start-e.start <= most {
+		e.start = start
+	}
+	if e.end < len(text) && e.end-end <= most {
+		e.end = end
+	}
+}
+
+// insideWord reports whether a position lies between two characters of a word.
+func insideWord(text []byte, at int) bool {
+	before, _ := utf8.DecodeLastRune(text[:at])
+	after, _ := utf8.DecodeRune(text[at:])
+	return wordRune(before) && wordRune(after)
+}
+
+// wordRune reports whether a character is part of a word.
+func wordRune(r rune) bool {
+	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
 // showing returns the query with the words that the search took for its own, so
@@ -103,7 +156,8 @@ func forward(text []byte, at, n int) int {
 func (m *Match) show(text []byte, e excerpt) {
 	shown := text[e.start:e.end]
 	m.Snippet = valid(shown)
-	m.Truncated = len(shown) < len(text)
+	m.CutBefore, m.CutAfter = e.start > 0, e.end < len(text)
+	m.Truncated = m.CutBefore || m.CutAfter
 	m.MatchRanges = make([][2]int, len(e.ranges))
 	for i, r := range e.ranges {
 		from := utf8.RuneCount(text[e.start:r[0]])
@@ -126,11 +180,12 @@ func valid(text []byte) string {
 	return b.String()
 }
 
-// opening is how a text begins.
+// opening returns the beginning of a text.
 func opening(text string) (snippet string, truncated bool) {
-	b := []byte(text[:min(len(text), snippetRunes*utf8.UTFMax)])
-	end := forward(b, 0, snippetRunes)
-	return valid(b[:end]), end < len(text)
+	b := []byte(text[:min(len(text), (snippetRunes+1)*utf8.UTFMax)])
+	e := excerpt{end: forward(b, 0, snippetRunes)}
+	e.trim(b)
+	return valid(b[:e.end]), e.end < len(text)
 }
 
 // Mark returns the snippet with each match between open and close. Other

@@ -67,8 +67,20 @@ func (m Match) Session() string {
 func oneLine(s string) string { return prose.OneLine(safetext.Line(s)) }
 
 // Shown is the snippet as a model or a person reads it, with the match between
-// « and ».
-func (m Match) Shown() string { return safetext.Text(m.Mark("«", "»", nil)) }
+// « and » and […] where it is cut.
+func (m Match) Shown() string { return m.Ellipses(safetext.Text(m.Mark("«", "»", nil)), "[…]") }
+
+// Ellipses puts a sign where the snippet is cut. A truncated snippet of which the ends are
+// not known, as a team's server sends it, has the sign at its end.
+func (m Match) Ellipses(text, sign string) string {
+	if m.CutBefore {
+		text = sign + " " + text
+	}
+	if m.CutAfter || m.Truncated && !m.CutBefore {
+		text += " " + sign
+	}
+	return text
+}
 
 // Shown is the beginning of a neighbour as a model or a person reads it, on one
 // line.
@@ -77,9 +89,6 @@ func (n Neighbour) Shown() string { return safetext.Line(n.Snippet) }
 func (m Match) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s:", m.Heading(nil))
 	text := m.Shown()
-	if m.Truncated {
-		text += " […]"
-	}
 	if strings.Contains(text, "\n") {
 		b.WriteString("\n" + indent(text) + "\n")
 	} else {

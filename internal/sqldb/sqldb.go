@@ -36,10 +36,15 @@ type DB interface {
 	// Transact runs fn in a write transaction of its own. It may run fn again if
 	// the transaction failed and nothing of it was stored.
 	Transact(ctx context.Context, fn func(Conn) error) error
+	// TransactOn is Transact for a transaction that locks something that other
+	// transactions lock too, such as a conversation. Transactions of this process
+	// with the same name run one after the other, in the order of the calls.
+	TransactOn(ctx context.Context, name string, fn func(Conn) error) error
 	// TransactHeld is Transact for a caller of Hold, also after Close was called
 	// and ctx was cancelled.
 	TransactHeld(ctx context.Context, fn func(Conn) error) error
-	// Erase is Transact for an erasure: no other write runs beside it.
+	// Erase is Transact for an erasure. Erasures of this process run one after the
+	// other; fn locks the conversations that it changes.
 	Erase(ctx context.Context, fn func(Conn) error) error
 	// Scrub removes the remains of deleted rows.
 	Scrub(ctx context.Context) error

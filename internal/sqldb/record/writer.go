@@ -49,7 +49,7 @@ type Written struct {
 // [*Unclaimed], the messages belong to a conversation whose session key was lost. If the
 // commit failed, the result describes the messages that may have been stored.
 func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (done Written, err error) {
-	err = r.DB.Transact(ctx, func(c sqldb.Conn) error {
+	err = r.DB.TransactOn(ctx, lockOf(id), func(c sqldb.Conn) error {
 		row, erasures, err := LockConversation(c, id)
 		if err != nil {
 			return err

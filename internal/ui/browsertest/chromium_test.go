@@ -146,7 +146,7 @@ func open(r *record) *browser {
 		r.t.Fatal(err)
 	}
 	ctx, cancel := chromedp.NewContext(shared, chromedp.WithTargetID(tab))
-	ctx, late := context.WithTimeout(ctx, 40*time.Minute)
+	ctx, late := context.WithTimeout(ctx, 80*time.Minute)
 	r.t.Cleanup(func() { late(); cancel(); _ = target.DisposeBrowserContext(profile).Do(direct) })
 	b := &browser{record: r, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.notice)
