@@ -50,7 +50,9 @@ type result struct {
 // calls, one for each, and nothing is empty. Valid messages are left as
 // they are. It returns a list of its changes.
 func repair(group []entry, names *namer) ([]entry, []string) {
-	touchy := func(p llms.Part) bool { return p.Kind == llms.PartToolCall || p.Kind == llms.PartToolResult || blank(p) }
+	touchy := func(p llms.Part) bool {
+		return p.Kind == llms.PartToolCall || p.Kind == llms.PartToolResult || blank(p)
+	}
 	if parts := group[0].msg.Parts; len(group) == 1 && len(parts) > 0 && !slices.ContainsFunc(parts, touchy) {
 		return group, nil // most groups are one message that says something
 	}

@@ -64,8 +64,8 @@ type database interface {
 	Mask(context.Context, []store.Mask) error
 }
 
-// inFile returns the database as a file, for commands that need one. instead says what
-// does the same for PostgreSQL.
+// inFile returns the database as a file, for commands that need one. instead names
+// the tool that does the same for PostgreSQL.
 func (ar *archive) inFile(instead string) (*sqlite.DB, error) {
 	if db, ok := ar.db.(*sqlite.DB); ok {
 		return db, nil
