@@ -21,10 +21,12 @@ var Layers = [][]string{
 		"internal/explore",
 		"internal/guard",
 		"internal/jsonstring",
+		"internal/otlp",
 		"internal/process",
 		"internal/regularfile",
 		"internal/search/...",
 		"internal/tomledit",
+		"internal/tracing",
 		"internal/turns",
 	}, {
 		"internal/config",
