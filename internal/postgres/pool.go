@@ -361,9 +361,13 @@ func (p *pool) Hold() (release func(), err error) {
 // Now implements [sqldb.DB].
 func (p *pool) Now() time.Time { return p.opts.Clock() }
 
+// indexCache is larger than that of SQLite: reading a section of the index takes a round
+// trip to the server, and not a page of the file cache.
+const indexCache = 64 << 20
+
 // Settings implements [sqldb.DB].
 func (p *pool) Settings() sqldb.Settings {
-	return sqldb.Settings{ReadOnly: p.opts.ReadOnly, DeferIndex: p.opts.DeferIndex, Log: p.opts.Log}
+	return sqldb.Settings{ReadOnly: p.opts.ReadOnly, DeferIndex: p.opts.DeferIndex, IndexCache: indexCache, Log: p.opts.Log}
 }
 
 // close waits for the calls that are under way and closes the connections.

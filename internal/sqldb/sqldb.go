@@ -67,6 +67,9 @@ type Settings struct {
 	ReadOnly bool
 	// DeferIndex leaves indexing to an explicit call.
 	DeferIndex bool
+	// IndexCache is how many bytes of the search index a process keeps in memory, 0
+	// for a small default.
+	IndexCache int
 	// Log receives failures of background work.
 	Log *slog.Logger
 }
