@@ -39,6 +39,7 @@ type pool struct {
 	closed  bool
 	out     sync.WaitGroup // calls that are under way
 	settled settled
+	notices notices
 }
 
 var _ sqldb.DB = (*pool)(nil)
@@ -249,13 +250,17 @@ func (p *pool) TransactHeld(ctx context.Context, fn func(sqldb.Conn) error) erro
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
 	defer s.leave()
-	return p.retry(ctx, func() error {
+	err := p.retry(ctx, func() error {
 		return p.lend(ctx, func(c *conn) error {
 			c.slow = s.wait
 			defer func() { c.slow = nil }()
 			return transact(c, fn)
 		})
 	})
+	if err == nil {
+		p.notify()
+	}
+	return err
 }
 
 // slot is the permission of a transaction to use a connection. One that waits for a lock
@@ -378,11 +383,13 @@ func (p *pool) close() error {
 		return nil
 	}
 	p.closed = true
-	idle := p.idle
-	p.idle = nil
 	p.mu.Unlock()
 	p.end()
 	p.out.Wait()
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.life), rollbackTime)
 	defer cancel()
 	for _, c := range idle {

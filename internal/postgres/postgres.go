@@ -71,6 +71,7 @@ var (
 	_ store.Store       = (*DB)(nil)
 	_ store.VectorCache = (*DB)(nil)
 	_ store.VectorIndex = (*DB)(nil)
+	_ store.Waiter      = (*DB)(nil)
 )
 
 // IsURL reports whether a database path names a PostgreSQL database.
@@ -180,6 +181,9 @@ func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done reco
 }
 
 var errInProgress = errors.New("the transaction is still in progress")
+
+// Wait implements [store.Waiter].
+func (db *DB) Wait(ctx context.Context, d time.Duration) error { return db.pool.Wait(ctx, d) }
 
 // Search implements [store.Searcher].
 func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
