@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // maxRetries is how often a search starts again because segments were merged
@@ -21,10 +22,15 @@ import (
 const maxRetries = 5
 
 // Search implements [store.Searcher].
-func (ix *Index) Search(ctx context.Context, q store.Search) (store.Found, error) {
+func (ix *Index) Search(ctx context.Context, q store.Search) (found store.Found, err error) {
 	if q.Limit <= 0 {
 		return store.Found{}, errors.New("a search needs a limit")
 	}
+	ctx, span := tracing.Start(ctx, "store.search")
+	defer func() {
+		span.Int("hits", len(found.Hits))
+		span.End(err)
+	}()
 	l := ix.messages
 	if q.Summaries {
 		l = ix.summaries
@@ -133,7 +139,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	if l.kind == record.LaneSummaries {
 		return f, nil
 	}
-	if q.Files || len(q.Payloads) > 0 {
+	if partsOnly(q) {
 		with, err := messagesWithPayloads(ctx, l, q.Payloads)
 		if err != nil {
 			return f, err
@@ -219,7 +225,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if err != nil {
 		return page{}, err
 	}
-	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0)}
+	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0), Parts: partsOnly(q)}
 	var ranked *store.Cursor
 	if q.Sort != store.ByRecency {
 		ranked = startRanking(l, ix, q.After)

@@ -10,10 +10,13 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
+// partsOnly reports a search in the payloads of documents only.
+func partsOnly(q store.Search) bool { return q.Files || len(q.Payloads) > 0 }
+
 // texts returns the texts that a search reads: whole documents, or only their
 // payloads. Of a document that lacks literal the text may be nil.
 func (l *lane) texts(q store.Search, literal []byte) search.Fetch {
-	if !q.Files && len(q.Payloads) == 0 {
+	if !partsOnly(q) {
 		return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
 			return l.fetch(ctx, ids, func(c sqldb.Conn, s sqldb.Row) error {
 				text, err := l.sql.text(c, s, literal)
