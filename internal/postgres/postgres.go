@@ -4,9 +4,11 @@
 // digest.
 //
 // Any number of processes may use a database at once. Writers of different
-// conversations do not wait for each other; those of one conversation wait in order, for
-// the lock of its row. An acknowledged write has been committed with the server's
-// synchronous_commit.
+// conversations do not wait for each other; those of one conversation wait in order, in
+// their process and then for the lock of its row. An erasure stops the writers of the
+// conversations that lose messages. An acknowledged write has been committed with the
+// server's synchronous_commit. Processes that wait for others are woken by notices, which
+// carry no data.
 package postgres
 
 import (
