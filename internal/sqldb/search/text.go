@@ -61,16 +61,7 @@ func (l *lane) fetch(ctx context.Context, ids []int64, row func(sqldb.Conn, sqld
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
 			return l.sweep(c, ids, first, row)
 		}
-		// In one transaction: a lock for each row takes longer than the row.
-		return c.Read(func() error {
-			for _, id := range ids {
-				_, err := c.One(l.sql.byID, func(s sqldb.Row) error { return row(c, s) }, id)
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return c.Query(l.sql.byID, func(s sqldb.Row) error { return row(c, s) }, ids)
 	})
 }
 
