@@ -113,7 +113,7 @@ func (s *Service) Describe(ctx context.Context, r DescribeRequest) (_ DescribeAn
 		err = s.describeMessage(ctx, r, id.Message, &a)
 	}
 	if err == nil && a.ConversationID != 0 {
-		err = s.nameMachine(ctx, &a)
+		err = a.nameMachine(ctx, s.store)
 	}
 	if err != nil {
 		return DescribeAnswer{}, err
@@ -123,8 +123,8 @@ func (s *Service) Describe(ctx context.Context, r DescribeRequest) (_ DescribeAn
 
 // nameMachine notes the agent, the user and the machine of a session that was pushed to
 // a team's server.
-func (s *Service) nameMachine(ctx context.Context, a *DescribeAnswer) error {
-	c, err := s.store.Conversation(ctx, a.ConversationID)
+func (a *DescribeAnswer) nameMachine(ctx context.Context, from store.Reader) error {
+	c, err := from.Conversation(ctx, a.ConversationID)
 	if err == nil && strings.Contains(c.Agent, "@") {
 		a.Notes = append(a.Notes, "from a session of "+oneLine(c.Agent))
 	}
