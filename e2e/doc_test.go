@@ -14,7 +14,7 @@
 // e2e/cache/questions.txt, and a request of each host beside it.
 //
 // The tests in run_*_test.go run the agents twice, without lcm and with `lcm run`,
-// against an API that refuses what the real ones refuse (internal/strictapi).
+// against an API that refuses the requests that the real ones refuse (strict_api_test.go).
 // TestRunLong has turns that do not fit the model's window, TestRunScenes what users
 // do in the middle of one, TestRunKilled kills lcm again and again, and TestRunSecrets
 // looks for credentials. Where a host has a command only on its screen, a scene drives

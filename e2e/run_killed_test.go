@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/lossless-context/lcm/internal/strictapi"
 )
 
 // kills is how often the proxy of a session is killed.
@@ -29,7 +27,7 @@ func TestRunKilled(t *testing.T) {
 			if h.name() == "opencode" && os.Getenv(longEnv) == "" {
 				t.Skip(longEnv + " is not set")
 			}
-			b := newRunBed(t, h, proxied(sceneBudget), strictapi.Options{})
+			b := newRunBed(t, h, proxied(sceneBudget), apiOptions{})
 			b.logs(10, 28_000)
 			if h.name() == "claude" {
 				b.flags = []string{"--model", "claude-sonnet-4-6"}
@@ -56,7 +54,7 @@ func TestRunKilled(t *testing.T) {
 			b.totals()
 			// The first request after a resume passes unchanged if the machine is too busy
 			// to read the record in time.
-			large := slices.DeleteFunc(b.api.Records(), func(r strictapi.Record) bool { return r.Tokens <= sceneBudget })
+			large := slices.DeleteFunc(b.api.Records(), func(r apiRecord) bool { return r.Tokens <= sceneBudget })
 			if len(large) > kills/10 {
 				t.Errorf("%d requests are above the budget", len(large))
 			}
@@ -74,13 +72,13 @@ func letters(i int) string { return string([]byte{byte('a' + i/26), byte('a' + i
 // model.
 func (b *runBed) kill(line []string, after time.Duration) {
 	b.Helper()
-	before := strictapi.Sum(b.api.Records()).Requests
+	before := sumRecords(b.api.Records()).Requests
 	c := b.prepared(line)
 	b.start(c)
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	// A host takes a while to start: the time counts from its first request.
-	for deadline := time.Now().Add(patience); strictapi.Sum(b.api.Records()).Requests == before && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); sumRecords(b.api.Records()).Requests == before && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	select {

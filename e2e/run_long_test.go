@@ -13,7 +13,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/strictapi"
 )
 
 // longRun is one turn of many steps that does not fit the model's window.
@@ -54,7 +53,7 @@ func TestRunLong(t *testing.T) {
 			if r.long && os.Getenv(longEnv) == "" {
 				t.Skip(longEnv + " is not set")
 			}
-			var plain, through strictapi.Totals
+			var plain, through apiTotals
 			var estimated float64 // the ratio of their costs, as lcm tells it
 			t.Run("plain", func(t *testing.T) { plain = r.plain(t) })
 			if os.Getenv(plainEnv) != "" || t.Failed() {
@@ -78,7 +77,7 @@ func TestRunLong(t *testing.T) {
 
 func (r longRun) play(t *testing.T, wrap []string) (*runBed, outcome) {
 	t.Helper()
-	b := newRunBed(t, r.host, wrap, strictapi.Options{})
+	b := newRunBed(t, r.host, wrap, apiOptions{})
 	b.logs(r.logs, 28_000)
 	b.flags = r.flags
 	o := b.ask(fmt.Sprintf("Read the logs, then say what opens the harbour gate. play:recall%d", r.logs))
@@ -91,7 +90,7 @@ func (r longRun) play(t *testing.T, wrap []string) (*runBed, outcome) {
 }
 
 // plain checks that without lcm the host compacts and the early fact is gone.
-func (r longRun) plain(t *testing.T) strictapi.Totals {
+func (r longRun) plain(t *testing.T) apiTotals {
 	b, o := r.play(t, nil)
 	sum := b.totals()
 	if sum.Compactions == 0 || o.Answer != "NOT FOUND" {
@@ -105,7 +104,7 @@ func (r longRun) plain(t *testing.T) strictapi.Totals {
 	return sum
 }
 
-func (r longRun) through(t *testing.T) (sum strictapi.Totals, estimated float64) {
+func (r longRun) through(t *testing.T) (sum apiTotals, estimated float64) {
 	b, o := r.play(t, proxied(r.budget))
 	sum = b.totals()
 	b.valid()
@@ -126,11 +125,11 @@ func (r longRun) through(t *testing.T) (sum strictapi.Totals, estimated float64)
 
 // checkCache checks that a request that is not shorter than the one before reads
 // all of that one from the provider's cache.
-func checkCache(t *testing.T, records []strictapi.Record) {
+func checkCache(t *testing.T, records []apiRecord) {
 	t.Helper()
-	folds, before := 0, strictapi.Record{}
+	folds, before := 0, apiRecord{}
 	for i, r := range records {
-		if r.Kind != strictapi.Main || r.Refused != "" || r.Fault != 0 || r.Agent != "" {
+		if r.Kind != mainRequest || r.Refused != "" || r.Fault != 0 || r.Agent != "" {
 			continue
 		}
 		if r.Tokens < before.Tokens {

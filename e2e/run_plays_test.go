@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/strictapi"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
@@ -55,7 +54,7 @@ func logName(i int) string { return fmt.Sprintf("logs/%03d.log", i) }
 var playName = regexp.MustCompile(`^([a-z]+?)(\d*)([a-z]*)$`)
 
 // perform plays the model.
-func (b *runBed) perform(s strictapi.Step) llmtest.Reply {
+func (b *runBed) perform(s playStep) llmtest.Reply {
 	b.note(s)
 	reply := b.reply(s)
 	if b.unreasoned {
@@ -67,7 +66,7 @@ func (b *runBed) perform(s strictapi.Step) llmtest.Reply {
 	return reply
 }
 
-func (b *runBed) reply(s strictapi.Step) llmtest.Reply {
+func (b *runBed) reply(s playStep) llmtest.Reply {
 	m := playName.FindStringSubmatch(s.Play)
 	if m == nil {
 		return llmtest.Say("There is no play " + s.Play)
@@ -117,7 +116,7 @@ func (b *runBed) reply(s strictapi.Step) llmtest.Reply {
 }
 
 // reading prints one log at each step.
-func reading(s strictapi.Step, n int) llmtest.Reply {
+func reading(s playStep, n int) llmtest.Reply {
 	if s.Number >= n {
 		return llmtest.Say(fmt.Sprintf("That were %d logs.", n))
 	}
@@ -127,7 +126,7 @@ func reading(s strictapi.Step, n int) llmtest.Reply {
 
 // recallingFact prints one log at each step, then looks for the early fact: with
 // lcm_grep where there is one, else in the request.
-func recallingFact(s strictapi.Step, n int) llmtest.Reply {
+func recallingFact(s playStep, n int) llmtest.Reply {
 	grep := offered(s.Request, "lcm_grep")
 	switch {
 	case s.Number < n:
@@ -185,7 +184,7 @@ var agentID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
 // delegate starts a sub-agent at the first step and, in Codex, waits for it at the
 // second.
-func delegate(s strictapi.Step, prompt string) (reply llmtest.Reply, ok bool) {
+func delegate(s playStep, prompt string) (reply llmtest.Reply, ok bool) {
 	for _, t := range s.Request.Tools {
 		switch {
 		case t.Name == "Agent" && s.Number == 0:

@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/lossless-context/lcm/internal/strictapi"
 )
 
 // runScene is something that users do. It returns the answers that they see.
@@ -131,7 +129,7 @@ func playScene(t *testing.T, h agent, s runScene, wrap []string) ([]outcome, []s
 	var outcomes []outcome
 	var outputs []string
 	t.Run(name, func(t *testing.T) {
-		b := newRunBed(t, h, wrap, strictapi.Options{})
+		b := newRunBed(t, h, wrap, apiOptions{})
 		b.logs(40, 28_000)
 		if h.name() == "claude" {
 			b.flags = []string{"--model", "claude-sonnet-4-6"}
@@ -158,7 +156,7 @@ func playScene(t *testing.T, h agent, s runScene, wrap []string) ([]outcome, []s
 			t.Errorf("the model was asked for %d compactions, not %d", sum.Compactions, typed)
 		}
 		for i, r := range b.api.Records() {
-			if r.Tokens > sceneBudget && r.Kind == strictapi.Main {
+			if r.Tokens > sceneBudget && r.Kind == mainRequest {
 				t.Errorf("request %d (play %s, step %d) has %d tokens", i, r.Play, r.Step, r.Tokens)
 			}
 		}
@@ -190,7 +188,7 @@ func interrupted(b *runBed) []outcome {
 // awaitStep waits until the host runs the command of a step.
 func (b *runBed) awaitStep(n int) {
 	b.Helper()
-	b.await(func(r strictapi.Record) bool { return r.Step == n })
+	b.await(func(r apiRecord) bool { return r.Step == n })
 	time.Sleep(time.Second)
 }
 

@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/lossless-context/lcm/internal/strictapi"
 )
 
 // credential is the key of the user's account. The API refuses requests without it.
@@ -33,7 +31,7 @@ func TestRunSecrets(t *testing.T) {
 	for _, h := range agents {
 		t.Run(h.name(), func(t *testing.T) {
 			var listed, strangers []string
-			b := newRunBed(t, h, proxied(sceneBudget), strictapi.Options{Key: credential})
+			b := newRunBed(t, h, proxied(sceneBudget), apiOptions{Key: credential})
 			for i, v := range b.env {
 				if name, _, _ := strings.Cut(v, "="); name == "ANTHROPIC_API_KEY" || name == "ANY" {
 					b.env[i] = name + "=" + credential
@@ -49,7 +47,7 @@ func TestRunSecrets(t *testing.T) {
 			}
 			running := b.prepared(b.command("Print logs. play:slow1a", false))
 			b.start(running)
-			b.await(func(r strictapi.Record) bool { return r.Step == 9 }) // its command sleeps
+			b.await(func(r apiRecord) bool { return r.Step == 9 }) // its command sleeps
 			listed = commandLines(t)
 			strangers = b.knock()
 			_ = running.Process.Kill()

@@ -20,15 +20,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/lossless-context/lcm/internal/strictapi"
 )
 
 // runBed is a bed whose agent talks to a strict API, directly or through lcm.
 type runBed struct {
 	*bed
 	agent agent
-	api   *strictapi.API
+	api   *strictAPI
 	// unreasoned leaves out the model's reasoning, unspoken the texts beside its calls.
 	unreasoned, unspoken bool
 
@@ -43,7 +41,7 @@ func proxied(budget int) []string {
 
 // newRunBed makes a bed with a strict API and an agent that is set up for it.
 // wrap is the command before the agent's, or nil.
-func newRunBed(t *testing.T, h agent, wrap []string, o strictapi.Options) *runBed {
+func newRunBed(t *testing.T, h agent, wrap []string, o apiOptions) *runBed {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
 	b := &runBed{bed: emptyBed(t, home, filepath.Join(home, "project")), agent: h, results: map[string]string{}}
@@ -51,7 +49,7 @@ func newRunBed(t *testing.T, h agent, wrap []string, o strictapi.Options) *runBe
 		o.Script = b.perform
 	}
 	seen := o.Seen
-	o.Seen = func(r strictapi.Record, body []byte) {
+	o.Seen = func(r apiRecord, body []byte) {
 		if seen != nil {
 			seen(r, body)
 		}
@@ -59,7 +57,7 @@ func newRunBed(t *testing.T, h agent, wrap []string, o strictapi.Options) *runBe
 			b.dump(dir, r, body)
 		}
 	}
-	b.api = strictapi.New(o)
+	b.api = newStrictAPI(o)
 	server := httptest.NewServer(b.api)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -77,7 +75,7 @@ func newRunBed(t *testing.T, h agent, wrap []string, o strictapi.Options) *runBe
 }
 
 // dump keeps a request and its record, for a person to look at.
-func (b *runBed) dump(dir string, r strictapi.Record, body []byte) {
+func (b *runBed) dump(dir string, r apiRecord, body []byte) {
 	dir = filepath.Join(dir, strings.ReplaceAll(b.Name(), "/", "-"))
 	_ = os.MkdirAll(dir, 0o755)
 	n := len(b.dumped(dir))
@@ -192,7 +190,7 @@ func (b *runBed) wait(c *exec.Cmd, run func() error) outcome {
 }
 
 // await waits for a request that fits.
-func (b *runBed) await(fits func(strictapi.Record) bool) {
+func (b *runBed) await(fits func(apiRecord) bool) {
 	b.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if slices.ContainsFunc(b.api.Records(), fits) {
@@ -236,7 +234,7 @@ func (b *runBed) answer(stdout string) string {
 }
 
 // note keeps the outputs that a host sent for a step.
-func (b *runBed) note(s strictapi.Step) {
+func (b *runBed) note(s playStep) {
 	if len(s.Results) == 0 {
 		return
 	}
@@ -267,9 +265,9 @@ func (b *runBed) outputs() []string {
 }
 
 // totals sums up the requests so far. It fails the test if one was refused.
-func (b *runBed) totals() strictapi.Totals {
+func (b *runBed) totals() apiTotals {
 	b.Helper()
-	t := strictapi.Sum(b.api.Records())
+	t := sumRecords(b.api.Records())
 	b.Log(t)
 	return t
 }
@@ -282,4 +280,46 @@ func (b *runBed) valid() {
 			b.Errorf("request %d (%s, play %s, step %d, %d tokens) is refused: %s", i, r.Kind, r.Play, r.Step, r.Tokens, r.Refused)
 		}
 	}
+}
+
+// apiTotals sums up records.
+type apiTotals struct {
+	Requests    int // main requests that were answered
+	Compactions int
+	Faults      int
+	Refused     []string
+	Largest     int // tokens of the largest accepted request
+	Read        int
+	Written     int
+	Input       int
+	Cost        float64
+}
+
+// sumRecords returns the totals of records.
+func sumRecords(records []apiRecord) apiTotals {
+	var t apiTotals
+	for _, r := range records {
+		switch {
+		case r.Refused != "":
+			t.Refused = append(t.Refused, r.Refused)
+			continue
+		case r.Fault != 0:
+			t.Faults++
+			continue
+		case r.Kind == countRequest, r.Kind == otherRequest:
+			continue
+		case r.Kind == mainRequest:
+			t.Requests++
+		case r.Kind == compactionRequest:
+			t.Compactions++
+		}
+		t.Largest = max(t.Largest, r.Tokens)
+		t.Read, t.Written, t.Input, t.Cost = t.Read+r.Read, t.Written+r.Written, t.Input+r.Input(), t.Cost+r.Cost()
+	}
+	return t
+}
+
+func (t apiTotals) String() string {
+	return fmt.Sprintf("%d requests, largest %d tokens, %d compactions, %d faults, %d refused, cost %.0f (input %d, read %d, written %d)",
+		t.Requests, t.Largest, t.Compactions, t.Faults, len(t.Refused), t.Cost, t.Input, t.Read, t.Written)
 }

@@ -102,7 +102,7 @@ func TestCheckImports(t *testing.T) {
 	wrongWay := func(from, to int) string {
 		return fmt.Sprintf(", which points the wrong way: layer %d may import lower layers only, and this is layer %d", from, to)
 	}
-	unknown := ": no layer names the package; add it to Layers in internal/archtest/layers.go, at the lowest that fits"
+	unknown := ": no layer names the package; add it to Layers in internal/archtest/layers_test.go, at the lowest that fits"
 	tests := []struct {
 		name  string
 		files map[string]string

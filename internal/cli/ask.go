@@ -27,18 +27,7 @@ func newAsk(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ask QUESTION",
 		Short: "Answer a question from the exact messages",
-		Long: `Answer a question about a conversation. A sub-agent reads the messages beneath the
-summaries that the question is about, word for word, and answers in a few
-sentences and cites ids; every id is checked against the messages that it read.
-
-Without a model (recall.expansion_model), or with --evidence, the answer is the
-best passages themselves. The same question is the tool lcm_expand_query.`,
-		Example: `lcm ask "What was the root cause of the OAuth failure?"
-lcm ask "Which commits fixed it?" --query "OAuth authentication fix"
-lcm ask "What were the exact file changes?" --summary sum_0123456789abcdef
-lcm ask "How do we deploy?" --all --json
-lcm ask --team "Who fixed the OAuth failure?"`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args:  usage(cobra.ExactArgs(1)),
 	}
 	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Request.Where, cmd.complete, cmd.ask), cmd.askTeam)
 	cmd.where.flags(c)

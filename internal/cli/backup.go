@@ -40,15 +40,7 @@ func newBackup(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup [FILE]",
 		Short: "Write a proved copy of the database while it is in use",
-		Long: `Write a copy of the database as it stands at one moment, while agents go on
-writing. The copy is proved before it gets its name: its digest is the one that
-the database had at that moment. It is readable by its owner only, and a file
-that exists is never overwritten.
-
-Without FILE it goes to the directory "backups" beside the database, named by
-the time. --keep N removes older ones of those afterwards, all but the newest N.`,
-		Example: "lcm backup\nlcm backup --keep 7\nlcm backup /mnt/usb/lcm.db --json",
-		Args:    usage(cobra.MaximumNArgs(1)),
+		Args:  usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case cmd.keep < 0:

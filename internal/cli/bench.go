@@ -31,11 +31,10 @@ import (
 
 func newBench(p *program) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "bench",
-		Short:   "Measure what summaries keep, what search finds, and how it scales",
-		Example: "lcm bench retention\nlcm bench recall\nlcm bench needle\nlcm bench scale --sizes 1000,10000",
-		Args:    usage(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "bench",
+		Short: "Measure what summaries keep, what search finds, and how it scales",
+		Args:  usage(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newBenchRetention(p), newBenchScale(p), newBenchRecall(p), newBenchNeedle(p), newBenchAnswer(p), newBenchSoak(p), newBenchHook(p), newBenchImport(p),
 		newBenchPatterns(p), newBenchCache(p), newBenchProxy(p), newBenchUI(p))
@@ -97,11 +96,6 @@ func newBenchRetention(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "retention",
 		Short: "Count the identifiers that survive summarising",
-		Long: `Fold the bundled session, or with --conversation one of yours, three depths deep
-with the extractive summariser, and count how many identifiers (paths, URLs,
-versions, hashes, numbers, symbols) are still there word for word, beside
-truncation to the same size.`,
-		Example: "lcm bench retention\nlcm bench retention --conversation 3 --json",
 	}, func(ctx context.Context, _ *bar) (measured, error) {
 		sources, err := benchSources(ctx, p, ch)
 		if err != nil {
@@ -153,14 +147,6 @@ func newBenchScale(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "scale",
 		Short: "Time storing, appending, folding and contexts as the record grows",
-		Long: `Make databases of the given sizes in a temporary directory and time the work
-on them: storing in batches, beside hand-written SQL that inserts the same rows;
-durable appends; compaction with a summariser that takes no time; contexts.
-Each number is set beside its target. The default takes about two minutes.
-
-With --db postgres://… it measures that database, in schemas of its own, beside
-SQLite and beside hand-written pgx.`,
-		Example: "lcm bench scale\nlcm bench scale --sizes 1000000 --spread 1\nlcm bench scale --db postgres://lcm@localhost/lcm --sizes 10000,100000",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		o.Progress = b.set
 		if postgres.IsURL(p.database) {
@@ -184,12 +170,6 @@ func newBenchSoak(p *program) *cobra.Command {
 	c := p.benchmark("soaking", &cobra.Command{
 		Use:   "soak",
 		Short: "Append, search and fold for an hour and watch memory and latency",
-		Long: `Append at a steady rate to a database in a temporary directory, with searches,
-contexts and compaction beside, and watch the process: how its memory grows over
-the last three quarters, whether appends slow down, whether file descriptors
-stay. At the end every message is proved. Interrupting it (Ctrl-C) ends it with
-the report of the time it had.`,
-		Example: "lcm bench soak --duration 1h --rate 50\nlcm bench soak --duration 2m --json > soak.json",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		o.Progress = b.set
 		return checked(soak.Measure(ctx, o))
@@ -208,12 +188,6 @@ func newBenchNeedle(p *program) *cobra.Command {
 	c := p.benchmark("hiding and seeking", &cobra.Command{
 		Use:   "needle",
 		Short: "Hide facts in long conversations and find them by their key",
-		Long: `Plant facts at eleven positions of made-up conversations, in text, tool
-arguments, tool output and payloads, under 0 to 3 levels of summaries, and look
-for each by its exact key, as a regular expression and in words. Printed are the
-share that comes first, the calls and the tokens until the value is in hand, and
-every miss. The default takes about a minute; it exits with 1 if one is missed.`,
-		Example: "lcm bench needle\nlcm bench needle --sizes 32000,10000000 --json",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		if len(o.Sizes) == 0 || slices.Min(o.Sizes) < 1 {
 			return measured{}, failed(exitUsage, "for example --sizes 32000,1000000", "a haystack has at least one token")
@@ -241,11 +215,6 @@ func newBenchImport(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "import",
 		Short: "Time the import of transcripts, once and again",
-		Long: `Write transcripts in the formats of the agents to a temporary directory, import
-them into a fresh database, and import them again. Printed are the rate beside
-that of storing the same records from memory, and the most memory that was held.
-It exits with 1 if a target is missed. A gigabyte takes a few minutes.`,
-		Example: "lcm bench import\nlcm bench import --size 1000 --json",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		if megabytes < 1 {
 			return measured{}, failed(exitUsage, "for example --size 100", "there is nothing to import in %d MB", megabytes)
@@ -272,10 +241,6 @@ func newBenchHook(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "hook",
 		Short: "Time what hosts wait for",
-		Long: `Make a database of the given size in a temporary directory, and start this
-program as a host does: at the end of a turn, at the start of a session, before
-a prompt, and in between as ` + "`lcm version`" + `, which does nothing.`,
-		Example: "lcm bench hook --messages 100000\nlcm bench hook --messages 1000000 --runs 200 --json",
 	}, func(ctx context.Context, b *bar) (m measured, err error) {
 		if o.Messages < 0 || o.Runs < 1 {
 			return m, failed(exitUsage, "", "--messages and --runs must be positive")
@@ -302,10 +267,6 @@ func newBenchUI(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "ui",
 		Short: "Time the pages of lcm ui on one long session",
-		Long: `Make a session of the given length in a temporary directory, fold it, serve it as
-` + "`lcm ui`" + ` does and ask for each page over a real connection. The time is that to
-the first byte of the answer.`,
-		Example: "lcm bench ui --messages 100000\nlcm bench ui --messages 1000000 --runs 200 --dir /var/tmp/bench",
 	}, func(ctx context.Context, b *bar) (m measured, err error) {
 		if o.Messages < 1 || o.Runs < 1 {
 			return m, failed(exitUsage, "", "--messages and --runs must be positive")
@@ -324,17 +285,6 @@ func newBenchRecall(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "recall",
 		Short: "Count how much of the evidence a question's search finds",
-		Long: `Ask every question of a data set and count how much of its evidence is among the
-first 5, 10 and 20 messages found, and how often a session that holds evidence
-comes first: by the index alone, by two plain full-text searches, and by lcm grep
-on a database with the whole data set in it. Where ` + "`embeddings.model`" + ` is set, lcm
-grep is measured with it too, and again after all messages were embedded. The
-bundled set has 2,211 messages and 342 questions; --data takes LoCoMo's JSON, or
-the evidence format that the package internal/bench/recall documents.
-
---typos puts one typing mistake into each question, the same one in every run.
---ablate measures the index alone, with all parts of the ranking and without each.`,
-		Example: "lcm bench recall\nlcm bench recall --data locomo10.json --json\nlcm bench recall --ablate",
 	}, func(ctx context.Context, _ *bar) (measured, error) {
 		data, err := evidence.Bundled()
 		if path != "" {
@@ -371,16 +321,6 @@ func newBenchAnswer(p *program) *cobra.Command {
 	c := p.benchmark("asking", &cobra.Command{
 		Use:   "answer",
 		Short: "Measure how much evidence an answer without a model holds",
-		Long: `Ask every question of a dataset through lcm_expand_query with output "evidence",
-and count the messages known to hold the answer that stand word for word in what
-comes back. Without --data it asks the bundled questions about the bundled
-session. --data takes what ` + "`lcm bench recall`" + ` takes.
-
-With --identifiers the query is not the question: twenty identifiers that occur
-in one to three messages of the bundled session are asked for, each with four
-prompts about something else, and the answers that hold the identifier, and
-that begin with it, are counted under several bounds.`,
-		Example: "lcm bench answer\nlcm bench answer --data locomo10.json --json\nlcm bench answer --identifiers",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		o.Progress = b.set
 		switch {
@@ -410,14 +350,6 @@ func newBenchPatterns(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "patterns",
 		Short: "Time regular expressions beside ripgrep over the same bytes",
-		Long: `Make a database of real text, which is sources and documents of the Go
-distribution and the module cache as tool outputs and the bundled session as
-talk, and search it for 40 kinds of pattern. Printed is the processor time of a
-page of matches and of a complete count, beside that of rg on a file with the
-same messages. The counts are compared with those of rg, or of a loop over all
-texts where rg is not installed or reads a pattern differently. With --words it
-times ranked searches beside SQLite's FTS5 over the same texts.`,
-		Example: "lcm bench patterns --messages 20000\nlcm bench patterns --words --messages 20000\nlcm bench patterns --messages 1000000 --dir /var/tmp/patterns --json",
 	}, func(ctx context.Context, b *bar) (m measured, err error) {
 		if o.Messages < 1 || o.Runs < 1 {
 			return m, failed(exitUsage, "", "--messages and --runs must be positive")

@@ -14,13 +14,6 @@ func newBenchCache(p *program) *cobra.Command {
 	c := p.benchmark("replaying", &cobra.Command{
 		Use:   "cache",
 		Short: "Compare what input costs at a provider with a prompt cache",
-		Long: `Replay the bundled session and a generated one against a simulated provider that
-caches the beginning of prompts (reads cost 0.1, writes 1.25 for five minutes and
-2 for an hour). Printed is the input cost of the plain history until its window
-ends, of a host that compacts when the window is almost full, of lcm when it
-folds a little in each turn, and of lcm as it is by default. It exits with 1 if a
-target is missed.`,
-		Example: "lcm bench cache\nlcm bench cache --budget 100000 --json",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		if o.Budget < lcm.MinBudget || o.Tokens < 1 || o.System < 0 {
 			return measured{}, failed(exitUsage, "for example --budget 128000 --tokens 1000000", "--budget must be at least %d, --tokens positive and --system not negative", lcm.MinBudget)

@@ -13,10 +13,6 @@ func newBenchProxy(p *program) *cobra.Command {
 	c := p.benchmark("measuring", &cobra.Command{
 		Use:   "proxy",
 		Short: "Measure the time that lcm run adds to a request",
-		Long: `Play sessions of 1,000 and 10,000 messages in the request, and of 100,000 behind
-a checkpoint, against a model on this machine that answers at once, through the
-proxy of ` + "`lcm run`" + ` and directly. Everything is in a temporary directory.`,
-		Example: "lcm bench proxy\nlcm bench proxy --requests 200 --json",
 	}, func(ctx context.Context, b *bar) (m measured, err error) {
 		if o.Requests < 1 {
 			return m, failed(exitUsage, "", "--requests must be positive")

@@ -28,17 +28,8 @@ func newBrief(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "brief",
 		Short: "Print where the work stands",
-		Long: `Print a brief that lets an agent continue: results of the last sessions of the
-project, decisions, open points, changed files that were not seen committed,
-failures that remain, the last commands and their outcome, and ids to read the
-rest in full. The newest session in which something was done comes first;
-sessions of one question and one answer are only counted. The brief is derived
-from the record without a model and without git.
-
---block prints it as the hooks give it to an agent at the start of a session.`,
-		Example: "lcm brief\nlcm brief --conversation 3\nlcm brief --block --limit 4000",
-		Args:    usage(cobra.NoArgs),
-		RunE:    cmd.run,
+		Args:  usage(cobra.NoArgs),
+		RunE:  cmd.run,
 	}
 	cmd.choice.flag(c)
 	c.Flags().BoolVar(&cmd.block, "block", false, "the block that an agent is given")

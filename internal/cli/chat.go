@@ -36,17 +36,8 @@ func newChat(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk with a model that forgets nothing",
-		Long: `Talk with a model whose memory is a session in the database. However long the
-conversation gets, each request stays within --budget, and the model recalls
-older messages with its tools. The session is the project's unless --session
-names another, and continues where it ended.
-
-Each line that you type is a message. /help lists the commands.`,
-		Example: `lcm chat --model claude-sonnet-4-5
-lcm chat --model gpt-5-mini --budget 32000
-lcm chat --model qwen3:8b --session notes   # with OPENAI_BASE_URL at an Ollama`,
-		Args: usage(cobra.NoArgs),
-		RunE: cmd.runs(toWrite, cmd.chat),
+		Args:  usage(cobra.NoArgs),
+		RunE:  cmd.runs(toWrite, cmd.chat),
 	}
 	fl := c.Flags()
 	fl.StringVarP(&cmd.model, "model", "m", "", "model to talk with (default: chat.model)")

@@ -13,14 +13,7 @@ func newConfig(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Show or change settings",
-		Long: `Print every setting with its value and where that comes from: a flag, the
-environment, the configuration file or the default. The output is itself a
-valid configuration file; secrets that are set are comments in it.`,
-		Example: `lcm config
-lcm config get context.token_budget
-lcm config set context.token_budget 200000
-lcm config path`,
-		Args: usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := p.settings()
 			if err != nil {
@@ -41,7 +34,6 @@ func newConfigGet(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
 		Use:               "get KEY",
 		Short:             "Print the value of one setting",
-		Example:           "lcm config get compaction.leaf_chunk_tokens",
 		Args:              usage(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -62,11 +54,8 @@ func newConfigGet(p *program) *cobra.Command {
 
 func newConfigSet(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "set KEY VALUE",
-		Short: "Change one setting in the configuration file",
-		Long: `Change one setting in the configuration file, which is made if need be. Comments
-and the order of the file stay as they are.`,
-		Example:           "lcm config set context.token_budget 200000\nlcm config set storage.database_path ~/notes/lcm.db",
+		Use:               "set KEY VALUE",
+		Short:             "Change one setting in the configuration file",
 		Args:              usage(cobra.ExactArgs(2)),
 		ValidArgsFunction: completeKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -86,10 +75,9 @@ and the order of the file stay as they are.`,
 
 func newConfigPath(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
-		Use:     "path",
-		Short:   "Print where the configuration file is",
-		Example: "$EDITOR \"$(lcm config path)\"",
-		Args:    usage(cobra.NoArgs),
+		Use:   "path",
+		Short: "Print where the configuration file is",
+		Args:  usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			path, err := config.Options{}.Path()
 			if err != nil {

@@ -49,24 +49,7 @@ func newContext(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context [N]",
 		Short: "Print what a model would see, with its size",
-		Long: `Print the context of a model within a budget of tokens: summaries, then the
-newest messages. This changes nothing; items that do not fit are named.
-
-For an agent, a view above the hard threshold of the budget is folded into
-summaries first. --fold does the same, and keeps the summaries; no message is
-lost by that.
-
---openai and --anthropic print the messages as those APIs take them.
-
---proxied shows instead what the last request of a session behind ` + "`lcm run`" + ` was
-made of: the messages that were kept and dropped, and the summaries. It takes a
-session key, the beginning of a session's id, or "last".`,
-		Example: `lcm context
-lcm context 3 --budget 32000 --items
-lcm context --budget 32000 --fold
-lcm context --openai | jq '.[-1]'
-lcm context --proxied last`,
-		Args: cobra.MatchAll(cmd.argument, cmd.check),
+		Args:  cobra.MatchAll(cmd.argument, cmd.check),
 		RunE: func(c *cobra.Command, args []string) error {
 			show := cmd.context
 			if cmd.proxied != "" {

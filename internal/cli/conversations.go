@@ -61,10 +61,6 @@ func newConversations(p *program) *cobra.Command {
 		Use:     "conversations",
 		Aliases: []string{"ls"},
 		Short:   "List conversations, newest first",
-		Long: `List the conversations of the project the shell stands in, newest activity
-first. If it has none, all are listed. One without a title shows how its first
-question begins. The list fits the terminal, or $COLUMNS; --json has it all.`,
-		Example: "lcm conversations\nlcm conversations --all --limit 0\nlcm conversations --json | jq '.[].key'",
 		Args:    cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return cmd.limit < 0 }, "--limit cannot be negative")),
 		RunE:    cmd.runs(toRead, cmd.list),
 	}

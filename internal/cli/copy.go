@@ -35,19 +35,8 @@ func newCopy(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy everything between two databases, SQLite or PostgreSQL",
-		Long: `Copy the whole record from one database to another: messages, payloads,
-summaries, views, branches, forgotten messages and settings of hosts, with their
-ids. FROM and TO are files or URLs of PostgreSQL (postgres://user@host/name).
-TO is an empty database or a file that does not exist yet.
-
-A copy that was interrupted goes on where it stopped when the command is
-repeated. At the end both databases are proved, and their digests are printed;
-they are equal. FROM may be in use meanwhile: later messages are not copied.
-
-Passwords come from PGPASSFILE or PGPASSWORD.`,
-		Example: "lcm copy ~/.local/share/lcm/lcm.db postgres://lcm@db.example.com/lcm\nlcm copy postgres://lcm@db.example.com/lcm team.db",
-		Args:    usage(cobra.ExactArgs(2)),
-		RunE:    func(c *cobra.Command, args []string) error { return cmd.run(c.Context(), args[0], args[1]) },
+		Args:  usage(cobra.ExactArgs(2)),
+		RunE:  func(c *cobra.Command, args []string) error { return cmd.run(c.Context(), args[0], args[1]) },
 	}
 	return cmd.jsonFlag(c)
 }

@@ -31,13 +31,8 @@ func newDemo(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch it work on a bundled session",
-		Long: `A guided run on the real parts: a bundled coding session of several days is
-replayed message by message under a small budget, folded, drawn, expanded,
-verified and tampered with. It takes a few seconds, needs no model and no network,
-and keeps nothing unless --keep says where.`,
-		Example: "lcm demo\nlcm demo --keep /tmp/demo.db",
-		Args:    usage(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), p, keep) },
+		Args:  usage(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), p, keep) },
 	}
 	c.Flags().StringVar(&keep, "keep", "", "keep the database at this path")
 	return c

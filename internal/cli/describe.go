@@ -23,20 +23,7 @@ func newDescribe(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe ID",
 		Short: "Show a summary, a file or a message whole",
-		Long: `Show everything about one thing: a summary (sum_…) with its sources and
-everything beneath them, a payload (file_…) with its content, or a message
-(msg_…) as it was said with its neighbours and the summaries that cover it. A
-pasted reference will do for the id.
-
---raw writes bytes and nothing else: a payload's content, a message's record, a
-summary's text. Secrets that only the record was to keep (LCM_REDACT=search) are
-left out of it: lcm show --raw writes them. On a terminal control characters are
-made visible unless --force is given.`,
-		Example: `lcm describe sum_0123456789abcdef
-lcm describe file_0123456789abcdef --start-line 120 --end-line 140
-lcm describe file_0123456789abcdef --raw > screenshot.png
-lcm describe msg_12 --json`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args:  usage(cobra.ExactArgs(1)),
 	}
 	c.RunE = cmd.where.runs(p, &cmd.Where, func(c *cobra.Command, args []string) error {
 		cmd.ID = args[0]

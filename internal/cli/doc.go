@@ -8,4 +8,8 @@
 // followed by a second line with a hint if the user can do something about it.
 // Colour and progress are for terminals only, and NO_COLOR turns colour off.
 // Stored text is untrusted: its control characters never reach a terminal.
+//
+// # Help
+//
+// The long description of a command and its examples are in the directory help.
 package cli

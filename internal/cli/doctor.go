@@ -49,28 +49,7 @@ func newDoctor(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what is wrong, and mend what can be mended",
-		Long: `Look at everything: the file and who may read it, the schema, the proof of every
-conversation, summaries and views, payloads, the search index, leases and
-maintenance, the settings, the hosts. Each finding has a code and a
-description, and says what --fix or you can do about it.
-
---fix makes a proved backup first. Then it rebuilds everything that derives from
-messages: edges, views, counts, indexes, broken texts of summaries. It never
-changes a message, and keeps naming lost ones. Beside a sound database it removes
-unfinished copies that a killed process left more than an hour ago. --vacuum
-gives unused space back to the disk. --mask masks the secrets of messages that
-were stored before LCM_REDACT=search was set: their records stay as they are, and
-their summaries are written anew.
-
---salvage reads a damaged file page by page, also one that cannot be opened, and
-makes a new database of everything that can be read. The damaged file is left as
-it is; ` + "`lcm restore --force`" + ` puts the new one in its place.
-
-"healthy" means that there is neither a problem nor a warning; that no agent is
-connected is a warning. The exit code is 6 when a problem is left, else 0: a
-warning does not change it. docs/OPERATIONS.md lists the codes.`,
-		Example: "lcm doctor\nlcm doctor --fix\nlcm doctor --salvage new.db\nlcm doctor --vacuum\nlcm doctor --json | jq '.findings[].code'",
-		Args:    usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if cmd.salvage != "" {
 				if cmd.fix || cmd.vacuum {

@@ -31,17 +31,7 @@ func newEmbed(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "embed",
 		Short: "Embed all messages, to find them in other words",
-		Long: `Have the embedding model of the settings embed every message that has no vector
-yet, the newest first. Where the words of a full-text question find nothing
-strong, ` + "`lcm grep`" + `, ` + "`lcm ask`" + ` and the tools of agents then also find the messages
-whose meaning is nearest. docs/OPERATIONS.md shows it with Ollama.
-
-The model gets the first 2,000 bytes of each message, without secrets and private
-blocks. Its tokens count towards models.tokens_per_day. Vectors are stored in the
-database, and go when their message is forgotten. Run the command again for newer
-messages. It can be interrupted at any time, and goes on where it stopped.`,
-		Example: "lcm embed\nlcm embed --for 10m\nlcm embed --messages 5000\nlcm embed --json | jq .waiting",
-		Args:    usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if cmd.messages < 0 || cmd.period < 0 {
 				return wrongUsage(c, errors.New("--messages and --for take no negative values"))

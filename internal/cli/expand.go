@@ -22,15 +22,7 @@ func newExpand(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "expand SUM...",
 		Short: "Climb from summaries down to the messages they were made from",
-		Long: `Print everything beneath summaries, breadth first: the summaries on the way and
-then every message word for word, externalised content in its place. --raw
-prints the records of messages as they arrived instead.
-
-Without --token-cap everything is printed; with it one page, and how to go on.`,
-		Example: `lcm expand sum_0123456789abcdef
-lcm expand sum_0123456789abcdef --depth 1 --include-messages=false
-lcm expand sum_0123456789abcdef --token-cap 4000 --json`,
-		Args: usage(cobra.MinimumNArgs(1)),
+		Args:  usage(cobra.MinimumNArgs(1)),
 	}
 	c.RunE = cmd.where.runs(p, &cmd.Where, func(c *cobra.Command, args []string) error {
 		cmd.SummaryIDs, cmd.IncludeMessages = args, &cmd.messages

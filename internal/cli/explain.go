@@ -22,12 +22,7 @@ func newExplain(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain tool|agent NAME",
 		Short: "Print what a tool or sub-agent can do",
-		Long: `Print the full description of a tool or sub-agent, as an agent reads it through
-the tool expand. Names are exact.
-
-Tools: ` + explainable,
-		Example: "lcm explain tool expand\nlcm explain tool lcm_grep --troubleshoot",
-		Args:    usage(cobra.ExactArgs(2)),
+		Args:  usage(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] != tools.SubjectTool && args[0] != tools.SubjectAgent {
 				return failed(exitUsage, "for example `lcm explain tool lcm_grep`", "%q is neither tool nor agent", args[0])

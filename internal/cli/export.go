@@ -49,24 +49,7 @@ func newExport(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write an archive that outlives the database, or the original records",
-		Long: `Write everything, or chosen conversations, as an archive: JSON lines and the
-payloads as files, in a tar file compressed with zstd. It holds messages,
-branches, forks, summaries with their sources, views, flags, times and native
-ids; ` + "`lcm import FILE`" + ` of it into an empty database gives the same digest.
-Conversations that a chosen one was forked from, or is a sub-agent's of, come
-with it.
-
-Every message and payload is proved while it is written. Damaged ones are named,
-and marked as damaged in the archive; the exit code is then 6.
-
---raw writes the original records of a conversation instead, byte for byte, one
-a line in the order of their arrival, also those that are not in the view. With
---all, FILE is a directory that gets a file for each conversation.`,
-		Example: `lcm export lcm.tar.zst
-lcm export -c 3,7 two.tar.zst
-lcm export --raw -c 3 > session.jsonl
-lcm export --raw --all sessions/`,
-		Args: usage(cobra.MaximumNArgs(1)),
+		Args:  usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.output != "" {
 				return wrongUsage(c, errors.New("the file is named twice: once is enough"))

@@ -47,25 +47,7 @@ func newForget(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget [CONVERSATION|MESSAGE]...",
 		Short: "Erase conversations or messages for good",
-		Long: `Erase whole conversations, given by number, single messages, given by id, or
-all messages that match a pattern or were said in a time. They are gone from
-the record, from the search index, from every summary (which is written anew
-without them) and from the free space of the file; verify still holds.
-
-A tombstone without content stays, so that importing the same transcript again
-does not bring them back. --list shows the tombstones, --lift removes one;
-its messages may then be imported again.
-
-The extent is shown first, and nothing is erased without a yes. Backups and
-the agent's own transcripts are not touched.`,
-		Example: `lcm forget 12                                 # a conversation, and those of its sub-agents
-lcm forget msg_411 msg_412
-lcm forget --match 'hunter2' --dry-run
-lcm forget --match 'acme (corp|inc)' --conversation 3
-lcm forget --since 2026-02-18T09:00Z --before 2026-02-18T11:00Z --yes
-lcm forget --list
-lcm forget --lift 2`,
-		Args: cmd.check,
+		Args:  cmd.check,
 		RunE: func(c *cobra.Command, args []string) error {
 			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.run(c, ar, args) })
 		},

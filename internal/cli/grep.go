@@ -29,28 +29,6 @@ type grepCommand struct {
 	timeout          time.Duration
 }
 
-const grepLong = `Find where something was said: in text, tool arguments, tool output, reasoning
-and payloads, at any age, and in summaries. PATTERN is a regular expression
-(RE2; -i ignores case), or with --full-text words or a question: words are
-ranked, "a phrase" and +word must occur, -word must not, pre* is a beginning. A
-pattern of plain words that matches nothing is searched for as words, unless
---mode regex is given.
-
-It looks in all sessions of this project, of every agent. Where they have fewer
-than three matches, or other projects a clearly better one, it looks in all
-conversations and says so; --project-only does not.
-
-On a terminal matches are grouped under their conversations, else each is a
-line: conversation, id and the line that matched, with colons between, or with
-hyphens where a message only stands beside a match, as ranked searches show
-them. --heading and --heading=false choose. lcm describe shows a match whole.
-
---since and --before go by the time of a message; a summary stands at the newest
-message that it covers. A time without a zone is local.
-
-The exit code is 0 if something was found, 1 if nothing was, and 2 or more if the
-search failed.`
-
 // grepLimit is how many matches are printed by default: a page.
 const grepLimit = 10
 
@@ -59,14 +37,7 @@ func newGrep(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "grep PATTERN",
 		Short: "Find where something was said",
-		Long:  grepLong,
-		Example: `lcm grep deploy
-lcm grep 'panic: .*nil pointer'
-lcm grep --full-text 'why did the deployment fail?'
-lcm grep -a -n 10 TLS_CERT_PATH
-lcm grep -i --since 7d --role user --context 1 deploy
-lcm grep --team 'deploy.*failed'               # in the team's record`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args:  usage(cobra.ExactArgs(1)),
 	}
 	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Where, cmd.complete, cmd.grep), cmd.grepTeam)
 	cmd.where.flags(c)

@@ -20,7 +20,6 @@ import (
 	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
-	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/safetext"
@@ -33,19 +32,6 @@ func newHook(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hook HOST",
 		Short: "Answer an event of a host (for hosts)",
-		Long: `Hosts run this on their events after ` + "`lcm setup`" + `. It reads the event from
-standard input, stores the new records of the session's transcript, and gives a
-session that starts or was compacted the block that
-` + "`lcm brief --block`" + ` prints. A prompt that clearly refers to earlier work is given
-up to three cited lines of the record, unless hooks.prompt_recall is false.
-
-It always exits with 0 and prints nothing that a host does not expect; errors
-are logged for ` + "`lcm doctor`" + `. Longer work continues in the background: reading a
-long transcript, and folding a session that is larger than a context
-window (see compaction.background in docs/CONFIG.md).
-
-Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
-		Example: `echo '{"hook_event_name":"SessionStart","session_id":"x","cwd":"."}' | lcm hook claude`,
 		// A host takes an exit code for an order, also one about an unknown flag.
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -30,44 +30,10 @@ type importCommand struct {
 
 func newImport(p *program) *cobra.Command {
 	cmd := &importCommand{program: p}
-	names := hostNames()
 	c := &cobra.Command{
 		Use:   "import [HOST…|PATH…|-]",
 		Short: "Keep the sessions of the agents on this machine, or of a file",
-		Long: `Keep the transcripts of agents: every record of a session, word for word.
-Without an argument, import everything found on this machine, else the sessions
-of the named agents (` + strings.Join(names, ", ") + `), or files and directories.
-A path that has an agent's name is written as ./` + names[0] + `.
-Of a directory the agents' transcripts are read, or where there are none its
-files of messages (.json, .jsonl); skipped files are named.
-An archive of ` + "`lcm export`" + ` is proved before anything is added. Messages that
-fail the proof are named, and only their places are kept unless --damaged is
-given; all the rest is added, and the exit code is then 6.
-
-A conversation that is larger than a context window is folded into summaries, as
-far as twenty seconds suffice; the rest goes on in the background. No model is
-asked (see compaction.background in docs/CONFIG.md).
-
-Importing again reads only changed files, and no message is stored twice. A file
-that cannot be read does not stop the others. With --json several paths print an
-object each.
-
-A file that no agent wrote may hold a message a line (JSONL), one JSON array of
-messages, or an object with "messages", in the shape of OpenAI's or Anthropic's
-API. A message may have an "id" and a "timestamp"; without ids its place in the
-history tells what is new. The whole of such a file is checked before anything
-is stored; one that was cut off in the middle of a message is stored up to
-there. Its session is named by --session, else by the file's path, and standard
-input by its first four messages.`,
-		Example: `lcm import
-lcm import claude codex --since 30d
-lcm import --project . --dry-run
-lcm import ~/backup/.claude/projects
-lcm import session.jsonl
-lcm import monday.jsonl tuesday.jsonl exports/
-echo '[{"role":"user","content":"Hi"}]' | lcm import - --session notes
-lcm import --session support/42 --agent support-bot messages.json`,
-		Args: cobra.ArbitraryArgs,
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			err := cmd.importAny(c, args)
 			if cmd.dryRun {

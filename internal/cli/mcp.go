@@ -36,25 +36,6 @@ func newMCP(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the record to agents over MCP",
-		Long: `Serve the tools lcm_grep, lcm_describe, lcm_expand_query and expand, and
-everything stored as resources, over the Model Context Protocol. Agents start
-it themselves: ` + "`lcm setup`" + ` tells them how. It speaks on standard input and
-output and ends with its input; --http serves several clients at ` + mcpserver.Path + `.
-
-It needs no hooks: it catches up on the agents' transcripts when it starts, and on
-the current one before each answer. The current conversation is the one that the
-agent names, else the newest of the project it works in. Sessions that are larger
-than a context window are folded by a process of low priority that it starts.
-
---http takes a port or an address. Only this machine can reach it unless another
-address is named. Clients send a token with every request (Authorization: Bearer
-TOKEN): mcp.token or LCM_MCP_TOKEN, else one that is made and shown the first
-time and kept in the file mcp-token beside the database; --token shows in the
-list of processes. Web pages are refused unless --allow-origin names theirs.`,
-		Example: `lcm mcp
-lcm mcp --project-only
-lcm mcp --http 8765
-LCM_MCP_TOKEN=$(openssl rand -hex 24) lcm mcp --http 0.0.0.0:8765`,
 		Args: cobra.MatchAll(usage(cobra.NoArgs), refuse(
 			func() bool { return cmd.http == "" && (cmd.token != "" || len(cmd.origins) > 0) },
 			"--token and --allow-origin are for --http: over pipes there is only the program that started lcm")),

@@ -26,15 +26,7 @@ func newProxy(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "proxy",
 		Short: "Serve agents that take a base URL, as lcm run does",
-		Long: `Serve the proxy of ` + "`lcm run`" + ` until Ctrl-C, for agents that are started
-elsewhere. It prints the base URL for each model API; give it to the agent instead
-of its own. The URL holds a secret that changes with each start.
-
-Only this machine can reach it. It knows the sessions of Claude Code, Codex and
-opencode; requests of other clients pass unchanged.`,
-		Example: `lcm proxy
-lcm proxy --listen 127.0.0.1:8911 --upstream local=http://127.0.0.1:11434/v1`,
-		Args: usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := cmd.check(c); err != nil {
 				return err

@@ -29,18 +29,7 @@ func newPrune(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune --older-than AGE",
 		Short: "Erase whole conversations that nobody has added to for long",
-		Long: `Erase whole conversations whose last message is older than an age: a number of
-days (180d), weeks (26w) or years (2y). One that a younger conversation was
-forked from is kept.
-
-As with forget, the extent is shown first, nothing is erased without a yes, and
-tombstones keep the messages from coming back with the next import while the
-agent still has the transcript. A session that continues later is kept from then
-on.`,
-		Example: `lcm prune --older-than 180d --dry-run
-lcm prune --older-than 1y --project ~/src/old
-lcm prune --older-than 26w --yes --json`,
-		Args: usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			age, err := parseAge(cmd.olderThan)
 			if err != nil {

@@ -33,13 +33,8 @@ func newRestore(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of the database",
-		Long: `Put a copy of a backup in the place of the database. It is copied, brought to
-the present schema and proved before anything is touched. A database that is
-there is replaced only with --force, and then kept beside it under another name.
-While another process has the database open it is not replaced.`,
-		Example: "lcm restore backups/lcm-20260219T101500.000Z.db --force\nlcm --db /tmp/look.db restore /mnt/usb/lcm.db",
-		Args:    usage(cobra.ExactArgs(1)),
-		RunE:    cmd.run,
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE:  cmd.run,
 	}
 	c.Flags().BoolVar(&cmd.Force, "force", false, "replace the database that is there; it is kept under another name")
 	c.Flags().BoolVar(&cmd.Damaged, "damaged", false, "restore a backup that has faults")

@@ -11,35 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootLong = `lcm keeps every message of an agent's conversations verbatim, folds older ones
-into a DAG of summaries, and shows a model a view that fits its context window.
-
-"Current" is the newest conversation of the project the shell stands in;
---conversation N says otherwise.
-
-Exit codes: 0 done · 1 failure · 2 wrong usage · 3 not found ·
-4 wrong configuration · 5 database unusable · 6 verify or doctor found faults ·
-130 interrupted (Ctrl-C) · 143 terminated. grep is like grep: 1 says that nothing
-was found, and failures exit with 2 or more.`
-
-const rootExample = `# see it work on a bundled session, nothing is kept
-lcm demo
-
-# keep a transcript, and read it
-lcm import session.jsonl
-lcm show --newest --limit 5
-
-# find what was said, ask about it
-lcm grep 'deploy.*failed'
-lcm ask "Why did the deployment fail?"
-
-# fold it, look at what a model would see
-lcm compact --budget 32000
-lcm context --budget 32000
-
-# prove that nothing is lost
-lcm verify --all`
-
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, p *program, args []string) int {
 	root := newRoot(p)
@@ -91,12 +62,10 @@ func capture(c *cobra.Command, failure *error) {
 
 func newRoot(p *program) *cobra.Command {
 	root := &cobra.Command{
-		Use:     "lcm",
-		Short:   "Lossless context memory for AI agents",
-		Long:    rootLong,
-		Example: rootExample,
-		Args:    knownCommand,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "lcm",
+		Short: "Lossless context memory for AI agents",
+		Args:  knownCommand,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(wrongFlag)
@@ -124,6 +93,7 @@ func newRoot(p *program) *cobra.Command {
 	add("hosts", newRun(p), newProxy(p), newSetup(p), newRemove(p), newBrief(p), newHook(p), newMCP(p))
 	add("team", newServe(p), newToken(p), newAudit(p), newSync(p))
 	add("more", newDemo(p), newBench(p), newExplain(p), newConfig(p), newVersion(p))
+	addHelp(root, helpNames())
 	completer{p}.register(root)
 	root.SetCompletionCommandGroupID("more")
 	root.SetHelpCommandGroupID("more")

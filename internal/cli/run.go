@@ -59,25 +59,6 @@ func newRun(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [flags] -- PROGRAM [ARGUMENTS]",
 		Short: "Run an agent so that its context never ends",
-		Long: `Run Claude Code, Codex or opencode behind a proxy on this machine. Where a
-request would be larger than the budget, the oldest messages in it give way to
-lcm's summaries of exactly those messages. The agent then has no need to compact;
-every message stays in the record, word for word, and the agent's lcm tools find
-it.
-
-Requests below the budget, all other traffic and all answers pass unchanged, and
-so does every request where something fails. Credentials pass through and are
-never stored. No settings are changed: everything holds for this one process,
-which has the terminal, the signals and the exit code of the agent.
-
-A subscription login (not an API key) passes unchanged unless --subscription is
-given: whether its terms allow changed requests is not settled.
-
-Programs: ` + strings.Join(launch.Hosts(), ", ") + `. docs/hosts lists the limits of each.`,
-		Example: `lcm run -- claude
-lcm run --budget 120000 -- claude --resume
-lcm run --observe -- codex
-lcm status --runs`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return wrongUsage(c, errors.New("name the program to run, after --"))

@@ -29,24 +29,8 @@ func newSetup(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup HOST…|--all",
 		Short: "Connect the agents on this machine",
-		Long: `Connect agents with lcm: the tools (an MCP server) and the hooks that keep the
-record up to date and tell a new session about the latest work.
-
-Hosts: ` + strings.Join(setup.Names(), ", ") + `.
-
-The changes are shown before anything is written. Only entries of lcm are
-touched, comments and order stay, and a copy of every file is kept: ` + "`lcm remove`" + `
-gives back the very bytes.
-
---guidance also teaches the agent in words when to recall: as a skill, which it
-reads when needed, or as a section of its CLAUDE.md or AGENTS.md, which it always
-sees.`,
-		Example: `lcm setup claude
-lcm setup --all --yes
-lcm setup codex --guidance skill
-lcm setup opencode --print      # only show`,
-		Args: cmd.named("name the hosts to set up, or say --all"),
-		RunE: cmd.setup,
+		Args:  cmd.named("name the hosts to set up, or say --all"),
+		RunE:  cmd.setup,
 	}
 	c.Flags().StringVar(&cmd.guidance, "guidance", string(setup.NoGuidance), "skill, file or none")
 	c.Flags().StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
@@ -155,13 +139,7 @@ func newRemove(p *program) *cobra.Command {
 	return cmd.flags(&cobra.Command{
 		Use:   "remove HOST…|--all",
 		Short: "Disconnect agents again",
-		Long: `Remove the entries of ` + "`lcm setup`" + ` from the settings of agents. Files that nobody
-else changed since are restored to the byte; from others only lcm's own entries
-are removed. The record itself is not touched.
-
-Hosts: ` + strings.Join(setup.Names(), ", ") + `.`,
-		Example: "lcm remove claude\nlcm remove --all --yes\nlcm remove codex --print",
-		Args:    cmd.named("name the hosts to disconnect, or say --all"),
+		Args:  cmd.named("name the hosts to disconnect, or say --all"),
 		RunE: func(c *cobra.Command, names []string) error {
 			m, err := machine()
 			if err != nil {

@@ -56,30 +56,7 @@ func newShow(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [N]",
 		Short: "Print a conversation as it was said",
-		Long: `Print the messages of a conversation, or with --id one message, summary or
-payload. Content that was externalised is shown as a reference; --full puts it
-back. Bookkeeping of the agent's program, which no model sees, is left out: a
-line says how much, and --all shows it.
-
---raw writes the records exactly as they arrived: one message's bytes with --id
-and nothing else, else one record a line. --json prints a JSON object a line;
-a record that is not UTF-8 is in base64, and "encoding" says so. Into a file or
-a pipe both write the whole conversation unless --limit says otherwise. On a
-terminal --raw makes control characters visible unless --force is given.
-
---html writes a page with the messages to a file instead, all of them unless
---limit says otherwise. It needs no server and no network.
-
-Secrets that only the record was to keep (LCM_REDACT=search) are shown by --raw
-and lcm export alone; --json says "masked" where it left some out.`,
-		Example: `lcm show
-lcm show --newest --limit 5
-lcm show 3 --from 51 --limit 50
-lcm show 3 --raw > session.jsonl
-lcm show --id msg_12 --raw | sha256sum
-lcm show --id sum_0123456789abcdef
-lcm show 3 --html session.html`,
-		Args: cobra.MatchAll(cmd.check, cmd.argument),
+		Args:  cobra.MatchAll(cmd.check, cmd.argument),
 		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
 			if cmd.html != "" {
 				return cmd.showHTML(ctx, ar)

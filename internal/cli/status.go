@@ -45,14 +45,7 @@ func newStatus(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Count what the database holds",
-		Long: `Count conversations, messages, summaries, payloads, the use of the file and the
-cost of models, and name the recent runs of agents that had failures. --by counts
-by project, by host, or by month, which shows how it grows. --runs lists the runs
-of ` + "`lcm run`" + ` and ` + "`lcm proxy`" + `: requests, savings, cache hits, folds and failures.
-This reads no message, so it takes well under a second whatever the size of the
-database.`,
-		Example: "lcm status\nlcm status --by project\nlcm status --by month\nlcm status --runs\nlcm status --json | jq .messages",
-		Args:    usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if groupings := flagValues["by"]; cmd.by != "" && !slices.Contains(groupings, cmd.by) {
 				return wrongUsage(c, fmt.Errorf("--by takes %s, not %q", strings.Join(groupings, ", "), cmd.by))

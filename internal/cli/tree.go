@@ -89,15 +89,6 @@ func newTree(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tree [N]",
 		Short: "Draw the summaries and what they were made from",
-		Long: `Draw the view of a conversation, oldest first: each summary with its sources
-beneath it, down to the messages. Runs of messages are one line; --messages lists
-each. --depth 1 draws the view alone, --depth 2 also the sources of its summaries,
-and so on; where it stops, a line says how much is below.
-
---html writes a page to a file instead: a map of all summaries, their texts and
-their sources. It needs no server and no network, and shows secrets as searches
-do.`,
-		Example: "lcm tree\nlcm tree --depth 2\nlcm tree 3 --messages\nlcm tree --json | jq '.view[].summary.id'\nlcm tree 3 --html tree.html",
 		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative"),
 			refuse(func() bool { return cmd.html != "" && cmd.json }, "--html and --json exclude each other")),
 		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {

@@ -48,15 +48,6 @@ func newVerify(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [N]",
 		Short: "Prove that nothing is lost or changed",
-		Long: `Prove a conversation: every message matches the SHA-256 taken when it arrived,
-the hash chain over them holds, and the view leads to each message exactly once,
-directly or through summaries (or a kept branch does). Rows of any table that
-belong to no conversation are looked for too. Everything that is wrong is named,
-and the exit code is then 6.
-
-The digest is the same for the same messages, whatever the database; while
-anything is wrong there is none.`,
-		Example: "lcm verify\nlcm verify 3\nlcm verify --all --json | jq .digest",
 		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.all && cmd.number != 0 },
 			"--all and a conversation exclude each other")),
 		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {

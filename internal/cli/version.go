@@ -16,10 +16,9 @@ type versionReport struct {
 
 func newVersion(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "lcm version\nlcm version --json",
-		Args:    usage(cobra.NoArgs),
+		Use:   "version",
+		Short: "Print the version",
+		Args:  usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			r := versionReport{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 			if info, ok := debug.ReadBuildInfo(); ok {

@@ -3,8 +3,7 @@
 // [Table] lists the settings: key in the file, environment variable, kind,
 // default, allowed values and a sentence of documentation. Everything else is
 // derived from it: the values that [Load] accepts, the typed [Config] that it
-// returns, the errors, `lcm config` ([Config.Render]) and docs/CONFIG.md
-// ([Markdown]).
+// returns, the errors, `lcm config` ([Config.Render]) and docs/CONFIG.md.
 //
 // A value comes from a flag, else the environment, else the file, else the
 // default, and the Config remembers which ([Config.Origin]). The file is

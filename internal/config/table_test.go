@@ -78,7 +78,7 @@ func TestEveryFieldHasASetting(t *testing.T) {
 func TestDocumentationIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "CONFIG.md")
 	if *update {
-		if err := os.WriteFile(path, []byte(Markdown()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(markdown()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestDocumentationIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Markdown(), string(got)); diff != "" {
+	if diff := cmp.Diff(markdown(), string(got)); diff != "" {
 		t.Errorf("docs/CONFIG.md is stale, run `go generate ./internal/config` (-want +got):\n%s", diff)
 	}
 }

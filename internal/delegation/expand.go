@@ -135,14 +135,13 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 
 // resolved has the ids that a call of lcm_expand opens; all are granted.
 type resolved struct {
-	messages  []store.MessageID
-	files     []grantedFile
+	items     []item
 	summaries []string
 }
 
-// grantedFile is a payload with the granted message that it belongs to.
-type grantedFile struct {
-	id     store.PayloadID
+// item is a granted message, or a file with the granted message that it belongs to.
+type item struct {
+	id     string
 	holder store.MessageID
 }
 
@@ -158,13 +157,10 @@ func (g *Grant) resolve(ctx context.Context, in expandArgs) (what resolved, err 
 		if err != nil {
 			return resolved{}, err
 		}
-		switch {
-		case id.Payload != "":
-			what.files = append(what.files, grantedFile{id.Payload, holder})
-		case id.Summary != "":
+		if id.Summary != "" {
 			what.summaries = append(what.summaries, string(id.Summary))
-		default:
-			what.messages = append(what.messages, id.Message)
+		} else {
+			what.items = append(what.items, item{name(id), holder})
 		}
 	}
 	return what, nil

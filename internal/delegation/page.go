@@ -29,25 +29,17 @@ type page struct {
 
 func (g *Grant) newPage(size int) *page { return &page{grant: g, size: size, left: size} }
 
-// The stretches of a walk, as cursors name them: messages that were asked for
-// by id come first, then files, then the messages beneath summaries.
+// The stretches of a walk, as cursors name them: messages and files that were asked for
+// by id come first, then the messages beneath summaries.
 const (
-	cursorMessages  = "messages:"
-	cursorFiles     = "files:"
+	cursorItems     = "items:"
 	cursorSummaries = "summaries:"
 )
 
 func (p *page) fill(ctx context.Context, in expandArgs, what resolved) error {
-	cursor := in.Cursor
-	inSummaries, inFiles := strings.HasPrefix(cursor, cursorSummaries), strings.HasPrefix(cursor, cursorFiles)
-	if !inSummaries && !inFiles {
-		if err := p.messages(ctx, cursor, what.messages); err != nil || p.next != "" {
-			return err
-		}
-		cursor = ""
-	}
-	if !inSummaries && len(what.files) > 0 {
-		if err := p.files(ctx, cursor, what.files); err != nil || p.next != "" {
+	cursor, inSummaries := strings.CutPrefix(in.Cursor, cursorSummaries)
+	if !inSummaries {
+		if err := p.items(ctx, cursor, what.items); err != nil || p.next != "" {
 			return err
 		}
 		cursor = ""
@@ -59,113 +51,78 @@ func (p *page) fill(ctx context.Context, in expandArgs, what resolved) error {
 		p.next = cursorSummaries
 		return nil
 	}
-	return p.summaries(ctx, in, what.summaries, strings.TrimPrefix(cursor, cursorSummaries))
+	return p.summaries(ctx, in, what.summaries, cursor)
 }
 
-const badCursor = "the cursor %q is damaged: pass the one of the page before, unchanged, or none to begin anew"
-
-// position reads a cursor that names the n-th of some things and an offset in
-// it.
-func position(cursor, prefix string, n int) (at, offset int, err error) {
+// position reads a cursor that names the n-th of some items and an offset in it.
+func position(cursor string, n int) (at, offset int, err error) {
 	if cursor == "" {
 		return 0, 0, nil
 	}
-	index, within, ok := strings.Cut(strings.TrimPrefix(cursor, prefix), ":")
+	index, within, ok := strings.Cut(strings.TrimPrefix(cursor, cursorItems), ":")
 	var errs [2]error
 	at, errs[0] = strconv.Atoi(index)
 	offset, errs[1] = strconv.Atoi(within)
 	if !ok || errors.Join(errs[:]...) != nil || at < 0 || at >= n || offset < 0 {
-		return 0, 0, fmt.Errorf(badCursor, prose.Clip(cursor, 60))
+		return 0, 0, fmt.Errorf("the cursor %q is damaged: pass the one of the page before, unchanged, or none to begin anew", prose.Clip(cursor, 60))
 	}
 	return at, offset, nil
 }
 
 const noText = "%s holds no text: lcm_describe says what is known of it"
 
-// files serves stored files, from a cursor on. Those that hold no text are
-// passed over.
-func (p *page) files(ctx context.Context, cursor string, files []grantedFile) error {
-	at, offset, err := position(cursor, cursorFiles, len(files))
+// items serves messages and files by id, from a cursor on. Files that hold no text
+// are passed over.
+func (p *page) items(ctx context.Context, cursor string, items []item) error {
+	at, offset, err := position(cursor, len(items))
 	if err != nil {
 		return err
 	}
-	for ; at < len(files); at, offset = at+1, 0 {
-		f := files[at]
-		piece := recall.Piece{ID: string(f.id), Type: "file", Offset: offset}
+	for ; at < len(items); at, offset = at+1, 0 {
+		it := items[at]
+		here := fmt.Sprintf("%s%d:%d", cursorItems, at, offset)
+		piece := recall.Piece{ID: it.id, Offset: offset}
 		room := p.left - p.frame(piece, true) - frameSlack
+		if len(p.pieces) == 0 {
+			room = max(room, p.left/2) // there is always progress
+		}
 		if room < leastPortion {
-			p.next = fmt.Sprintf("%s%d:%d", cursorFiles, at, offset)
+			p.next = here
 			return nil
 		}
 		a, err := p.grant.recall.Describe(ctx, recall.DescribeRequest{
-			ID: string(f.id), Where: recall.Where{AllConversations: true}, // the grant covers it
+			ID: it.id, Where: recall.Where{AllConversations: true}, // the grant covers it
 			Offset: int64(offset), MaxTokens: room,
 		})
 		if err != nil {
 			return err
 		}
-		if !utf8.ValidString(a.Content) {
-			why := fmt.Sprintf(noText, f.id)
+		piece.Type, piece.ConversationID, piece.CreatedAt, piece.Damaged = a.Type, a.ConversationID, a.CreatedAt, a.Damaged
+		piece.Text, piece.Size, piece.Tokens = a.Content, int(a.ByteSize), p.grant.count(a.Content)
+		if a.MessageDetail != nil {
+			piece.Role, piece.Size = a.Role, int(a.ContentSize)
+		} else if !utf8.ValidString(a.Content) {
+			why := fmt.Sprintf(noText, it.id)
 			p.skipped, p.left = append(p.skipped, why), p.left-p.grant.count(why)
 			continue
 		}
-		piece.Text, piece.Size, piece.Tokens = a.Content, int(a.ByteSize), p.grant.count(a.Content)
-		piece.ConversationID, piece.CreatedAt = a.ConversationID, a.CreatedAt
 		end := offset + len(a.Content)
 		piece.Complete = end >= piece.Size
-		p.take(piece, store.Node{Message: f.holder}, false)
+		if !piece.Complete && p.left < 2*minPage && len(p.pieces) > 0 {
+			p.next = here // it begins on the next page
+			return nil
+		}
+		p.take(piece, store.Node{Message: it.holder}, false)
 		if !piece.Complete {
-			p.next = fmt.Sprintf("%s%d:%d", cursorFiles, at, end)
+			p.next = fmt.Sprintf("%s%d:%d", cursorItems, at, end)
 			return nil
 		}
 	}
 	return nil
 }
 
-// frameSlack is the cost of a part's attributes in its frame.
+// frameSlack is the cost of a piece's attributes in its frame.
 const frameSlack = 16
-
-// messages serves messages by id, from a cursor on.
-func (p *page) messages(ctx context.Context, cursor string, ids []store.MessageID) error {
-	at, offset, err := position(cursor, cursorMessages, len(ids))
-	if err != nil {
-		return err
-	}
-	for m, err := range p.grant.store.Messages(ctx, store.MessageQuery{IDs: ids[at:]}) {
-		if err != nil {
-			return err
-		}
-		text, err := recall.Original(ctx, p.grant.store, m)
-		damaged := errors.Is(err, store.ErrDamaged)
-		if err != nil && !damaged {
-			return err
-		}
-		if offset > len(text) {
-			return fmt.Errorf(badCursor, prose.Clip(cursor, 60))
-		}
-		rest := text[offset:]
-		piece := recall.Piece{ID: m.ID.String(), Type: "message", Role: m.Body.Role, ConversationID: m.Conversation, CreatedAt: m.Body.Time, Offset: offset, Size: len(text), Damaged: damaged}
-		n, room := len(rest), p.left-p.frame(piece, true)
-		if len(p.pieces) == 0 {
-			room = max(room, p.left/2) // there is always progress
-		}
-		if room <= 0 || len(rest)/maxBytesPerToken > room || p.grant.count(rest) > room {
-			n = fit(p.grant.count, rest, room)
-		}
-		if n < len(rest) && p.left < 2*minPage && len(p.pieces) > 0 || n == 0 && rest != "" {
-			p.next = fmt.Sprintf("%s%d:%d", cursorMessages, at, offset)
-			return nil
-		}
-		piece.Text, piece.Complete, piece.Tokens = rest[:n], n == len(rest), p.grant.count(rest[:n])
-		p.take(piece, store.Node{Message: m.ID}, false)
-		if n < len(rest) {
-			p.next = fmt.Sprintf("%s%d:%d", cursorMessages, at, offset+n)
-			return nil
-		}
-		at, offset = at+1, 0
-	}
-	return nil
-}
 
 // summaries serves the messages beneath summaries.
 func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, cursor string) error {

@@ -1,7 +1,6 @@
 package delegation
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,143 +20,80 @@ type reply struct {
 	BrokeOff  bool // the reply ended in the middle of a text
 }
 
-var fence = lazyregexp.New("(?s)```[a-zA-Z0-9]*[ \t]*\r?\n?(.*?)```")
-
 // errNoAnswer says that a reply holds nothing that could be one.
 var errNoAnswer = errors.New(`it holds no JSON object with a non-empty "answer"`)
 
-// maxReply bounds how much of a reply is looked at.
-const maxReply = 1 << 20
+// Bounds on the part of a reply that is read: bytes, and objects.
+const (
+	maxReply   = 1 << 20
+	maxObjects = 64
+)
 
 // parseReply finds the JSON answer in a sub-agent's text: bare, fenced, with
-// text around it, or broken in one of the ways in which models break JSON.
+// text around it, or broken in one of the ways in which models break JSON. Of
+// several answers the last counts: a model that thinks aloud ends with its answer,
+// and quotations before it may look like one.
 func parseReply(text string) (reply, error) {
-	if len(text) > maxReply {
-		text = text[:floor(text, maxReply)]
+	found, broken := objects(text[:floor(text, maxReply)])
+	if n := len(found); n > 0 {
+		return found[n-1], nil
 	}
-	all := candidates(text)
-	var problem error = errNoAnswer
-	for i, candidate := range all {
-		r, err := readReply([]byte(candidate))
-		if err == nil {
-			return r, nil
-		}
+	problem := errNoAnswer
+	for i, object := range broken { // only when none is whole: a repaired one may be a part
 		if i == 0 {
-			problem = err
+			_, _, problem = readReply(object)
 		}
-	}
-	// Only when none is whole: a repaired one may be a part.
-	for _, candidate := range all {
-		mended, brokeOff := mend(candidate)
-		if r, err := readReply([]byte(mended)); err == nil {
-			r.BrokeOff = brokeOff
-			return r, nil
+		fenced, _, _ := strings.Cut(object, "```")
+		for _, object := range []string{object, fenced} {
+			mended, brokeOff := mend(object)
+			if r, _, err := readReply(mended); err == nil {
+				r.BrokeOff = brokeOff
+				return r, nil
+			}
 		}
 	}
 	return reply{}, problem
 }
 
-// maxObjects bounds how many objects of a reply are looked at.
-const maxObjects = 64
-
-// candidates lists possible JSON objects, the likeliest first. A model that thinks
-// aloud ends with its answer, and quotations before it may look like one: the last
-// comes first.
-func candidates(text string) []string {
-	var all []string
-	add := func(s string) {
-		if s = strings.TrimSpace(s); strings.HasPrefix(s, "{") && !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	blocks := fence().FindAllStringSubmatch(text, -1)
-	slices.Reverse(blocks)
-	for _, block := range blocks[:min(len(blocks), maxObjects)] {
-		add(block[1])
-	}
-	whole, cut := objects(text)
-	slices.Reverse(whole)
-	if strings.HasPrefix(strings.TrimSpace(text), "{") && len(whole) < 2 {
-		add(text)
-	}
-	for _, o := range whole {
-		add(o)
-	}
-	for _, o := range whole { // an answer in an envelope
-		inner, _ := objects(o[1:])
-		for _, o := range inner {
-			add(o)
-		}
-	}
-	for _, o := range cut {
-		add(o)
-	}
-	return all
-}
-
-// objects finds the objects of a text that may be an answer: those that end, in order,
-// and the beginnings of those that do not.
-func objects(text string) (whole, cut []string) {
-	at := 0
+// objects reads the JSON objects of a text that have an answer, in order. An object
+// without one may be an envelope: those inside it are read. broken has the texts from
+// where an object begins that is not valid JSON.
+func objects(text string) (found []reply, broken []string) {
 	for range maxObjects {
-		next := strings.IndexByte(text[at:], '{')
-		if next < 0 {
+		at := strings.IndexByte(text, '{')
+		if at < 0 || !strings.Contains(text[at:], "answer") {
 			break
 		}
-		at += next
-		end := objectEnd(text[at:])
+		text = text[at:]
+		r, size, err := readReply(text)
 		switch {
-		case end < 0:
-			cut = append(cut, text[at:]) // mend closes it
-			at++
-		case strings.Contains(text[at:at+end], "answer"):
-			whole = append(whole, text[at:at+end])
-			at += end
-		default:
-			at += end
+		case err == nil:
+			found = append(found, r)
+		case size == 0:
+			broken, size = append(broken, text), 1
+		case strings.Contains(text[:size], "answer"):
+			size = 1
 		}
+		text = text[size:]
 	}
-	return whole, cut
+	return found, broken
 }
 
-// objectEnd returns where the object at the start of text ends, or -1.
-func objectEnd(text string) int {
-	depth, quoted, escaped := 0, false, false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped = c == '\\'
-			quoted = c != '"'
-		case c == '"':
-			quoted = true
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return -1
-}
-
-// readReply reads an object with good will towards its types.
-func readReply(raw []byte) (reply, error) {
+// readReply reads the object that a text begins with, with good will towards its
+// types. size is its length, 0 if it is not valid JSON.
+func readReply(text string) (r reply, size int, err error) {
 	var fields map[string]json.RawMessage
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := json.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(&fields); err != nil {
-		return reply{}, fmt.Errorf("it is not valid JSON: %w", err)
+		return reply{}, 0, fmt.Errorf("it is not valid JSON: %w", err)
 	}
-	var r reply
+	size = int(d.InputOffset())
 	answer := fields["answer"]
 	if json.Unmarshal(answer, &r.Answer) != nil && len(answer) > 0 && string(answer) != "null" {
 		r.Answer = string(answer) // an object or a list is an answer too
 	}
 	if strings.TrimSpace(r.Answer) == "" {
-		return reply{}, errNoAnswer
+		return reply{}, size, errNoAnswer
 	}
 	var one string
 	var many []any
@@ -172,7 +108,7 @@ func readReply(raw []byte) (reply, error) {
 		}
 	}
 	r.Truncated = strings.EqualFold(strings.Trim(string(fields["truncated"]), `"`), "true")
-	return r, nil
+	return r, size, nil
 }
 
 // mend repairs the commonest damage: line breaks and other control characters

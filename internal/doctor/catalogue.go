@@ -100,16 +100,6 @@ var catalogue = map[string]entry{
 	"maintenance-stuck":  {Warning, "the recorded failures are cleared, and it is tried again", ""},
 }
 
-// Codes lists every code, for the docs.
-func Codes() []Finding {
-	var all []Finding
-	for code, e := range catalogue {
-		all = append(all, Finding{Code: code, Severity: e.severity, Fix: e.fix, Advice: e.advice})
-	}
-	slices.SortFunc(all, func(a, b Finding) int { return cmp.Compare(a.Code, b.Code) })
-	return all
-}
-
 // add adds the faults that the store found.
 func (r *Report) add(faults []store.Fault) {
 	for _, f := range faults {

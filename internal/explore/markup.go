@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 )
 
@@ -14,7 +15,6 @@ func (e *explorer) markup() {
 	e.title(strings.ToUpper(e.name))
 	counts := map[string]int{}
 	var order []string
-	root := ""
 	for i := 0; i < len(e.data); {
 		next := bytes.IndexByte(e.data[i:], '<')
 		if next < 0 {
@@ -22,16 +22,12 @@ func (e *explorer) markup() {
 		}
 		i += next + 1
 		name := tagName(e.data[i:])
-		if name == "" {
+		if i += len(name); name == "" {
 			i += skipMarkup(e.data[i:])
 			continue
 		}
-		i += len(name)
 		if e.name == kindHTML {
 			name = strings.ToLower(name)
-		}
-		if root == "" {
-			root = name
 		}
 		if counts[name] == 0 {
 			if len(order) >= 400 {
@@ -41,18 +37,54 @@ func (e *explorer) markup() {
 		}
 		counts[name]++
 	}
-	if root != "" {
-		e.out.add("root: " + root)
+	if len(order) > 0 {
+		e.out.add("root: " + order[0])
 	}
-	if e.name == kindHTML {
-		if t := between(e.data, "<title", "</title"); t != "" {
-			e.out.add("title: " + t)
-		}
+	if m := title().FindSubmatch(e.data[:min(len(e.data), 1<<20)]); e.name == kindHTML && m != nil {
+		e.heading("title: ", m[1])
 	}
 	e.elements(order, counts)
 	if e.name == kindHTML {
-		e.htmlHeadings()
+		for _, m := range heading().FindAllSubmatch(e.data[:min(len(e.data), 4<<20)], 20) {
+			e.heading(strings.Repeat("  ", int(m[1][0]-'0')), m[2])
+		}
 	}
+}
+
+var (
+	title    = lazyregexp.New(`(?s)<title[^>]*>(.*?)</title`)
+	heading  = lazyregexp.New(`(?s)<h([1-3])[^>]*>(.*?)</h`)
+	tagInner = lazyregexp.New(`<[^>]*>?`)
+)
+
+// heading writes a heading without the tags inside it, after a label.
+func (e *explorer) heading(label string, inner []byte) {
+	inner = tagInner().ReplaceAll(inner[:min(len(inner), 2000)], nil)
+	if text := oneLine(inner, 120); text != "" {
+		e.out.add(label + text)
+	}
+}
+
+// tagName is the name of the element that begins at b, "" for anything else.
+func tagName(b []byte) string {
+	n := 0
+	for n < len(b) && n < 64 && (isLetter(b[n]) || n > 0 && (b[n] >= '0' && b[n] <= '9' || bytes.IndexByte([]byte("-_:."), b[n]) >= 0)) {
+		n++
+	}
+	return string(b[:n])
+}
+
+// skipMarkup measures a comment, a section or an instruction at b.
+func skipMarkup(b []byte) int {
+	for _, m := range []struct{ open, end string }{{"!--", "-->"}, {"![CDATA[", "]]>"}, {"?", "?>"}} {
+		if bytes.HasPrefix(b, []byte(m.open)) {
+			if i := bytes.Index(b, []byte(m.end)); i >= 0 {
+				return i + len(m.end)
+			}
+			return len(b)
+		}
+	}
+	return 0
 }
 
 // elements lists the names of elements, the most frequent first.
@@ -78,78 +110,6 @@ func (e *explorer) elements(order []string, counts map[string]int) {
 	if len(order) > 30 {
 		e.out.addf("  … and %s", plural(len(order)-30, "more name"))
 	}
-}
-
-// htmlHeadings lists the first headings of a page.
-func (e *explorer) htmlHeadings() {
-	rest := e.data[:min(len(e.data), 4<<20)]
-	for range 20 {
-		i := bytes.Index(rest, []byte("<h"))
-		if i < 0 || i+3 >= len(rest) {
-			return
-		}
-		rest = rest[i:]
-		if level := rest[2]; level >= '1' && level <= '3' {
-			if t := between(rest, "<h", "</h"); t != "" && !e.out.add(strings.Repeat("  ", int(level-'0'))+t) {
-				return
-			}
-		}
-		rest = rest[2:]
-	}
-}
-
-// between is the text of the first element that opens with from, without the
-// tags inside it.
-func between(data []byte, from, to string) string {
-	data = data[:min(len(data), 1<<20)]
-	i := bytes.Index(data, []byte(from))
-	if i < 0 {
-		return ""
-	}
-	j := bytes.Index(data[i:], []byte(to))
-	if j < 0 {
-		return ""
-	}
-	inner := data[i : i+j]
-	open := bytes.IndexByte(inner, '>')
-	if open < 0 {
-		return ""
-	}
-	var out []byte
-	tag := false
-	for _, b := range inner[open+1 : min(len(inner), open+1+2000)] {
-		switch {
-		case b == '<':
-			tag = true
-		case b == '>' && tag:
-			tag = false
-		case !tag:
-			out = append(out, b)
-		}
-	}
-	return oneLine(out, 120)
-}
-
-// tagName is the name of the element that begins at b, "" for anything else.
-func tagName(b []byte) string {
-	n := 0
-	for n < len(b) && n < 64 && (isLetter(b[n]) || n > 0 && (b[n] >= '0' && b[n] <= '9' || bytes.IndexByte([]byte("-_:."), b[n]) >= 0)) {
-		n++
-	}
-	return string(b[:n])
-}
-
-// skipMarkup measures a comment, a section or an instruction at b.
-func skipMarkup(b []byte) int {
-	for _, m := range []struct{ open, end string }{{"!--", "-->"}, {"![CDATA[", "]]>"}, {"?", "?>"}} {
-		if bytes.HasPrefix(b, []byte(m.open)) {
-			if i := bytes.Index(b, []byte(m.end)); i >= 0 {
-				return i + len(m.end)
-			}
-			return len(b)
-		}
-	}
-	return 0
 }
 
 // keys describes YAML and TOML: documents, sections and top-level keys.

@@ -23,7 +23,11 @@ func TestUnansweredCommitIsLookedUp(t *testing.T) {
 	db := open(t, through, postgres.Options{})
 	id := conversation(t, db, "cut")
 	for i := range 10 {
-		proxy.Swallow()
+		if i%2 == 0 {
+			proxy.Swallow()
+		} else {
+			proxy.Terminate()
+		}
 		say(t, db, id, fmt.Sprint("message ", i), fmt.Sprint("another ", i))
 	}
 	stored := texts(t, db, id)
@@ -42,10 +46,12 @@ func TestUnansweredStubIsReported(t *testing.T) {
 	db := open(t, through, postgres.Options{})
 	id := conversation(t, db, "cut")
 	say(t, db, id, "a long message")
-	proxy.Swallow()
-	err := db.Update(t.Context(), id, func(w store.Writer) error { return w.Stub(t.Context(), 1, 1) })
-	if err == nil || !strings.Contains(err.Error(), "being committed") {
-		t.Errorf("the error is %v", err)
+	for _, lose := range []func(){proxy.Swallow, proxy.Terminate} {
+		lose()
+		err := db.Update(t.Context(), id, func(w store.Writer) error { return w.Stub(t.Context(), 1, 1) })
+		if err == nil || !strings.Contains(err.Error(), "being committed") {
+			t.Errorf("the error is %v", err)
+		}
 	}
 }
 

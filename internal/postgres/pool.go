@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/turns"
 )
 
 // pool lends out connections: it is the [sqldb.DB] of the backend.
@@ -26,11 +27,15 @@ type pool struct {
 	life context.Context
 	end  context.CancelFunc
 
-	// writers and readers limit how many connections are lent out.
-	writers, readers chan struct{}
+	// writers and readers limit how many connections are lent out, and waiting how
+	// many more writers may wait for locks.
+	writers, readers, waiting chan struct{}
+	// turns has the transactions that lock the same thing.
+	turns turns.Turns
 
 	mu      sync.Mutex
 	idle    []*conn
+	lost    time.Time // when a connection was lost last
 	closed  bool
 	out     sync.WaitGroup // calls that are under way
 	settled settled
@@ -38,17 +43,22 @@ type pool struct {
 
 var _ sqldb.DB = (*pool)(nil)
 
+// maxWaiting is how many writers may wait for locks in the database, for each that may
+// write.
+const maxWaiting = 4
+
 // maxIdle is how many idle connections are kept.
 const maxIdle = 8
 
 // patience is how long a reader waits for one of the connections. After that it gets
 // one more: a caller that reads while it iterates over another result would otherwise
-// wait for itself.
+// wait for itself. A writer that waits for an answer for as long is taken to wait for a
+// lock.
 const patience = 100 * time.Millisecond
 
 func newPool(ctx context.Context, config *pgx.ConnConfig, o Options) *pool {
 	p := &pool{config: config, name: describe(config), opts: o,
-		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders)}
+		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders), waiting: make(chan struct{}, maxWaiting*o.MaxWriters)}
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	return p
 }
@@ -80,10 +90,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 		if c == nil {
 			break
 		}
-		if time.Since(c.used) < stale {
-			return c, nil
-		}
-		if err := c.pg.Ping(ctx); err == nil {
+		if err := c.finish(ctx); err == nil && (p.fresh(c) || c.pg.Ping(ctx) == nil) {
 			return c, nil
 		}
 		_ = c.pg.Close(ctx)
@@ -98,6 +105,13 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 	c := &conn{pg: pg}
 	*c.Lost() = sqldb.Lost{Known: true} // the server keeps rows from getting lost
 	return c, nil
+}
+
+// fresh reports whether an idle connection was used a moment ago, and none was lost since.
+func (p *pool) fresh(c *conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(c.used) < stale && c.used.After(p.lost)
 }
 
 func (p *pool) takeIdle() *conn {
@@ -115,7 +129,7 @@ func (p *pool) takeIdle() *conn {
 // giveBack keeps a connection for the next caller, or closes it.
 func (p *pool) giveBack(c *conn) {
 	c.used, c.ctx = time.Now(), nil
-	healthy := !c.pg.IsClosed() && c.in == noTx && c.pg.PgConn().TxStatus() == 'I'
+	healthy := !c.pg.IsClosed() && c.in == noTx && (c.ending != nil || c.pg.PgConn().TxStatus() == 'I')
 	p.mu.Lock()
 	if healthy && !p.closed && len(p.idle) < maxIdle+cap(p.writers) {
 		p.idle = append(p.idle, c)
@@ -134,13 +148,25 @@ func (p *pool) lend(ctx context.Context, fn func(*conn) error) error {
 	if err != nil {
 		return p.explain(ctx, err)
 	}
-	c.ctx = ctx
+	c.ctx, c.gave = ctx, false
 	defer p.giveBack(c)
-	return p.explain(ctx, fn(c))
+	err = fn(c)
+	if sqldb.ConnectionLost(err) {
+		p.mu.Lock()
+		p.lost = time.Now()
+		p.mu.Unlock()
+	}
+	return p.explain(ctx, err)
 }
 
 // Reader implements [sqldb.DB].
 func (p *pool) Reader(ctx context.Context, fn func(sqldb.Conn) error) error {
+	return p.read(ctx, true, fn)
+}
+
+// read lends a connection to fn. With repeat it does so again, once, if the connection
+// was lost before fn got a row.
+func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
@@ -157,19 +183,35 @@ func (p *pool) Reader(ctx context.Context, fn func(sqldb.Conn) error) error {
 		case <-time.After(patience):
 		}
 	}
-	err := p.lend(ctx, func(c *conn) error { return fn(c) })
-	if errors.Is(err, sqldb.ErrStop) {
-		return nil
+	for again := repeat; ; again = false {
+		gave := false
+		err := p.lend(ctx, func(c *conn) error {
+			defer func() { gave = c.gave }()
+			return fn(c)
+		})
+		switch {
+		case errors.Is(err, sqldb.ErrStop):
+			return nil
+		case !again || gave || !sqldb.ConnectionLost(err):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(repeatWait/2 + rand.N(repeatWait)):
+		}
 	}
-	return err
 }
+
+// repeatWait is about how long a read waits before it is repeated.
+const repeatWait = 100 * time.Millisecond
 
 // Writer implements [sqldb.DB].
 func (p *pool) Writer(ctx context.Context, fn func(sqldb.Conn) error) error {
 	if p.opts.ReadOnly {
 		return p.explain(ctx, store.ErrReadOnly)
 	}
-	return p.Reader(ctx, fn)
+	return p.read(ctx, false, fn)
 }
 
 // Transact implements [sqldb.DB].
@@ -181,21 +223,70 @@ func (p *pool) Transact(ctx context.Context, fn func(sqldb.Conn) error) error {
 	return p.TransactHeld(ctx, fn)
 }
 
+// TransactOn implements [sqldb.DB]. A transaction waits for its turn before it takes a
+// connection, so that at most one connection of a process waits for a lock in the
+// database, however many writers of a conversation there are.
+func (p *pool) TransactOn(ctx context.Context, name string, fn func(sqldb.Conn) error) error {
+	done, err := p.turns.Take(ctx, name)
+	if err != nil {
+		return fmt.Errorf("waiting to write: %w", err)
+	}
+	defer done()
+	return p.Transact(ctx, fn)
+}
+
 // TransactHeld implements [sqldb.DB].
 func (p *pool) TransactHeld(ctx context.Context, fn func(sqldb.Conn) error) error {
 	if p.opts.ReadOnly {
 		return p.explain(ctx, store.ErrReadOnly)
 	}
 	ctx = p.whileHeld(ctx)
+	s := slot{pool: p}
 	select {
 	case p.writers <- struct{}{}:
-		defer func() { <-p.writers }()
+		s.in = p.writers
 	case <-ctx.Done():
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
+	defer s.leave()
 	return p.retry(ctx, func() error {
-		return p.lend(ctx, func(c *conn) error { return transact(c, fn) })
+		return p.lend(ctx, func(c *conn) error {
+			c.slow = s.wait
+			defer func() { c.slow = nil }()
+			return transact(c, fn)
+		})
 	})
+}
+
+// slot is the permission of a transaction to use a connection. One that waits for a lock
+// of another process gives its place to others: a process that hangs would otherwise
+// stop the writers of all conversations, and not only of its own.
+type slot struct {
+	pool *pool
+	mu   sync.Mutex
+	in   chan struct{} // writers or waiting
+}
+
+// wait moves the slot to those that wait, if there is room.
+func (s *slot) wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.in != s.pool.writers {
+		return
+	}
+	select {
+	case s.pool.waiting <- struct{}{}:
+		<-s.in
+		s.in = s.pool.waiting
+	default:
+	}
+}
+
+func (s *slot) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	<-s.in
+	s.in = nil
 }
 
 // whileHeld returns ctx, or one that is not cancelled if the pool is being closed.
@@ -231,24 +322,9 @@ type commitError struct {
 func (e *commitError) Error() string { return e.err.Error() }
 func (e *commitError) Unwrap() error { return e.err }
 
-// Erase implements [sqldb.DB]. Every other writer locks a row of conversations or adds
-// one, so that this lock keeps them waiting.
+// Erase implements [sqldb.DB].
 func (p *pool) Erase(ctx context.Context, fn func(sqldb.Conn) error) error {
-	return p.Transact(ctx, func(c sqldb.Conn) error {
-		if err := c.Exec("LOCK TABLE conversations IN EXCLUSIVE MODE"); err != nil {
-			return err
-		}
-		return fn(c)
-	})
-}
-
-// tables are the tables that an erasure changes.
-const erasedTables = "messages, summaries, revisions, edges, view, branch_items, branches, conversations, chunks, payloads, message_payloads, state, sections, segments, vectors, vector_blocks"
-
-// Scrub implements [sqldb.DB]. VACUUM removes the rows that an erasure deleted or
-// replaced from their pages, and rewrites no table that others use.
-func (p *pool) Scrub(ctx context.Context) error {
-	return p.Writer(ctx, func(c sqldb.Conn) error { return c.Script("VACUUM " + erasedTables) })
+	return p.TransactOn(ctx, "erase", fn)
 }
 
 // Size implements [sqldb.DB].
@@ -346,21 +422,9 @@ func (p *pool) retryable(err error, n int) bool {
 			return true
 		case "23505": // unique violation
 			return n < maxConflicts
-		case "57P01", "57P02", "57P03": // the server is stopped, has crashed, is starting
-			return true
 		}
-		return false
 	}
-	return lostConnection(err)
-}
-
-// lostConnection reports whether an error is that of a connection, and not of a
-// statement.
-func lostConnection(err error) bool {
-	if _, refused := errors.AsType[*pgconn.PgError](err); refused || !sqldb.FromDatabase(err) {
-		return false
-	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errRolledBack)
+	return sqldb.ConnectionLost(err)
 }
 
 // explain adds a hint for the operator to errors of the server.

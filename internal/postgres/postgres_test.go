@@ -4,6 +4,8 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,5 +50,22 @@ func checkReferences(t *testing.T, db *postgres.DB) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// A row function may run statements with other columns: the columns of the rows that
+// follow stay as they are.
+func TestRowFunctionMayQuery(t *testing.T) {
+	db := open(t, pgtest.URL(t), postgres.Options{})
+	var got []string
+	err := db.SQL().Reader(t.Context(), func(c sqldb.Conn) error {
+		return c.Query(`SELECT n, 'row ' || n FROM generate_series(1, 3) n`, func(r sqldb.Row) error {
+			got = append(got, fmt.Sprint(r.ColumnInt64(0), " ", r.ColumnText(1)))
+			_, err := c.Has(`SELECT 'text', CAST('bytes' AS bytea), TRUE`)
+			return err
+		})
+	})
+	if want := "1 row 1, 2 row 2, 3 row 3"; err != nil || strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %s: %v", got, want, err)
 	}
 }

@@ -26,7 +26,8 @@ var ErrClosed = errors.New("the store is closed")
 // DB lends out the connections of an open database.
 type DB interface {
 	// Reader lends a connection to fn. It returns nil for [ErrStop]. Statements
-	// that must see one state run in [Conn.Read].
+	// that must see one state run in [Conn.Read]. It may run fn again if the
+	// connection was lost before fn got a row.
 	Reader(ctx context.Context, fn func(Conn) error) error
 	// Writer lends a connection that may write to fn, without a transaction.
 	Writer(ctx context.Context, fn func(Conn) error) error
@@ -36,10 +37,15 @@ type DB interface {
 	// Transact runs fn in a write transaction of its own. It may run fn again if
 	// the transaction failed and nothing of it was stored.
 	Transact(ctx context.Context, fn func(Conn) error) error
+	// TransactOn is Transact for a transaction that locks something that other
+	// transactions lock too, such as a conversation. Transactions of this process
+	// with the same name run one after the other, in the order of the calls.
+	TransactOn(ctx context.Context, name string, fn func(Conn) error) error
 	// TransactHeld is Transact for a caller of Hold, also after Close was called
 	// and ctx was cancelled.
 	TransactHeld(ctx context.Context, fn func(Conn) error) error
-	// Erase is Transact for an erasure: no other write runs beside it.
+	// Erase is Transact for an erasure. Erasures of this process run one after the
+	// other; fn locks the conversations that it changes.
 	Erase(ctx context.Context, fn func(Conn) error) error
 	// Scrub removes the remains of deleted rows.
 	Scrub(ctx context.Context) error
@@ -130,6 +136,9 @@ type Dialect struct {
 	LockName string
 	// NextConversation is an expression: the number of a new conversation.
 	NextConversation string
+	// NextMessages is a query for as many numbers of new messages as its parameter
+	// says, in order. It is empty where an INSERT costs no more than a number.
+	NextMessages string
 	// AfterCopy are statements to run after rows were copied with their numbers.
 	AfterCopy []string
 	// Columns is a query for the columns of all tables: the table, and the column

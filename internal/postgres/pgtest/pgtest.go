@@ -6,6 +6,7 @@
 package pgtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,22 +89,12 @@ func Require(t testing.TB, err error) {
 func (s *Server) Schema(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("lcm_test_%d_%d", os.Getpid(), schemas.Add(1))
-	run := func(sql string) error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		c, err := pgx.Connect(ctx, s.url)
-		if err != nil {
-			return err
-		}
-		_, err = c.Exec(ctx, sql)
-		return errors.Join(err, c.Close(ctx))
-	}
-	if err := run("CREATE SCHEMA " + name); err != nil {
+	if err := s.exec(t, "CREATE SCHEMA "+name); err != nil {
 		t.Fatal(err)
 	}
 	if s.dir == "" { // a server that others use too
 		t.Cleanup(func() {
-			if err := run("DROP SCHEMA " + name + " CASCADE"); err != nil {
+			if err := s.exec(t, "DROP SCHEMA "+name+" CASCADE"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -116,6 +107,57 @@ func (s *Server) Schema(t testing.TB) string {
 	q.Set("search_path", name)
 	u.RawQuery = q.Encode()
 	return u.String()
+}
+
+// exec runs a statement on a connection of its own.
+func (s *Server) exec(t testing.TB, sql string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	defer cancel()
+	c, err := pgx.Connect(ctx, s.url)
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, sql)
+	return errors.Join(err, c.Close(ctx))
+}
+
+// Traces returns the names of the tables, TOAST tables and indexes of an address from
+// [URL] or [Server.Schema] whose files contain one of the texts. The table
+// pg_statistic is searched too. A test is skipped if the server at
+// LCM_TEST_POSTGRES keeps its files elsewhere.
+func Traces(t testing.TB, address string, texts ...string) (found []string) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.WithoutCancel(t.Context()))
+	if _, err := c.Exec(t.Context(), "CHECKPOINT"); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := c.Query(t.Context(), `
+		SELECT current_setting('data_directory') || '/' || pg_relation_filepath(c.oid), coalesce(o.relname || ' (TOAST)', c.relname)
+		FROM pg_class c LEFT JOIN pg_class o ON o.reltoastrelid = c.oid
+		WHERE c.relkind IN ('r', 'i', 't')
+		  AND (coalesce(o.relnamespace, c.relnamespace) = current_schema()::regnamespace OR coalesce(o.relname, c.relname) = 'pg_statistic')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var path, name string
+	_, err = pgx.ForEachRow(rows, []any{&path, &name}, func() error {
+		data, err := os.ReadFile(path)
+		if os.Getenv("LCM_TEST_POSTGRES") != "" && err != nil {
+			t.Skip("the files of the server at LCM_TEST_POSTGRES cannot be read: ", err)
+		}
+		if err == nil && slices.ContainsFunc(texts, func(text string) bool { return bytes.Contains(data, []byte(text)) }) {
+			found = append(found, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // binaries finds the directory with initdb and postgres.
@@ -214,9 +256,10 @@ func (s *Server) Run(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if time.Since(begun) > 30*time.Second {
+		if time.Since(begun) > 3*time.Minute {
 			log, _ := os.ReadFile(filepath.Join(s.dir, "server.log"))
-			return errors.Join(fmt.Errorf("PostgreSQL does not answer: %w: %s", err, log), s.halt())
+			s.halt()
+			return fmt.Errorf("PostgreSQL does not answer: %w: %s", err, log)
 		}
 	}
 }
@@ -234,17 +277,25 @@ func fsync() string {
 func (s *Server) Address() string { return s.url }
 
 // halt ends the server at once, as a crash would.
-func (s *Server) halt() error {
+func (s *Server) halt() {
 	_ = s.input.Close()
 	_ = s.cmd.Wait() // the shell returns the status of the killed server
-	return nil
+}
+
+// Halt writes all pages to the files, stops the server and returns the directory of the
+// tables.
+func (s *Server) Halt(t testing.TB) (dir string) {
+	t.Helper()
+	if err := s.exec(t, "CHECKPOINT"); err != nil {
+		t.Fatal(err)
+	}
+	s.halt()
+	return filepath.Join(s.data(), "base")
 }
 
 // Crash stops the server immediately and starts it again.
 func (s *Server) Crash(ctx context.Context) error {
-	if err := s.halt(); err != nil {
-		return err
-	}
+	s.halt()
 	return s.Run(ctx)
 }
 
@@ -253,5 +304,6 @@ func (s *Server) Stop() error {
 	if s.dir == "" {
 		return nil
 	}
-	return errors.Join(s.halt(), os.RemoveAll(s.dir))
+	s.halt()
+	return os.RemoveAll(s.dir)
 }

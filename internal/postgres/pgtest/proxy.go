@@ -5,6 +5,7 @@ package pgtest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"io"
 	"net"
 	"net/url"
@@ -22,7 +23,8 @@ type Proxy struct {
 	mu   sync.Mutex
 	open map[net.Conn]bool
 
-	swallow atomic.Bool // the next answer to COMMIT does not arrive
+	// lost replaces the next answer to COMMIT and what follows it, if it is not nil.
+	lost atomic.Pointer[[]byte]
 }
 
 // NewProxy starts a proxy for an address that [URL] returned, and returns the address of
@@ -52,7 +54,16 @@ func NewProxy(t testing.TB, address string) (*Proxy, string) {
 }
 
 // Swallow makes the server's next answer to COMMIT get lost, with its connection.
-func (p *Proxy) Swallow() { p.swallow.Store(true) }
+func (p *Proxy) Swallow() { p.lost.Store(&[]byte{}) }
+
+// Terminate makes the server's next answer to COMMIT an error: an administrator ended
+// the connection. The server sends it if the order arrives between commit and answer.
+func (p *Proxy) Terminate() {
+	fields := []byte("SFATAL\x00VFATAL\x00C57P01\x00Mterminating connection due to administrator command\x00\x00")
+	answer := binary.BigEndian.AppendUint32([]byte{'E'}, uint32(4+len(fields)))
+	answer = append(answer, fields...)
+	p.lost.Store(&answer)
+}
 
 // Cut cuts all connections.
 func (p *Proxy) Cut() {
@@ -84,13 +95,19 @@ func (p *Proxy) serve(ctx context.Context) {
 	}
 }
 
-// answers passes on what the server sends.
+// committed ends the server's answer to COMMIT, which begins with a letter and a length.
+var committed = []byte("COMMIT\x00")
+
+// answers passes on the server's messages.
 func (p *Proxy) answers(client, server net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := server.Read(buf)
-		if bytes.Contains(buf[:n], []byte("COMMIT\x00")) && p.swallow.CompareAndSwap(true, false) {
-			return
+		if at := bytes.Index(buf[:n], committed); at >= 5 {
+			if lost := p.lost.Swap(nil); lost != nil {
+				_, _ = client.Write(append(buf[:at-5:at-5], *lost...))
+				return
+			}
 		}
 		if _, werr := client.Write(buf[:n]); err != nil || werr != nil {
 			return

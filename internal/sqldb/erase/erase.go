@@ -68,6 +68,9 @@ type erasing struct {
 // run erases. The order of its steps matters: tombstones and summaries are
 // derived from the messages while they are there.
 func (e *erasing) run() error {
+	if err := e.lock(); err != nil {
+		return err
+	}
 	for _, step := range []func() error{
 		e.collect, e.findAffected, e.findSummaries, e.writeTombstones, e.dropTraces, e.moveBranches,
 		e.detach, e.dropPayloads, e.wipe, e.recount, e.endWhole, e.unindexed, e.account,
@@ -80,6 +83,33 @@ func (e *erasing) run() error {
 		}
 	}
 	return nil
+}
+
+// lock keeps others from writing to the conversations that lose messages and to their
+// forks, which refer to the same messages, until the transaction ends. Every statement
+// after it sees what they have written before. Writers of other conversations go on; only
+// one that stores a payload that is being removed waits. A fork that another transaction
+// adds meanwhile is found in the next round, because that transaction holds the lock of
+// its origin.
+func (e *erasing) lock() error {
+	if e.Dialect().ForUpdate == "" {
+		return nil
+	}
+	held := -1
+	for {
+		ids, err := sqldb.Column[int64](e.Conn, lineage+`
+			SELECT DISTINCT l.id FROM lineage l
+			WHERE l.origin IN (SELECT m.conversation FROM json_each(?) j JOIN messages m ON m.id = j.value) OR l.origin IN (SELECT j.value FROM json_each(?) j)`,
+			sqldb.IDs(e.order.Messages), sqldb.IDs(e.order.Conversations))
+		if err != nil || len(ids) == held {
+			return err
+		}
+		held = len(ids)
+		err = e.Exec(`SELECT c.id FROM conversations c WHERE c.id IN (SELECT j.value FROM json_each(?) j) ORDER BY c.id`+e.Dialect().ForUpdate, ids)
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // scratch are the temporary tables: the messages to erase, the summaries that

@@ -24,7 +24,7 @@ func (e Eraser) Mask(ctx context.Context, masks []store.Mask) error {
 	}
 	return e.DB.Erase(ctx, func(c sqldb.Conn) error {
 		*w = erasing{Conn: c, order: w.order, now: w.now}
-		return sqldb.Steps(w.collect, w.findAffected, w.findSummaries,
+		return sqldb.Steps(w.lock, w.collect, w.findAffected, w.findSummaries,
 			func() error { return sqldb.Each(masks, func(m store.Mask) error { return w.maskOne(ctx, m) }) },
 			func() error { return sqldb.Each(w.out.Affected, w.relink) },
 			func() error {

@@ -46,7 +46,7 @@ func (e *erasing) dropTraces() error {
 		}
 		*t.count++
 	}
-	return e.Exec(`UPDATE state SET data = ? WHERE expires IS NOT NULL AND expires <= ?`, []byte{}, e.now)
+	return e.Exec(`UPDATE state SET data = ? WHERE expires IS NOT NULL AND expires <= ? AND length(data) > 0`, []byte{}, e.now)
 }
 
 // quotes are the titles and values that may quote erased messages.

@@ -85,7 +85,19 @@ func (e *erasing) endWhole() error {
 			return err
 		}
 	}
-	return e.Exec(`DELETE FROM projects WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE project = projects.id)`)
+	return e.dropProjects()
+}
+
+// dropProjects removes the projects that have no conversation any more. It locks them
+// first: a conversation that another transaction opens in one of them is seen, or opened
+// after the project was removed.
+func (e *erasing) dropProjects() error {
+	const unused = ` NOT EXISTS (SELECT 1 FROM conversations WHERE project = c.id)`
+	ids, err := sqldb.Column[int64](e.Conn, `SELECT c.id FROM projects c WHERE`+unused+e.Dialect().ForUpdate)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	return e.Exec(`DELETE FROM projects AS c WHERE c.id IN (SELECT j.value FROM json_each(?) j) AND`+unused, ids)
 }
 
 // inheritedDigest digests the messages of other conversations that a fork

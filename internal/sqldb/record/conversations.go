@@ -66,7 +66,14 @@ func ReadConversation(c sqldb.Conn, id store.ConversationID) (Row, error) {
 // conversation: others that do wait until it ends. erasures reports whether anything was
 // ever erased.
 func LockConversation(c sqldb.Conn, id store.ConversationID) (r Row, erasures bool, err error) {
-	found, err := c.One(`SELECT`+conversationFields+`, `+tombstone.Exist+conversationTables+` WHERE c.id = ?`+c.Dialect().ForUpdate, func(s sqldb.Row) error {
+	// The row is read by a second statement, which sees everything that was committed
+	// while the first one waited: also the erasures.
+	if lock := c.Dialect().ForUpdate; lock != "" {
+		if err := c.Exec(`SELECT c.id FROM conversations c WHERE c.id = ?`+lock, int64(id)); err != nil {
+			return r, false, err
+		}
+	}
+	found, err := c.One(`SELECT`+conversationFields+`, `+tombstone.Exist+conversationTables+` WHERE c.id = ?`, func(s sqldb.Row) error {
 		r, erasures = ScanConversation(s), s.ColumnBool(26)
 		return nil
 	}, int64(id))
@@ -75,6 +82,9 @@ func LockConversation(c sqldb.Conn, id store.ConversationID) (r Row, erasures bo
 	}
 	return r, erasures, err
 }
+
+// lockOf names the lock of a conversation for [sqldb.DB.TransactOn].
+func lockOf(id store.ConversationID) string { return fmt.Sprint("conversation/", int64(id)) }
 
 func conversationWhere(c sqldb.Conn, cond string, arg any) (r Row, found bool, err error) {
 	found, err = c.One(`SELECT`+ConversationColumns+` WHERE `+cond, func(s sqldb.Row) error {
@@ -152,7 +162,7 @@ func (r *Records) Open(ctx context.Context, n store.NewConversation) (store.Conv
 	if err := r.DB.Reader(ctx, find); err != nil || found {
 		return row.Conversation, err
 	}
-	err := r.DB.Transact(ctx, func(c sqldb.Conn) error {
+	err := r.DB.TransactOn(ctx, "session/"+n.Key, func(c sqldb.Conn) error {
 		if err := lockSession(c, n.Key); err != nil {
 			return err
 		}
@@ -181,7 +191,7 @@ func insertConversation(c sqldb.Conn, n store.NewConversation, now time.Time) (s
 			return 0, fmt.Errorf("the conversation that started it: %w", err)
 		}
 	}
-	if err := c.Exec(`INSERT INTO projects (origin, root) VALUES (?, ?) ON CONFLICT DO NOTHING`, n.Project.Origin, n.Project.Root); err != nil {
+	if err := holdProject(c, n.Project); err != nil {
 		return 0, err
 	}
 	id, err := c.Insert("id", `
@@ -193,9 +203,23 @@ func insertConversation(c sqldb.Conn, n store.NewConversation, now time.Time) (s
 	return store.ConversationID(id), err
 }
 
+// holdProject adds a project, if it is new, and keeps it until the transaction ends.
+func holdProject(c sqldb.Conn, p store.Project) error {
+	for held := false; !held; { // an erasure may remove it between the two statements
+		err := c.Exec(`INSERT INTO projects (origin, root) VALUES (?, ?) ON CONFLICT DO NOTHING`, p.Origin, p.Root)
+		if err != nil {
+			return err
+		}
+		if held, err = c.Has(`SELECT p.id FROM projects p WHERE p.origin = ? AND p.root = ?`+c.Dialect().ForShare, p.Origin, p.Root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Archive implements [store.Conversations].
 func (r *Records) Archive(ctx context.Context, id store.ConversationID, cause string) error {
-	return r.DB.Transact(ctx, func(c sqldb.Conn) error {
+	return r.DB.TransactOn(ctx, lockOf(id), func(c sqldb.Conn) error {
 		row, _, err := LockConversation(c, id)
 		if err != nil || !row.Active() {
 			return err
@@ -210,7 +234,7 @@ func (r *Records) Fork(ctx context.Context, from store.ConversationID, at store.
 		return store.Conversation{}, errors.New("a fork needs a session key of its own")
 	}
 	var fork Row
-	err := r.DB.Transact(ctx, func(c sqldb.Conn) error {
+	err := r.DB.TransactOn(ctx, lockOf(from), func(c sqldb.Conn) error {
 		if err := lockSession(c, n.Key); err != nil {
 			return err
 		}

@@ -108,8 +108,9 @@ type chunkSums [][sha256.Size]byte
 // provePayload reads a payload once and returns the hashes of its chunks, or
 // nil where the content does not match the hash of the whole.
 func (r *Records) provePayload(ctx context.Context, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
-	sums := chunkSums{}
+	var sums chunkSums
 	found, err := sqldb.Read(ctx, r.DB, func(c sqldb.Conn) (FoundContent, error) {
+		sums = chunkSums{}
 		return hashChunks(c, num, false, func(raw []byte) { sums = append(sums, sha256.Sum256(raw)) })
 	})
 	if err != nil && (sqldb.FromDatabase(err) || ctx.Err() != nil) {

@@ -44,7 +44,7 @@ func (t Table) Get(ctx context.Context, space, key string) (store.Value, error) 
 
 // Put implements [store.State].
 func (t Table) Put(ctx context.Context, space, key string, data []byte, version int64, expires time.Time) (next int64, err error) {
-	err = t.DB.Transact(ctx, func(c sqldb.Conn) error {
+	err = t.DB.TransactOn(ctx, lockOf(space, key), func(c sqldb.Conn) error {
 		if err := expectVersion(c, space, key, version, t.DB.Now()); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (t Table) Put(ctx context.Context, space, key string, data []byte, version 
 // Delete implements [store.State]. The version stays behind in an expired
 // row, for the same reason as in Put.
 func (t Table) Delete(ctx context.Context, space, key string, version int64) error {
-	return t.DB.Transact(ctx, func(c sqldb.Conn) error { return DeleteIn(c, space, key, version, t.DB.Now()) })
+	return t.DB.TransactOn(ctx, lockOf(space, key), func(c sqldb.Conn) error { return DeleteIn(c, space, key, version, t.DB.Now()) })
 }
 
 // DeleteIn is Delete inside a transaction.
@@ -73,10 +73,13 @@ func DeleteIn(c sqldb.Conn, space, key string, version int64, now time.Time) err
 	return c.Exec(`UPDATE state SET expires = 0, data = ? WHERE space = ? AND key = ?`, []byte{}, space, key)
 }
 
+// lockOf names the lock of a value.
+func lockOf(space, key string) string { return "state/" + space + "/" + key }
+
 // expectVersion fails unless a value has a version. Until the transaction ends, no
 // other changes the value.
 func expectVersion(c sqldb.Conn, space, key string, version int64, now time.Time) error {
-	if err := sqldb.LockName(c, "state/"+space+"/"+key); err != nil {
+	if err := sqldb.LockName(c, lockOf(space, key)); err != nil {
 		return err
 	}
 	v, err := readValue(c, space, key, now)

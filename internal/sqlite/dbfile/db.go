@@ -41,6 +41,11 @@ func (d database) Transact(ctx context.Context, fn func(sqldb.Conn) error) error
 	return d.File.Transact(ctx, func(c *Conn) error { return fn(c) })
 }
 
+// TransactOn implements [sqldb.DB]. There is one writer at a time.
+func (d database) TransactOn(ctx context.Context, _ string, fn func(sqldb.Conn) error) error {
+	return d.Transact(ctx, fn)
+}
+
 // TransactHeld implements [sqldb.DB].
 func (d database) TransactHeld(ctx context.Context, fn func(sqldb.Conn) error) error {
 	return d.File.TransactHeld(ctx, func(c *Conn) error { return fn(c) })

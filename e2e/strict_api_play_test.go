@@ -1,4 +1,4 @@
-package strictapi
+package e2e
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
-// Script returns the model's reply at a step of a play.
-type Script func(s Step) llmtest.Reply
+// playScript returns the model's reply at a step of a play.
+type playScript func(s playStep) llmtest.Reply
 
-// Step is a request as the script sees it.
-type Step struct {
+// playStep is a request as the script sees it.
+type playStep struct {
 	Request llms.Request
 	Session string
 	Agent   string
@@ -25,30 +25,30 @@ type Step struct {
 	// Attempt counts the earlier requests for this step that failed.
 	Attempt int
 	// Results are the outputs of the calls of the step before.
-	Results []Result
+	Results []callResult
 }
 
-// Result is the output of a call.
-type Result struct {
+// callResult is the output of a call.
+type callResult struct {
 	Tool string
 	Text string
 }
 
-// progress is how far a session has come.
-type progress struct {
+// playProgress is how far a session has come.
+type playProgress struct {
 	play   string
 	next   int
 	failed int // attempts at next
 }
 
-// issued remembers the seals that the API gave out.
-type issued struct {
+// issuedSignatures has the signatures that the API gave out.
+type issuedSignatures struct {
 	thinking  map[string]string // signature → text
 	reasoning map[string]string // id of an item → id of the reasoning right before it
 }
 
 // sign returns a new signature for the reasoning of a reply.
-func (k *issued) sign(r llmtest.Reply, n int) string {
+func (k *issuedSignatures) sign(r llmtest.Reply, n int) string {
 	signature := fmt.Sprintf("c2ln%s%06d==", r.ID, n)
 	k.thinking[signature] = r.Reasoning
 	switch {
@@ -69,15 +69,15 @@ var (
 )
 
 // play answers a request. The caller runs done when the host has the reply.
-func (a *API) play(q llms.Request, r *Record) (reply llmtest.Reply, done func()) {
-	r.Kind = Main
+func (a *strictAPI) play(q llms.Request, r *apiRecord) (reply llmtest.Reply, done func()) {
+	r.Kind = mainRequest
 	done = func() {}
 	if compactPattern.MatchString(llmtest.LastUserText(q)) {
-		r.Kind = Compaction
+		r.Kind = compactionRequest
 		return llmtest.Say("<summary>The user asked for a long piece of work. It goes on.</summary>"), done
 	}
 	if len(q.Tools) == 0 {
-		r.Kind = Side
+		r.Kind = sideRequest
 		return llmtest.Say("A title"), done
 	}
 	s, state := a.locate(q, r.Session+"/"+r.Agent)
@@ -92,20 +92,20 @@ func (a *API) play(q llms.Request, r *Record) (reply llmtest.Reply, done func())
 			reply.Calls[i].ID = fmt.Sprintf("call_%s_%s_%d_%d_%d", a.name, s.Play, s.Number, s.Attempt, i)
 		}
 	}
-	*state = progress{play: s.Play, next: s.Number, failed: s.Attempt + 1}
-	return reply, func() { *state = progress{play: s.Play, next: s.Number + 1} }
+	*state = playProgress{play: s.Play, next: s.Number, failed: s.Attempt + 1}
+	return reply, func() { *state = playProgress{play: s.Play, next: s.Number + 1} }
 }
 
 // locate finds the play and the step of a request from its end: results of calls
 // name their step. A prompt starts its play, unless the session is already in it:
 // then the host has compacted, and the play goes on.
-func (a *API) locate(q llms.Request, session string) (Step, *progress) {
+func (a *strictAPI) locate(q llms.Request, session string) (playStep, *playProgress) {
 	state := a.plays[session]
 	if state == nil {
-		state = &progress{}
+		state = &playProgress{}
 		a.plays[session] = state
 	}
-	s := Step{Request: q}
+	s := playStep{Request: q}
 	called := map[string]string{}
 	found := false
 	for _, m := range q.Messages {
@@ -126,7 +126,7 @@ func (a *API) locate(q llms.Request, session string) (Step, *progress) {
 					s.Results = nil
 				}
 				s.Play, s.Number, found = at[1], number+1, true
-				s.Results = append(s.Results, Result{Tool: called[res.CallID], Text: text(res.Output)})
+				s.Results = append(s.Results, callResult{Tool: called[res.CallID], Text: outputText(res.Output)})
 			}
 		}
 		if m.Role != llms.RoleUser {
@@ -157,7 +157,7 @@ func (a *API) locate(q llms.Request, session string) (Step, *progress) {
 	return s, state
 }
 
-func text(parts []llms.Part) string {
+func outputText(parts []llms.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
 		b.WriteString(p.Text)

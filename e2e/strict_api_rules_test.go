@@ -1,4 +1,4 @@
-package strictapi_test
+package e2e
 
 import (
 	"fmt"
@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/strictapi"
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
-// post sends a body and returns the status and the answer.
-func post(t *testing.T, api http.Handler, path, body string, header ...string) (int, string) {
+// postAPI sends a body and returns the status and the answer.
+func postAPI(t *testing.T, api http.Handler, path, body string, header ...string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	for i := 0; i+1 < len(header); i += 2 {
@@ -37,12 +36,12 @@ func post(t *testing.T, api http.Handler, path, body string, header ...string) (
 }
 
 const (
-	user   = `{"role":"user","content":"go play:a"}`
-	call   = `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}`
-	result = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}`
+	userMessage   = `{"role":"user","content":"go play:a"}`
+	callMessage   = `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}`
+	resultMessage = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}`
 )
 
-func messages(ms ...string) string {
+func anthropicBody(ms ...string) string {
 	return `{"model":"claude","max_tokens":9,"stream":true,"messages":[` + strings.Join(ms, ",") + `]}`
 }
 
@@ -52,46 +51,46 @@ func TestAnthropicRules(t *testing.T) {
 		return `{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"` + ttl + `"}}`
 	}
 	tests := []struct{ name, body, refused string }{
-		{"a prompt", messages(user), ""},
-		{"a call and its result", messages(user, call, result), ""},
-		{"a system message in its place", messages(user, text("system", "x"), call, result, text("system", "y")), ""},
-		{"a call without a result", messages(user, call, text("user", "x")), "without `tool_result`"},
-		{"a result without a call", messages(user, result), "unexpected `tool_use_id`"},
-		{"a result twice", messages(user, call, result, result), "unexpected `tool_use_id`"},
-		{"a call twice", messages(user, call, result, call, result), "must be unique"},
-		{"a text before a result", messages(user, call, text("user", "x"), result), "after other content"},
-		{"the model first", messages(text("assistant", "x"), user), "first message"},
-		{"the model last", messages(user, text("assistant", "x")), "prefill"},
-		{"system first", messages(text("system", "x"), user), "first message"},
-		{"system after the model", messages(user, text("assistant", "x"), text("system", "y"), user), `role \"system\"`},
-		{"system before the user", messages(user, text("system", "y"), user), `role \"system\"`},
-		{"system twice", messages(user, text("system", "y"), text("system", "z")), `role \"system\"`},
-		{"an unknown role", messages(user, text("tool", "x")), "unexpected role"},
-		{"an empty text", messages(text("user", "")), "non-whitespace"},
-		{"a blank text", messages(`{"role":"user","content":[{"type":"text","text":" \n"}]}`), "non-whitespace"},
-		{"no content", messages(`{"role":"user","content":[]}`), "non-empty content"},
-		{"no messages", messages(), "at least one"},
-		{"an unknown signature", messages(user, `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"y"}]}`, user), "Invalid `signature`"},
-		{"an unknown block", messages(`{"role":"user","content":[{"type":"note","text":"x"}]}`), "does not match"},
-		{"a call by the user", messages(`{"role":"user","content":[{"type":"tool_use","id":"t1","name":"x","input":{}}]}`), "assistant messages"},
-		{"four marks", messages(`{"role":"user","content":[` + strings.Join([]string{mark("1h"), mark("1h"), mark("5m"), mark("5m")}, ",") + `]}`), ""},
-		{"five marks", messages(`{"role":"user","content":[` + strings.Repeat(mark("5m")+",", 4) + mark("5m") + `]}`), "maximum of 4"},
-		{"1h after 5m", messages(`{"role":"user","content":[` + mark("5m") + "," + mark("1h") + `]}`), "must not come after"},
-		{"above the window", messages(text("user", strings.Repeat("x", 4000))), "prompt is too long: 1022 tokens > 1000 maximum"},
+		{"a prompt", anthropicBody(userMessage), ""},
+		{"a call and its result", anthropicBody(userMessage, callMessage, resultMessage), ""},
+		{"a system message in its place", anthropicBody(userMessage, text("system", "x"), callMessage, resultMessage, text("system", "y")), ""},
+		{"a call without a result", anthropicBody(userMessage, callMessage, text("user", "x")), "without `tool_result`"},
+		{"a result without a call", anthropicBody(userMessage, resultMessage), "unexpected `tool_use_id`"},
+		{"a result twice", anthropicBody(userMessage, callMessage, resultMessage, resultMessage), "unexpected `tool_use_id`"},
+		{"a call twice", anthropicBody(userMessage, callMessage, resultMessage, callMessage, resultMessage), "must be unique"},
+		{"a text before a result", anthropicBody(userMessage, callMessage, text("user", "x"), resultMessage), "after other content"},
+		{"the model first", anthropicBody(text("assistant", "x"), userMessage), "first message"},
+		{"the model last", anthropicBody(userMessage, text("assistant", "x")), "prefill"},
+		{"system first", anthropicBody(text("system", "x"), userMessage), "first message"},
+		{"system after the model", anthropicBody(userMessage, text("assistant", "x"), text("system", "y"), userMessage), `role \"system\"`},
+		{"system before the user", anthropicBody(userMessage, text("system", "y"), userMessage), `role \"system\"`},
+		{"system twice", anthropicBody(userMessage, text("system", "y"), text("system", "z")), `role \"system\"`},
+		{"an unknown role", anthropicBody(userMessage, text("tool", "x")), "unexpected role"},
+		{"an empty text", anthropicBody(text("user", "")), "non-whitespace"},
+		{"a blank text", anthropicBody(`{"role":"user","content":[{"type":"text","text":" \n"}]}`), "non-whitespace"},
+		{"no content", anthropicBody(`{"role":"user","content":[]}`), "non-empty content"},
+		{"no messages", anthropicBody(), "at least one"},
+		{"an unknown signature", anthropicBody(userMessage, `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"y"}]}`, userMessage), "Invalid `signature`"},
+		{"an unknown block", anthropicBody(`{"role":"user","content":[{"type":"note","text":"x"}]}`), "does not match"},
+		{"a call by the user", anthropicBody(`{"role":"user","content":[{"type":"tool_use","id":"t1","name":"x","input":{}}]}`), "assistant messages"},
+		{"four marks", anthropicBody(`{"role":"user","content":[` + strings.Join([]string{mark("1h"), mark("1h"), mark("5m"), mark("5m")}, ",") + `]}`), ""},
+		{"five marks", anthropicBody(`{"role":"user","content":[` + strings.Repeat(mark("5m")+",", 4) + mark("5m") + `]}`), "maximum of 4"},
+		{"1h after 5m", anthropicBody(`{"role":"user","content":[` + mark("5m") + "," + mark("1h") + `]}`), "must not come after"},
+		{"above the window", anthropicBody(text("user", strings.Repeat("x", 4000))), "prompt is too long: 1022 tokens > 1000 maximum"},
 		{"not JSON", "{", "not JSON"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			api := strictapi.New(strictapi.Options{Window: func(string, http.Header) int { return 1000 }})
-			verify(t, api, "/v1/messages", tt.body, tt.refused)
+			api := newStrictAPI(apiOptions{Window: func(string, http.Header) int { return 1000 }})
+			verifyAPI(t, api, "/v1/messages", tt.body, tt.refused)
 		})
 	}
 }
 
-// verify sends a body and checks whether it is refused, and why.
-func verify(t *testing.T, api *strictapi.API, path, body, refused string) {
+// verifyAPI sends a body and checks whether it is refused, and why.
+func verifyAPI(t *testing.T, api *strictAPI, path, body, refused string) {
 	t.Helper()
-	status, answer := post(t, api, path, body)
+	status, answer := postAPI(t, api, path, body)
 	want := http.StatusOK
 	if refused != "" {
 		want = http.StatusBadRequest
@@ -126,7 +125,7 @@ func TestResponsesRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			verify(t, strictapi.New(strictapi.Options{}), "/v1/responses", tt.body, tt.refused)
+			verifyAPI(t, newStrictAPI(apiOptions{}), "/v1/responses", tt.body, tt.refused)
 		})
 	}
 }
@@ -150,29 +149,29 @@ func TestChatRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			verify(t, strictapi.New(strictapi.Options{}), "/v1/chat/completions", tt.body, tt.refused)
+			verifyAPI(t, newStrictAPI(apiOptions{}), "/v1/chat/completions", tt.body, tt.refused)
 		})
 	}
 }
 
 // Thinking is accepted back with the signature that it was given, and no other.
 func TestSignatures(t *testing.T) {
-	api := strictapi.New(strictapi.Options{Script: func(strictapi.Step) llmtest.Reply {
+	api := newStrictAPI(apiOptions{Script: func(playStep) llmtest.Reply {
 		return llmtest.Reply{Reasoning: "hm", Text: "done"}
 	}})
-	_, answer := post(t, api, "/v1/messages", `{"model":"m","tools":[{"name":"Bash"}],"messages":[`+user+`]}`)
+	_, answer := postAPI(t, api, "/v1/messages", `{"model":"m","tools":[{"name":"Bash"}],"messages":[`+userMessage+`]}`)
 	_, rest, _ := strings.Cut(answer, `"signature":"`)
 	signature, _, _ := strings.Cut(rest, `"`)
 	if signature == "" {
 		t.Fatalf("no signature in %s", answer)
 	}
 	back := func(thinking string) string {
-		return messages(user, `{"role":"assistant","content":[{"type":"thinking","thinking":"`+thinking+`","signature":"`+signature+`"}]}`, user)
+		return anthropicBody(userMessage, `{"role":"assistant","content":[{"type":"thinking","thinking":"`+thinking+`","signature":"`+signature+`"}]}`, userMessage)
 	}
-	if status, answer := post(t, api, "/v1/messages", back("hm")); status != http.StatusOK {
+	if status, answer := postAPI(t, api, "/v1/messages", back("hm")); status != http.StatusOK {
 		t.Errorf("the model's own thinking: %s", answer)
 	}
-	if status, _ := post(t, api, "/v1/messages", back("changed")); status != http.StatusBadRequest {
+	if status, _ := postAPI(t, api, "/v1/messages", back("changed")); status != http.StatusBadRequest {
 		t.Error("changed thinking was accepted")
 	}
 }
@@ -181,9 +180,9 @@ func TestSignatures(t *testing.T) {
 // than twenty blocks and not too old.
 func TestAnthropicCache(t *testing.T) {
 	now := time.Unix(0, 0)
-	api := strictapi.New(strictapi.Options{Now: func() time.Time { return now }})
+	api := newStrictAPI(apiOptions{Now: func() time.Time { return now }})
 	long := strings.Repeat("x", 8000)
-	request := func(first string, blocks int) strictapi.Record {
+	request := func(first string, blocks int) apiRecord {
 		t.Helper()
 		body := `{"role":"user","content":[{"type":"text","text":"` + first + `"}`
 		for i := range blocks {
@@ -193,7 +192,7 @@ func TestAnthropicCache(t *testing.T) {
 			}
 			body += fmt.Sprintf(`,{"type":"text","text":"%d"%s}`, i, mark)
 		}
-		if status, answer := post(t, api, "/v1/messages", messages(body+"]}")); status != http.StatusOK {
+		if status, answer := postAPI(t, api, "/v1/messages", anthropicBody(body+"]}")); status != http.StatusOK {
 			t.Fatal(answer)
 		}
 		records := api.Records()
@@ -222,14 +221,14 @@ func TestAnthropicCache(t *testing.T) {
 }
 
 func TestOpenAICache(t *testing.T) {
-	api := strictapi.New(strictapi.Options{})
-	ask := func(texts ...string) strictapi.Record {
+	api := newStrictAPI(apiOptions{})
+	ask := func(texts ...string) apiRecord {
 		t.Helper()
 		var ms []string
 		for _, s := range texts {
 			ms = append(ms, fmt.Sprintf(`{"role":"user","content":%q}`, s))
 		}
-		if status, answer := post(t, api, "/chat/completions", `{"model":"m","messages":[`+strings.Join(ms, ",")+`]}`); status != http.StatusOK {
+		if status, answer := postAPI(t, api, "/chat/completions", `{"model":"m","messages":[`+strings.Join(ms, ",")+`]}`); status != http.StatusOK {
 			t.Fatal(answer)
 		}
 		records := api.Records()
@@ -251,7 +250,7 @@ func TestOpenAICache(t *testing.T) {
 // goes on after a compaction that left nothing of it.
 func TestPlay(t *testing.T) {
 	var steps []string
-	api := strictapi.New(strictapi.Options{Script: func(s strictapi.Step) llmtest.Reply {
+	api := newStrictAPI(apiOptions{Script: func(s playStep) llmtest.Reply {
 		steps = append(steps, fmt.Sprintf("%s %d/%d %v", s.Play, s.Number, s.Attempt, s.Results))
 		if s.Number == 1 && s.Attempt == 0 {
 			return llmtest.Status(529, "overloaded")
@@ -259,24 +258,24 @@ func TestPlay(t *testing.T) {
 		return llmtest.Call("Bash", map[string]any{})
 	}})
 	ask := func(ms ...string) (int, string) {
-		return post(t, api, "/v1/messages", `{"model":"m","tools":[{"name":"Bash"}],"messages":[`+strings.Join(ms, ",")+`]}`, "X-Claude-Code-Session-Id", "s")
+		return postAPI(t, api, "/v1/messages", `{"model":"m","tools":[{"name":"Bash"}],"messages":[`+strings.Join(ms, ",")+`]}`, "X-Claude-Code-Session-Id", "s")
 	}
-	_, answer := ask(user)
+	_, answer := ask(userMessage)
 	_, rest, _ := strings.Cut(answer, `"id":"call_`)
 	id, _, _ := strings.Cut(rest, `"`)
-	turn := []string{user, strings.Replace(call, "t1", "call_"+id, 1), strings.Replace(result, "t1", "call_"+id, 1)}
+	turn := []string{userMessage, strings.Replace(callMessage, "t1", "call_"+id, 1), strings.Replace(resultMessage, "t1", "call_"+id, 1)}
 	if status, _ := ask(turn...); status != 529 {
 		t.Errorf("the fault is answered with %d", status)
 	}
 	ask(turn...)
 	ask(`{"role":"user","content":"This session goes on."}`)
-	ask(user, `{"role":"assistant","content":"x"}`, `{"role":"user","content":"play:b"}`)
+	ask(userMessage, `{"role":"assistant","content":"x"}`, `{"role":"user","content":"play:b"}`)
 	ask(`{"role":"user","content":"Write a detailed summary of the conversation so far"}`)
 	if got, want := strings.Join(steps, ", "), "a 0/0 [], a 1/0 [{Bash x}], a 1/1 [{Bash x}], a 2/0 [], b 0/0 []"; got != want {
 		t.Errorf("steps %s, want %s", got, want)
 	}
 	records := api.Records()
-	if last := records[len(records)-1]; last.Kind != strictapi.Compaction {
+	if last := records[len(records)-1]; last.Kind != compactionRequest {
 		t.Errorf("the order to compact is taken for %s", last.Kind)
 	}
 	if records[1].Fault != 529 || records[1].Cost() != 0 {
@@ -285,13 +284,13 @@ func TestPlay(t *testing.T) {
 }
 
 func TestKey(t *testing.T) {
-	api := strictapi.New(strictapi.Options{Key: "secret"})
+	api := newStrictAPI(apiOptions{Key: "secret"})
 	for header, want := range map[string]int{"X-Api-Key": http.StatusOK, "X-Other": http.StatusUnauthorized} {
-		if status, _ := post(t, api, "/v1/messages", messages(user), header, "secret"); status != want {
+		if status, _ := postAPI(t, api, "/v1/messages", anthropicBody(userMessage), header, "secret"); status != want {
 			t.Errorf("%s: %d", header, status)
 		}
 	}
-	if status, answer := post(t, api, "/v1/messages/count_tokens", messages(user), "Authorization", "Bearer secret"); status != http.StatusOK || !strings.Contains(answer, `"input_tokens":`) {
+	if status, answer := postAPI(t, api, "/v1/messages/count_tokens", anthropicBody(userMessage), "Authorization", "Bearer secret"); status != http.StatusOK || !strings.Contains(answer, `"input_tokens":`) {
 		t.Errorf("count_tokens: %d %s", status, answer)
 	}
 }

@@ -1,4 +1,4 @@
-package strictapi
+package e2e
 
 import (
 	"encoding/json"
@@ -22,23 +22,23 @@ type anthropicMessage struct {
 }
 
 type anthropicBlock struct {
-	Type      string  `json:"type"`
-	Text      string  `json:"text"`
-	ID        string  `json:"id"`
-	ToolUseID string  `json:"tool_use_id"`
-	Thinking  string  `json:"thinking"`
-	Signature string  `json:"signature"`
-	Cache     *marker `json:"cache_control"`
+	Type      string     `json:"type"`
+	Text      string     `json:"text"`
+	ID        string     `json:"id"`
+	ToolUseID string     `json:"tool_use_id"`
+	Thinking  string     `json:"thinking"`
+	Signature string     `json:"signature"`
+	Cache     *cacheMark `json:"cache_control"`
 	raw       json.RawMessage
 }
 
-// marker is a cache mark.
-type marker struct {
+// cacheMark is a cache mark.
+type cacheMark struct {
 	Type string `json:"type"`
 	TTL  string `json:"ttl"`
 }
 
-func (m *marker) lifetime() string {
+func (m *cacheMark) lifetime() string {
 	switch {
 	case m == nil:
 		return ""
@@ -51,19 +51,19 @@ func (m *marker) lifetime() string {
 var toolUseID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // checkAnthropic checks a request of the Messages API.
-func checkAnthropic(body []byte, known issued) (verdict, error) {
+func checkAnthropic(body []byte, known issuedSignatures) (apiVerdict, error) {
 	var in anthropicRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		return verdict{}, fmt.Errorf("the request is not JSON of the Messages API: %w", err)
+		return apiVerdict{}, fmt.Errorf("the request is not JSON of the Messages API: %w", err)
 	}
-	v := verdict{model: in.Model, items: len(in.Messages), marked: true}
-	system, err := content(in.System)
+	v := apiVerdict{model: in.Model, items: len(in.Messages), marked: true}
+	system, err := anthropicContent(in.System)
 	if err != nil {
 		return v, fmt.Errorf("system: %w", err)
 	}
 	for i := range in.Messages {
 		m := &in.Messages[i]
-		if m.blocks, err = content(m.Content); err != nil {
+		if m.blocks, err = anthropicContent(m.Content); err != nil {
 			return v, fmt.Errorf("messages.%d: %w", i, err)
 		}
 	}
@@ -72,21 +72,21 @@ func checkAnthropic(body []byte, known issued) (verdict, error) {
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return v, fmt.Errorf("tools: %w", err)
 		}
-		v.blocks = append(v.blocks, block{"tools", unmarked(raw), t.Cache.lifetime()})
+		v.blocks = append(v.blocks, cacheBlock{"tools", unmarked(raw), t.Cache.lifetime()})
 	}
 	for _, b := range system {
-		v.blocks = append(v.blocks, block{"system", unmarked(b.raw), b.Cache.lifetime()})
+		v.blocks = append(v.blocks, cacheBlock{"system", unmarked(b.raw), b.Cache.lifetime()})
 	}
 	for _, m := range in.Messages {
 		for _, b := range m.blocks {
-			v.blocks = append(v.blocks, block{m.Role, unmarked(b.raw), b.Cache.lifetime()})
+			v.blocks = append(v.blocks, cacheBlock{m.Role, unmarked(b.raw), b.Cache.lifetime()})
 		}
 	}
 	for _, check := range []func() error{
 		func() error { return checkText("system", system) },
 		func() error { return checkOrder(in.Messages) },
 		func() error { return checkContent(in.Messages, known) },
-		func() error { return checkPairs(turns(in.Messages)) },
+		func() error { return checkPairs(apiTurns(in.Messages)) },
 		func() error { return checkMarks(v.blocks) },
 	} {
 		if err := check(); err != nil {
@@ -96,9 +96,9 @@ func checkAnthropic(body []byte, known issued) (verdict, error) {
 	return v, nil
 }
 
-// content reads a string or a list of blocks. Both forms of a text are the same to
+// anthropicContent reads a string or a list of blocks. Both forms of a text are the same to
 // the cache.
-func content(raw json.RawMessage) ([]anthropicBlock, error) {
+func anthropicContent(raw json.RawMessage) ([]anthropicBlock, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -156,7 +156,7 @@ func checkText(where string, blocks []anthropicBlock) error {
 	return nil
 }
 
-func checkContent(ms []anthropicMessage, known issued) error {
+func checkContent(ms []anthropicMessage, known issuedSignatures) error {
 	for i, m := range ms {
 		if len(m.blocks) == 0 {
 			return fmt.Errorf("messages.%d: all messages must have non-empty content", i)
@@ -194,29 +194,29 @@ func checkContent(ms []anthropicMessage, known issued) error {
 	return nil
 }
 
-// turn is what the API makes of messages of one role in a row.
-type turn struct {
+// apiTurn is a run of messages of one role, which the API reads as one message.
+type apiTurn struct {
 	role   string
 	blocks []anthropicBlock
 }
 
-// turns joins messages of one role in a row. Messages of role system do not part
+// apiTurns joins messages of one role in a row. Messages of role system do not part
 // a turn.
-func turns(ms []anthropicMessage) []turn {
-	var all []turn
+func apiTurns(ms []anthropicMessage) []apiTurn {
+	var all []apiTurn
 	for _, m := range ms {
 		switch last := len(all) - 1; {
 		case m.Role == "system":
 		case last >= 0 && all[last].role == m.Role:
 			all[last].blocks = append(all[last].blocks, m.blocks...)
 		default:
-			all = append(all, turn{m.Role, append([]anthropicBlock(nil), m.blocks...)})
+			all = append(all, apiTurn{m.Role, append([]anthropicBlock(nil), m.blocks...)})
 		}
 	}
 	return all
 }
 
-func checkPairs(ts []turn) error {
+func checkPairs(ts []apiTurn) error {
 	seen := map[string]bool{}
 	open := map[string]bool{} // calls of the turn before
 	for i, t := range ts {
@@ -249,7 +249,7 @@ func checkPairs(ts []turn) error {
 	return nil
 }
 
-func checkMarks(blocks []block) error {
+func checkMarks(blocks []cacheBlock) error {
 	marks, short := 0, false
 	for _, b := range blocks {
 		if b.ttl == "" {

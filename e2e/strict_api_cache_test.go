@@ -1,4 +1,4 @@
-package strictapi
+package e2e
 
 import (
 	"bytes"
@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// block is a piece of a request, as the cache sees it: without its mark.
-type block struct {
+// cacheBlock is a piece of a request, as the cache sees it: without its mark.
+type cacheBlock struct {
 	role string
 	raw  []byte
 	ttl  string // of the mark on it: "5m", "1h" or none
 }
 
-// key identifies a prefix of a request to a model.
-type key [sha256.Size]byte
+// cacheKey identifies a prefix of a request to a model.
+type cacheKey [sha256.Size]byte
 
-// cache simulates the prompt cache of a provider.
-type cache struct {
-	until map[key]time.Time // when a prefix leaves the cache
+// promptCache simulates the prompt cache of a provider.
+type promptCache struct {
+	until map[cacheKey]time.Time // when a prefix leaves the cache
 }
 
 // Anthropic looks for a cached prefix at a mark and at the blocks before it, up to
@@ -33,14 +33,14 @@ const (
 
 // charge looks up a request, stores its prefixes and returns the tokens that the
 // cache holds of it afterwards, and of these the tokens read and written.
-func (c *cache) charge(v verdict, now time.Time) (prefix, read, written int) {
-	keys, sizes := prefixes(v)
+func (c *promptCache) charge(v apiVerdict, now time.Time) (prefix, read, written int) {
+	keys, sizes := cachePrefixes(v)
 	hit := c.longest(v, keys, now)
 	last := -1
 	for i, b := range v.blocks {
 		lifetime := shortLifetime
 		switch {
-		case v.marked && b.ttl == "", tokens(sizes[i]) < leastCached:
+		case v.marked && b.ttl == "", bytesToTokens(sizes[i]) < leastCached:
 			continue
 		case b.ttl == "1h":
 			lifetime = longLifetime
@@ -49,11 +49,11 @@ func (c *cache) charge(v verdict, now time.Time) (prefix, read, written int) {
 		last = i
 	}
 	if hit >= 0 {
-		read = tokens(sizes[hit])
+		read = bytesToTokens(sizes[hit])
 		c.until[keys[hit]] = laterOf(c.until[keys[hit]], now.Add(shortLifetime))
 	}
 	if last >= 0 {
-		prefix = tokens(sizes[last])
+		prefix = bytesToTokens(sizes[last])
 	}
 	if v.marked && last > hit {
 		written = prefix - read
@@ -62,7 +62,7 @@ func (c *cache) charge(v verdict, now time.Time) (prefix, read, written int) {
 }
 
 // longest returns the end of the longest prefix that is in the cache, or -1.
-func (c *cache) longest(v verdict, keys []key, now time.Time) int {
+func (c *promptCache) longest(v apiVerdict, keys []cacheKey, now time.Time) int {
 	for i := len(keys) - 1; i >= 0; i-- {
 		if c.until[keys[i]].After(now) && (!v.marked || inReach(v.blocks, i)) {
 			return i
@@ -72,7 +72,7 @@ func (c *cache) longest(v verdict, keys []key, now time.Time) int {
 }
 
 // inReach reports whether a mark stands on a block or at most lookBack−1 blocks behind it.
-func inReach(blocks []block, i int) bool {
+func inReach(blocks []cacheBlock, i int) bool {
 	for j := i; j < len(blocks) && j < i+lookBack; j++ {
 		if blocks[j].ttl != "" {
 			return true
@@ -81,9 +81,9 @@ func inReach(blocks []block, i int) bool {
 	return false
 }
 
-// prefixes returns a key and the size in bytes of each prefix of a request.
-func prefixes(v verdict) ([]key, []int) {
-	keys, sizes := make([]key, len(v.blocks)), make([]int, len(v.blocks))
+// cachePrefixes returns a key and the size in bytes of each prefix of a request.
+func cachePrefixes(v apiVerdict) ([]cacheKey, []int) {
+	keys, sizes := make([]cacheKey, len(v.blocks)), make([]int, len(v.blocks))
 	previous, size := sha256.Sum256([]byte(v.model)), 0
 	for i, b := range v.blocks {
 		h := sha256.New()

@@ -1,4 +1,4 @@
-package strictapi
+package e2e
 
 import (
 	"encoding/json"
@@ -31,19 +31,19 @@ func (it responsesItem) own() bool {
 }
 
 // checkResponses checks a request of the Responses API.
-func checkResponses(body []byte, known issued) (verdict, error) {
+func checkResponses(body []byte, known issuedSignatures) (apiVerdict, error) {
 	var in responsesRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		return verdict{}, fmt.Errorf("the request is not JSON of the Responses API: %w", err)
+		return apiVerdict{}, fmt.Errorf("the request is not JSON of the Responses API: %w", err)
 	}
-	v := verdict{model: in.Model, items: len(in.Input)}
-	v.blocks = append(v.blocks, block{role: "tools", raw: in.Tools}, block{role: "instructions", raw: []byte(in.Instructions)})
+	v := apiVerdict{model: in.Model, items: len(in.Input)}
+	v.blocks = append(v.blocks, cacheBlock{role: "tools", raw: in.Tools}, cacheBlock{role: "instructions", raw: []byte(in.Instructions)})
 	items := make([]responsesItem, len(in.Input))
 	for i, raw := range in.Input {
 		if err := json.Unmarshal(raw, &items[i]); err != nil {
 			return v, fmt.Errorf("input[%d]: %w", i, err)
 		}
-		v.blocks = append(v.blocks, block{role: "input", raw: raw})
+		v.blocks = append(v.blocks, cacheBlock{role: "input", raw: raw})
 	}
 	if err := checkItems(items); err != nil {
 		return v, err
@@ -88,7 +88,7 @@ func checkItems(items []responsesItem) error {
 
 // checkReasoning checks that reasoning is the model's own and stands before the
 // item that it was given out with.
-func checkReasoning(items []responsesItem, known issued) error {
+func checkReasoning(items []responsesItem, known issuedSignatures) error {
 	for i, it := range items {
 		if it.Type == "reasoning" {
 			if _, ok := known.thinking[it.Encrypted]; !ok {
@@ -121,19 +121,19 @@ type chatMessage struct {
 }
 
 // checkChat checks a request of Chat Completions.
-func checkChat(body []byte, _ issued) (verdict, error) {
+func checkChat(body []byte, _ issuedSignatures) (apiVerdict, error) {
 	var in chatRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		return verdict{}, fmt.Errorf("the request is not JSON of Chat Completions: %w", err)
+		return apiVerdict{}, fmt.Errorf("the request is not JSON of Chat Completions: %w", err)
 	}
-	v := verdict{model: in.Model, items: len(in.Messages), blocks: []block{{role: "tools", raw: in.Tools}}}
+	v := apiVerdict{model: in.Model, items: len(in.Messages), blocks: []cacheBlock{{role: "tools", raw: in.Tools}}}
 	seen, open := map[string]bool{}, map[string]bool{}
 	for i, raw := range in.Messages {
 		var m chatMessage
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return v, fmt.Errorf("messages[%d]: %w", i, err)
 		}
-		v.blocks = append(v.blocks, block{role: "messages", raw: raw})
+		v.blocks = append(v.blocks, cacheBlock{role: "messages", raw: raw})
 		if m.Role == "tool" {
 			if !open[m.ToolCallID] {
 				return v, fmt.Errorf("messages[%d]: messages with role 'tool' must be a response to a preceding message with 'tool_calls': %s", i, m.ToolCallID)

@@ -1,14 +1,3 @@
-// Package archtest keeps the shape of the module: which package may import
-// which, how long a file may grow, that every package explains itself, and
-// where a context may begin.
-//
-// The rules are data ([Layers] and the constants beside the checks); the checks
-// are functions from a source tree to a list of sentences, each of which names
-// the place and says what to do. The package's tests run them over this module,
-// and over small made-up trees that break each rule.
-//
-// Imports of test files are not checked: a test may bring in a backend, a
-// sample or a fake from any layer.
 package archtest
 
 import (

@@ -1,4 +1,4 @@
-package strictapi
+package e2e
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ import (
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
-// Options set up an [API].
-type Options struct {
+// apiOptions set up a strictAPI.
+type apiOptions struct {
 	// Script plays the model. Side requests (titles) and compactions are answered
 	// without it.
-	Script Script
+	Script playScript
 	// Window returns the most tokens that a request may have. Nil: 200,000, and
 	// 1,000,000 where the header anthropic-beta names context-1m.
 	Window func(model string, h http.Header) int
@@ -30,38 +30,54 @@ type Options struct {
 	Now func() time.Time
 	// Seen is called with each request and its record, after it was judged.
 	// It runs under the lock of the API.
-	Seen func(r Record, body []byte)
+	Seen func(r apiRecord, body []byte)
 }
 
-// API is an [http.Handler] that checks requests and answers with a script.
+// strictAPI is a scripted model behind HTTP that refuses the requests that the real
+// APIs refuse. It serves Anthropic Messages (with count_tokens), OpenAI Responses and
+// OpenAI Chat Completions. llmtest writes the answers; strictAPI adds:
 //
-// Anthropic Messages: the first message is the user's, the last is not the
+//   - It checks each request against the rules below and refuses it with the error
+//     of the real API.
+//   - It counts input from the bytes received, four for a token. The input must fit
+//     the window.
+//   - It simulates the provider's prompt cache. The cost of a request is
+//     input + 0.1 × read + 1.25 × written, in units of an uncached token.
+//   - It keeps an apiRecord of each request: its size, verdict, cache use and cost.
+//
+// A playScript decides each step of the model. The step is read from the end of the
+// request: a prompt names a play ("play:long1"), and the ids of the calls carry the
+// play and the step. So a script works on a request whose old messages were
+// replaced, in a resumed session, in a sub-agent and after a rewind.
+//
+// The rules of Anthropic Messages:
+// the first message is the user's, the last is not the
 // model's; a message of role system comes after a user's message and before the
 // model's. Each tool_use has one tool_result in the next message, before other
 // content, and each tool_result its call; ids of calls do not repeat. Thinking
 // comes back with the signature that it was given. No text is empty; no message
 // is. At most four cache marks, none with 1h after one with 5m, none on thinking.
 //
-// OpenAI: each call has one output and each output its call; Chat Completions
+// The rules of OpenAI: each call has one output and each output its call; Chat Completions
 // wants the outputs right behind the calls. Encrypted reasoning was given out
 // before, is followed by an item of the model's, and is not missing before one.
 // Ids of items do not repeat.
-type API struct {
-	options Options
+type strictAPI struct {
+	options apiOptions
 	name    string // makes the ids of two servers differ
 
 	mu      sync.Mutex
-	records []Record
-	cache   cache
-	issued  issued
-	plays   map[string]*progress
+	records []apiRecord
+	cache   promptCache
+	issued  issuedSignatures
+	plays   map[string]*playProgress
 }
 
-// Record is one request and the verdict on it.
-type Record struct {
+// apiRecord is one request and the verdict on it.
+type apiRecord struct {
 	Face    string // "anthropic", "responses" or "chat"; empty for other paths
 	Path    string
-	Kind    Kind
+	Kind    requestKind
 	Model   string
 	Session string
 	Agent   string // of a sub-agent
@@ -84,31 +100,31 @@ type Record struct {
 	Written int // tokens written to the cache
 }
 
-// Kind is the use that a host makes of a request.
-type Kind string
+// requestKind is the use that a host makes of a request.
+type requestKind string
 
 // The kinds of requests.
 const (
-	Main       Kind = "main"
-	Side       Kind = "side" // without tools: a title, a suggestion
-	Compaction Kind = "compaction"
-	Count      Kind = "count"
-	Other      Kind = "other" // of another path
+	mainRequest       requestKind = "main"
+	sideRequest       requestKind = "side" // without tools: a title, a suggestion
+	compactionRequest requestKind = "compaction"
+	countRequest      requestKind = "count"
+	otherRequest      requestKind = "other" // of another path
 )
 
 // Input is the number of tokens that neither came from the cache nor went to it.
-func (r Record) Input() int { return r.Tokens - r.Read - r.Written }
+func (r apiRecord) Input() int { return r.Tokens - r.Read - r.Written }
 
 // Cost is the input cost of an accepted request, in uncached tokens.
-func (r Record) Cost() float64 {
-	if r.Refused != "" || r.Fault != 0 || r.Kind == Count || r.Kind == Other {
+func (r apiRecord) Cost() float64 {
+	if r.Refused != "" || r.Fault != 0 || r.Kind == countRequest || r.Kind == otherRequest {
 		return 0
 	}
 	return float64(r.Input()) + 0.1*float64(r.Read) + 1.25*float64(r.Written)
 }
 
-// New returns an API.
-func New(o Options) *API {
+// newStrictAPI returns an API.
+func newStrictAPI(o apiOptions) *strictAPI {
 	if o.Window == nil {
 		o.Window = func(_ string, h http.Header) int {
 			if strings.Contains(strings.Join(h.Values("Anthropic-Beta"), ","), "context-1m") {
@@ -120,35 +136,35 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &API{
-		options: o, name: strings.ToLower(rand.Text()[:6]), cache: cache{until: map[key]time.Time{}},
-		issued: issued{thinking: map[string]string{}, reasoning: map[string]string{}}, plays: map[string]*progress{},
+	return &strictAPI{
+		options: o, name: strings.ToLower(rand.Text()[:6]), cache: promptCache{until: map[cacheKey]time.Time{}},
+		issued: issuedSignatures{thinking: map[string]string{}, reasoning: map[string]string{}}, plays: map[string]*playProgress{},
 	}
 }
 
 // Records returns the requests so far, in their order.
-func (a *API) Records() []Record {
+func (a *strictAPI) Records() []apiRecord {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.records)
 }
 
-// verdict is the result of checking a request.
-type verdict struct {
+// apiVerdict is the result of checking a request.
+type apiVerdict struct {
 	model   string
 	items   int
 	refused string
-	blocks  []block // in the order of the cache
-	marked  bool    // the cache has marks, else it holds the longest prefix
+	blocks  []cacheBlock // in the order of the cache
+	marked  bool         // the cache has marks, else it holds the longest prefix
 }
 
-// face is one wire format.
-type face struct {
+// apiFormat is one wire format.
+type apiFormat struct {
 	name  string
-	check func(body []byte, known issued) (verdict, error)
+	check func(body []byte, known issuedSignatures) (apiVerdict, error)
 }
 
-var faces = map[string]face{
+var apiFormats = map[string]apiFormat{
 	"/messages":              {"anthropic", checkAnthropic},
 	"/messages/count_tokens": {"anthropic", checkAnthropic},
 	"/responses":             {"responses", checkResponses},
@@ -156,14 +172,14 @@ var faces = map[string]face{
 }
 
 // ServeHTTP implements [http.Handler].
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *strictAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client went away
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
-	f, ok := faces[path]
-	record := Record{Face: f.name, Path: r.URL.Path, Kind: Other, Header: r.Header.Clone(), Bytes: len(body), Tokens: tokens(len(body))}
+	f, ok := apiFormats[path]
+	record := apiRecord{Face: f.name, Path: r.URL.Path, Kind: otherRequest, Header: r.Header.Clone(), Bytes: len(body), Tokens: bytesToTokens(len(body))}
 	if !ok || r.Method != http.MethodPost {
 		a.keep(record, body)
 		if r.URL.Path == "/" || path == "/models" {
@@ -173,17 +189,17 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	record.Session, record.Agent = caller(r.Header)
+	record.Session, record.Agent = apiCaller(r.Header)
 	if path == "/messages/count_tokens" {
-		record.Kind = Count
+		record.Kind = countRequest
 	}
 	v, status := a.judge(f, &record, body)
 	if status != 0 {
 		a.keep(record, body)
-		refuse(w, f, status, record)
+		refuseRequest(w, f, status, record)
 		return
 	}
-	if record.Kind == Count {
+	if record.Kind == countRequest {
 		a.keep(record, body)
 		fmt.Fprintf(w, `{"input_tokens":%d}`, record.Tokens)
 		return
@@ -195,10 +211,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // judge checks a request. It returns a status if the request is refused.
-func (a *API) judge(f face, record *Record, body []byte) (verdict, int) {
+func (a *strictAPI) judge(f apiFormat, record *apiRecord, body []byte) (apiVerdict, int) {
 	if a.options.Key != "" && record.Header.Get("X-Api-Key") != a.options.Key && record.Header.Get("Authorization") != "Bearer "+a.options.Key {
 		record.Refused = "invalid x-api-key"
-		return verdict{}, http.StatusUnauthorized
+		return apiVerdict{}, http.StatusUnauthorized
 	}
 	a.mu.Lock()
 	v, err := f.check(body, a.issued)
@@ -208,7 +224,7 @@ func (a *API) judge(f face, record *Record, body []byte) (verdict, int) {
 	}
 	record.Model, record.Items, record.Refused = v.model, v.items, v.refused
 	record.Window = a.options.Window(v.model, record.Header)
-	if record.Refused == "" && record.Tokens > record.Window && record.Kind != Count {
+	if record.Refused == "" && record.Tokens > record.Window && record.Kind != countRequest {
 		record.Refused = fmt.Sprintf("prompt is too long: %d tokens > %d maximum", record.Tokens, record.Window)
 	}
 	if record.Refused != "" {
@@ -218,7 +234,7 @@ func (a *API) judge(f face, record *Record, body []byte) (verdict, int) {
 }
 
 // answer plays a step and charges the request for it.
-func (a *API) answer(q llms.Request, record Record, v verdict, body []byte) llmtest.Reply {
+func (a *strictAPI) answer(q llms.Request, record apiRecord, v apiVerdict, body []byte) llmtest.Reply {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	reply, done := a.play(q, &record)
@@ -227,7 +243,7 @@ func (a *API) answer(q llms.Request, record Record, v verdict, body []byte) llmt
 		record.Fault = reply.Fault.Status
 	} else {
 		record.Prefix, record.Read, record.Written = a.cache.charge(v, a.options.Now())
-		reply.Usage = llms.Usage{InputTokens: record.Tokens, CacheReadTokens: record.Read, CacheWriteTokens: record.Written, OutputTokens: size(reply)}
+		reply.Usage = llms.Usage{InputTokens: record.Tokens, CacheReadTokens: record.Read, CacheWriteTokens: record.Written, OutputTokens: replySize(reply)}
 		if reply.Reasoning != "" {
 			reply.Signature = a.issued.sign(reply, len(a.records)+1)
 		}
@@ -239,32 +255,32 @@ func (a *API) answer(q llms.Request, record Record, v verdict, body []byte) llmt
 	return reply
 }
 
-// size is the number of tokens of an answer.
-func size(r llmtest.Reply) int {
+// replySize is the number of tokens of an answer.
+func replySize(r llmtest.Reply) int {
 	n := len(r.Reasoning) + len(r.Text)
 	for _, c := range r.Calls {
 		n += len(c.Name) + len(c.Arguments)
 	}
-	return tokens(n) + 1
+	return bytesToTokens(n) + 1
 }
 
-func tokens(bytes int) int { return bytes / 4 }
+func bytesToTokens(bytes int) int { return bytes / 4 }
 
-func (a *API) keep(r Record, body []byte) {
+func (a *strictAPI) keep(r apiRecord, body []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.keepLocked(r, body)
 }
 
-func (a *API) keepLocked(r Record, body []byte) {
+func (a *strictAPI) keepLocked(r apiRecord, body []byte) {
 	a.records = append(a.records, r)
 	if a.options.Seen != nil {
 		a.options.Seen(r, body)
 	}
 }
 
-// refuse writes the error of the real API.
-func refuse(w http.ResponseWriter, f face, status int, r Record) {
+// refuseRequest writes the error of the real API.
+func refuseRequest(w http.ResponseWriter, f apiFormat, status int, r apiRecord) {
 	kind := "invalid_request_error"
 	if status == http.StatusUnauthorized {
 		kind = "authentication_error"
@@ -284,50 +300,8 @@ func refuse(w http.ResponseWriter, f face, status int, r Record) {
 	_ = out.Encode(body)     // a client that went away is no failure of the server
 }
 
-// Totals sums up records.
-type Totals struct {
-	Requests    int // main requests that were answered
-	Compactions int
-	Faults      int
-	Refused     []string
-	Largest     int // tokens of the largest accepted request
-	Read        int
-	Written     int
-	Input       int
-	Cost        float64
-}
-
-// Sum returns the totals of records.
-func Sum(records []Record) Totals {
-	var t Totals
-	for _, r := range records {
-		switch {
-		case r.Refused != "":
-			t.Refused = append(t.Refused, r.Refused)
-			continue
-		case r.Fault != 0:
-			t.Faults++
-			continue
-		case r.Kind == Count, r.Kind == Other:
-			continue
-		case r.Kind == Main:
-			t.Requests++
-		case r.Kind == Compaction:
-			t.Compactions++
-		}
-		t.Largest = max(t.Largest, r.Tokens)
-		t.Read, t.Written, t.Input, t.Cost = t.Read+r.Read, t.Written+r.Written, t.Input+r.Input(), t.Cost+r.Cost()
-	}
-	return t
-}
-
-func (t Totals) String() string {
-	return fmt.Sprintf("%d requests, largest %d tokens, %d compactions, %d faults, %d refused, cost %.0f (input %d, read %d, written %d)",
-		t.Requests, t.Largest, t.Compactions, t.Faults, len(t.Refused), t.Cost, t.Input, t.Read, t.Written)
-}
-
-// caller returns the session and the sub-agent that a host names in a request.
-func caller(h http.Header) (session, agent string) {
+// apiCaller returns the session and the sub-agent that a host names in a request.
+func apiCaller(h http.Header) (session, agent string) {
 	for _, name := range []string{"X-Claude-Code-Session-Id", "Thread-Id", "Session-Id", "X-Session-Id", "X-Session-Affinity"} {
 		if session = h.Get(name); session != "" {
 			return session, h.Get("X-Claude-Code-Agent-Id")

@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/sqldb"
+)
+
+// textTables are the tables with text of messages, or data made from it. The other
+// tables that an erasure changes hold numbers only; autovacuum cleans them.
+const textTables = "messages, summaries, revisions, view, conversations, projects, payloads, chunks, state, sections, vectors, vector_blocks"
+
+// scrubPatience is how long Scrub waits for older transactions, and for the lock of each
+// table.
+const scrubPatience = 30 * time.Second
+
+// errOldTransaction says that a transaction may still read the erased rows.
+var errOldTransaction = errors.New("a transaction that began before the erasure is still open")
+
+// Scrub implements [sqldb.DB]. A plain VACUUM marks the space of dead rows as free and
+// leaves their bytes in the page, so that the tables are rewritten, with their indexes
+// and TOAST tables. Each is locked while it is rewritten: other processes wait.
+func (p *pool) Scrub(ctx context.Context) error {
+	err := p.Writer(ctx, func(c sqldb.Conn) error {
+		if err := waitForOlder(ctx, c); err != nil {
+			return err
+		}
+		// A reader that holds a lock may wait for this process in turn.
+		if err := c.Script(fmt.Sprintf("SET lock_timeout = %d", scrubPatience.Milliseconds())); err != nil {
+			return err
+		}
+		err := c.Script("VACUUM (FULL) " + textTables)
+		return errors.Join(err, c.Script("RESET lock_timeout"))
+	})
+	e, refused := errors.AsType[*pgconn.PgError](err)
+	if errors.Is(err, errOldTransaction) || refused && e.Code == "55P03" { // lock_not_available
+		return &hint.Error{
+			Err:  fmt.Errorf("the erased messages are gone from every table, but not yet from the pages of their files: %w", err),
+			Hint: "end transactions that stay open (pg_stat_activity shows them), then run `lcm forget --finish`",
+		}
+	}
+	return err
+}
+
+// waitForOlder waits until every transaction has ended that began before now: VACUUM
+// keeps the rows that one of them may still read.
+func waitForOlder(ctx context.Context, c sqldb.Conn) error {
+	now, err := sqldb.Value[string](c, `SELECT pg_snapshot_xmax(pg_current_snapshot())::text`)
+	if err != nil {
+		return err
+	}
+	for begun := time.Now(); ; {
+		older, err := c.Has(`
+			SELECT 1 FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()
+			  AND greatest(age(backend_xmin), age(backend_xid)) > age(CAST(CAST(? AS text) AS xid8)::xid)`, now)
+		if err != nil || !older {
+			return err
+		}
+		if time.Since(begun) > scrubPatience {
+			return errOldTransaction
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
