@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -51,6 +52,13 @@ type Written struct {
 // [*Unclaimed], the messages belong to a conversation whose session key was lost. If the
 // commit failed, the result describes the messages that may have been stored.
 func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (done Written, err error) {
+	ctx, span := tracing.Start(ctx, "store.update")
+	added := 0
+	defer func() {
+		span.Int("messages", added)
+		span.Int("bytes", int(done.Bytes))
+		span.End(err)
+	}()
 	err = r.DB.TransactOn(ctx, lockOf(id), func(c sqldb.Conn) error {
 		row, erasures, err := LockConversation(c, id)
 		if err != nil {
@@ -64,6 +72,7 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 			return err
 		}
 		done = Written{Last: w.last, Bytes: w.Bytes - row.Bytes, Head: w.Head}
+		added = int(w.Messages - row.Messages)
 		return w.flush()
 	})
 	return done, err

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // maxRetries is how often a search starts again because segments were merged
@@ -21,10 +22,15 @@ import (
 const maxRetries = 5
 
 // Search implements [store.Searcher].
-func (ix *Index) Search(ctx context.Context, q store.Search) (store.Found, error) {
+func (ix *Index) Search(ctx context.Context, q store.Search) (found store.Found, err error) {
 	if q.Limit <= 0 {
 		return store.Found{}, errors.New("a search needs a limit")
 	}
+	ctx, span := tracing.Start(ctx, "store.search")
+	defer func() {
+		span.Int("hits", len(found.Hits))
+		span.End(err)
+	}()
 	l := ix.messages
 	if q.Summaries {
 		l = ix.summaries
