@@ -21,10 +21,12 @@ var Layers = [][]string{
 		"internal/explore",
 		"internal/guard",
 		"internal/jsonstring",
+		"internal/otlp",
 		"internal/process",
 		"internal/regularfile",
 		"internal/search/...",
 		"internal/tomledit",
+		"internal/tracing",
 		"internal/turns",
 	}, {
 		"internal/config",
@@ -100,6 +102,7 @@ var Layers = [][]string{
 		"llms/openai",
 		"llms/tiktoken",
 	}, {
+		"internal/backendtest",
 		"internal/doctor",
 		"internal/fromconfig",
 		"internal/proxy/...",

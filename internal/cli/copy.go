@@ -52,12 +52,12 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 		}
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)}
-	source, err := openPath(ctx, from, o)
+	source, err := openPath(ctx, cfg, from, o)
 	if err != nil {
 		return databaseFailure(err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := openPath(ctx, to, o)
+	target, err := openPath(ctx, cfg, to, o)
 	if err != nil {
 		return databaseFailure(err)
 	}

@@ -38,8 +38,12 @@ func (p *program) settings() (*config.Config, error) {
 	if err != nil {
 		return nil, &failure{exitConfig, err}
 	}
+	hidePassword(cfg)
+	if p.secret != "" {
+		cfg.DatabasePassword = p.secret
+	}
 	p.hide = concealer(cfg)
-	return cfg, hidePassword(cfg)
+	return cfg, nil
 }
 
 // archive is an open database with its engine.
@@ -77,18 +81,23 @@ func notInFile(instead string) error {
 	return failed(exitUsage, instead, "this works on a database file, and the database is in PostgreSQL")
 }
 
-// hidePassword moves the password of a PostgreSQL URL to the environment, where nothing
-// prints it and processes that this one starts find it.
-func hidePassword(cfg *config.Config) error {
+// hidePassword moves the password out of a PostgreSQL URL. A --db without a password, such
+// as `lcm setup` writes it, takes that of the same URL in the environment or the file.
+func hidePassword(cfg *config.Config) {
 	if !postgres.IsURL(cfg.Storage.DatabasePath) {
-		return nil
+		return
 	}
-	clean, password := postgres.TakePassword(cfg.Storage.DatabasePath)
-	cfg.Storage.DatabasePath = clean
-	if password == "" {
-		return nil
+	cfg.Storage.DatabasePath, cfg.DatabasePassword = postgres.TakePassword(cfg.Storage.DatabasePath)
+	if cfg.DatabasePassword != "" || cfg.Origin("storage.database_path") != config.FromFlag {
+		return
 	}
-	return os.Setenv("PGPASSWORD", password)
+	set, err := config.Load(config.Options{})
+	if err != nil || !postgres.IsURL(set.Storage.DatabasePath) {
+		return
+	}
+	if same, password := postgres.TakePassword(set.Storage.DatabasePath); same == cfg.Storage.DatabasePath {
+		cfg.DatabasePassword = password
+	}
 }
 
 // besideDatabase returns the directory for files that belong to a database.
@@ -141,11 +150,11 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
-	db, err := openPath(ctx, path, o)
+	db, err := openPath(ctx, cfg, path, o)
 	// A read-only or damaged file, or one on a full disk, may still be read.
 	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
 		o.ReadOnly = true
-		db, err = openPath(ctx, path, o)
+		db, err = openPath(ctx, cfg, path, o)
 	}
 	if err != nil {
 		return nil, databaseFailure(err)
@@ -154,9 +163,12 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 }
 
 // openPath opens a database file, or the PostgreSQL database of a URL with the options
-// that it shares with files.
-func openPath(ctx context.Context, path string, o sqlite.Options) (database, error) {
+// that it shares with files. The password of the settings is for their database only.
+func openPath(ctx context.Context, cfg *config.Config, path string, o sqlite.Options) (database, error) {
 	if postgres.IsURL(path) {
+		if clean, own := postgres.TakePassword(path); own == "" && clean == cfg.Storage.DatabasePath {
+			path = postgres.WithPassword(path, cfg.DatabasePassword)
+		}
 		db, err := postgres.Open(ctx, path, postgres.Options{ReadOnly: o.ReadOnly, Relaxed: o.Relaxed, DeferIndex: o.DeferIndex, Log: o.Log})
 		if err != nil {
 			return nil, err // db in an interface would not be nil
