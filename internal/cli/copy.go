@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqldb/transfer"
@@ -52,12 +53,12 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 		}
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)}
-	source, err := openPath(ctx, cfg, from, o)
+	source, err := openPath(ctx, address(cfg, from), o)
 	if err != nil {
 		return databaseFailure(err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := openPath(ctx, cfg, to, o)
+	target, err := openPath(ctx, address(cfg, to), o)
 	if err != nil {
 		return databaseFailure(err)
 	}
@@ -99,4 +100,12 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 		return failed(exitFaults, "`lcm verify` lists the faults of each database", "the copy has faults, as the source has")
 	}
 	return nil
+}
+
+// address returns the path with the password of the configured database, if it is that one.
+func address(cfg *config.Config, path string) string {
+	if clean, own := postgres.TakePassword(path); own == "" && clean == cfg.Storage.DatabasePath {
+		return postgres.WithPassword(path, cfg.DatabasePassword)
+	}
+	return path
 }

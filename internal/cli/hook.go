@@ -166,12 +166,13 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 }
 
 func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (database, error) {
-	db, err := openPath(ctx, h.cfg, h.path, o)
+	address := postgres.WithPassword(h.path, h.cfg.DatabasePassword)
+	db, err := openPath(ctx, address, o)
 	if dbfile.Full(err) && !h.goOn {
 		// Nothing can be stored, but a session is still told of earlier work.
 		h.log(err)
 		o.ReadOnly = true
-		return openPath(ctx, h.cfg, h.path, o)
+		return openPath(ctx, address, o)
 	}
 	if err == nil && !postgres.IsURL(h.path) {
 		reserveLog(hookLog(h.path))

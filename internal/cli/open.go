@@ -150,11 +150,12 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
-	db, err := openPath(ctx, cfg, path, o)
+	address := postgres.WithPassword(path, cfg.DatabasePassword)
+	db, err := openPath(ctx, address, o)
 	// A read-only or damaged file, or one on a full disk, may still be read.
 	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
 		o.ReadOnly = true
-		db, err = openPath(ctx, cfg, path, o)
+		db, err = openPath(ctx, address, o)
 	}
 	if err != nil {
 		return nil, databaseFailure(err)
@@ -163,12 +164,9 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 }
 
 // openPath opens a database file, or the PostgreSQL database of a URL with the options
-// that it shares with files. The password of the settings is for their database only.
-func openPath(ctx context.Context, cfg *config.Config, path string, o sqlite.Options) (database, error) {
+// that it shares with files.
+func openPath(ctx context.Context, path string, o sqlite.Options) (database, error) {
 	if postgres.IsURL(path) {
-		if clean, own := postgres.TakePassword(path); own == "" && clean == cfg.Storage.DatabasePath {
-			path = postgres.WithPassword(path, cfg.DatabasePassword)
-		}
 		db, err := postgres.Open(ctx, path, postgres.Options{ReadOnly: o.ReadOnly, Relaxed: o.Relaxed, DeferIndex: o.DeferIndex, Log: o.Log})
 		if err != nil {
 			return nil, err // db in an interface would not be nil
