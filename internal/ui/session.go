@@ -271,23 +271,20 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	tick := time.NewTicker(400 * time.Millisecond)
-	defer tick.Stop()
-	known := int64(-1)
-	for beat := 0; ; beat++ {
+	known, told := int64(-1), time.Now()
+	for {
 		if c.Messages != known {
-			known = c.Messages
+			known, told = c.Messages, time.Now()
 			_, err = fmt.Fprintf(w, "event: messages\ndata: %d\n\n", known)
-		} else if beat%40 == 0 {
+		} else if time.Since(told) > 15*time.Second {
+			told = time.Now()
 			_, err = fmt.Fprint(w, ": still here\n\n")
 		}
 		if err = cmp.Or(err, out.Flush()); err != nil {
 			return
 		}
-		select {
-		case <-r.Context().Done():
+		if store.Wait(r.Context(), s.record, 400*time.Millisecond) != nil {
 			return
-		case <-tick.C:
 		}
 		if c, err = s.record.Conversation(r.Context(), c.ID); err != nil {
 			return
