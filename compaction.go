@@ -138,7 +138,7 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 		if o.OnRun != nil {
 			o.OnRun(r)
 		}
-		if err != nil || r.Reason != compact.Passes && r.Reason != compact.Deadline || !r.Progress() {
+		if err != nil || !r.Unfinished() {
 			return total, err
 		}
 	}

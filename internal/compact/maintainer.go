@@ -13,7 +13,7 @@ type Job func(ctx context.Context, id store.ConversationID) (Report, error)
 
 // Maintainer compacts in the background, one conversation at a time, in the order
 // of the calls of Notify. Notify never blocks, and a conversation that is already
-// queued is not queued twice.
+// queued is not queued twice. One whose run stopped at a bound is queued again.
 type Maintainer struct {
 	job    Job
 	report func(Report, error)
@@ -69,7 +69,11 @@ func (m *Maintainer) work(ctx context.Context) {
 		case !open || ctx.Err() != nil:
 			return
 		case found:
-			m.report(m.job(ctx, id))
+			r, err := m.job(ctx, id)
+			m.report(r, err)
+			if err == nil && r.Unfinished() {
+				m.Notify(id)
+			}
 		default:
 			select {
 			case <-ctx.Done():

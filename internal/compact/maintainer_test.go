@@ -101,3 +101,22 @@ func TestMaintainerCloseCancelsTheRun(t *testing.T) {
 		}
 	})
 }
+
+func TestMaintainerFinishesARunThatStoppedAtABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := 3
+		m := compact.NewMaintainer(t.Context(), func(context.Context, store.ConversationID) (compact.Report, error) {
+			if left--; left == 0 {
+				return compact.Report{Reason: compact.Done}, nil
+			}
+			return compact.Report{Reason: compact.Passes, Leaves: 1}, nil
+		}, nil)
+		m.Notify(1)
+		if err := m.Wait(t.Context()); err != nil || left != 0 {
+			t.Errorf("%d runs are left, %v", left, err)
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -86,6 +86,12 @@ type Report struct {
 // Folds is how many summaries the run made.
 func (r Report) Folds() int { return r.Leaves + r.Condensed }
 
+// Unfinished reports whether the run stopped at a bound of its own, so that another
+// run goes on.
+func (r Report) Unfinished() bool {
+	return (r.Reason == Passes || r.Reason == Deadline) && r.Progress()
+}
+
 // Progress reports whether the run made the view smaller than it would be
 // without the run: new messages may have made it larger again.
 func (r Report) Progress() bool { return r.Folds()+r.Stubs > 0 || r.TokensAfter < r.TokensBefore }
