@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/jsonstring"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -22,9 +23,9 @@ var texts embed.FS
 
 // The names of the tools that every agent gets.
 const (
-	GrepName        = "lcm_grep"
-	DescribeName    = "lcm_describe"
-	ExpandQueryName = "lcm_expand_query"
+	GrepName        = toolname.Grep
+	DescribeName    = toolname.Describe
+	ExpandQueryName = toolname.ExpandQuery
 )
 
 // ToolOption says more about the tools of a session.

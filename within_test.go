@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/scopetest"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
@@ -61,6 +63,11 @@ func call(t *testing.T, tools []core.Tool, c scopetest.Call) (answer string, err
 func TestWithinRefusesOtherProjects(t *testing.T) {
 	w, engine := tenants(t)
 	session := engine.Session(w.Key)
+	for _, name := range toolname.Agent() {
+		if !slices.ContainsFunc(w.Refused(), func(c scopetest.Call) bool { return c.Tool == name }) {
+			t.Errorf("no request of internal/scopetest/requests.go calls %s", name)
+		}
+	}
 	for name, tools := range map[string][]core.Tool{"session": session.Tools(), "project": session.Tools(lcm.ProjectScope())} {
 		for _, c := range w.Refused() {
 			if c.Tool == "" {

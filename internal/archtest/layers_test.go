@@ -25,6 +25,7 @@ var Layers = [][]string{
 		"internal/regularfile",
 		"internal/search/...",
 		"internal/tomledit",
+		"internal/toolname",
 		"internal/turns",
 	}, {
 		"internal/config",
