@@ -33,7 +33,7 @@ type DescribeRequest struct {
 }
 
 // DescribeAnswer has the details of a summary, a file or a message: those that all
-// of them have, and one of the three details, whose fields stand beside the
+// of them have, and one of the three details, whose fields are beside the
 // others in JSON.
 type DescribeAnswer struct {
 	ID             string               `json:"id"`
@@ -99,19 +99,26 @@ func (s *Service) Describe(ctx context.Context, r DescribeRequest) (DescribeAnsw
 	if err != nil {
 		return DescribeAnswer{}, err
 	}
-	a := DescribeAnswer{Scope: scope}
+	d := description{Service: s, request: r, answer: DescribeAnswer{Scope: scope}}
 	switch {
 	case id.Summary != "":
-		err = s.describeSummary(ctx, r, id.Summary, &a)
+		err = d.summary(ctx, id.Summary)
 	case id.Payload != "":
-		err = s.describeFile(ctx, r, id.Payload, &a)
+		err = d.file(ctx, id.Payload)
 	default:
-		err = s.describeMessage(ctx, r, id.Message, &a)
+		err = d.message(ctx, id.Message)
 	}
 	if err != nil {
 		return DescribeAnswer{}, err
 	}
-	return a, nil
+	return d.answer, nil
+}
+
+// description is a request on its way to an answer.
+type description struct {
+	*Service
+	request DescribeRequest
+	answer  DescribeAnswer
 }
 
 // Bounds of a manifest.
