@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,7 +194,12 @@ type expandQueryArgs struct {
 	Output           string         `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
 }
 
+// expandQuery answers a question. Unlike [Session.Ask] it refuses a call without
+// query and summaryIds.
 func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
+	if strings.TrimSpace(in.Query+strings.Join(in.SummaryIDs, "")) == "" {
+		return nil, errors.New("neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with")
+	}
 	w, err := t.where(ctx, in.ConversationID, in.AllConversations)
 	if err != nil {
 		return nil, err
