@@ -56,15 +56,20 @@ type toolset struct {
 	project bool
 }
 
-// Tools returns the tools with which an agent finds older messages: lcm_grep,
-// lcm_describe and lcm_expand_query, and expand, which describes each of them in
-// detail.
-func (s *Session) Tools(options ...ToolOption) []core.Tool {
+func newToolset(s *Session, options []ToolOption) *toolset {
 	t := &toolset{session: s}
 	for _, o := range options {
 		o(t)
 	}
-	return []core.Tool{
+	return t
+}
+
+// Tools returns the tools with which an agent finds older messages: lcm_grep,
+// lcm_describe and lcm_expand_query, and expand, which describes each of them in
+// detail.
+func (s *Session) Tools(options ...ToolOption) []core.Tool {
+	t := newToolset(s, options)
+	return []core.Tool{ // in the order of toolname.Agent
 		newRecallTool(GrepName, t.project, t.grep),
 		newRecallTool(DescribeName, t.project, t.describe),
 		newRecallTool(ExpandQueryName, t.project, t.expandQuery),
@@ -77,6 +82,20 @@ type recallTool struct {
 	*core.FuncTool
 	project bool // ProjectScope
 }
+
+// prompt returns one of the texts for models. They are part of the program.
+func prompt(name string) string {
+	text, err := texts.ReadFile("prompts/" + name + ".md")
+	if err != nil {
+		panic("lcm: " + err.Error())
+	}
+	return string(text)
+}
+
+// projectWords rewords the texts of tools that name the default scope.
+var projectWords = strings.NewReplacer(
+	"before in this conversation, and with allConversations: true in all others:", "before, in this and earlier sessions:",
+)
 
 // projectParameters rewords the parameters whose default ProjectScope changes. A
 // model that fills in defaults must not narrow the search by that.
@@ -96,11 +115,11 @@ func (t recallTool) Parameters() json.RawMessage {
 }
 
 func newRecallTool[In any](name string, project bool, run func(context.Context, In) (any, error)) core.Tool {
-	text, err := texts.ReadFile("prompts/" + name + ".md")
-	if err != nil {
-		panic("lcm: " + err.Error()) // the texts are part of the program
+	text := prompt(name)
+	if project {
+		text = projectWords.Replace(text)
 	}
-	return recallTool{core.MustTool(core.MustToolInfo(name, string(text)), func(ctx context.Context, in In) (core.Result, error) {
+	return recallTool{core.MustTool(core.MustToolInfo(name, text), func(ctx context.Context, in In) (core.Result, error) {
 		answer, err := run(ctx, in)
 		if err != nil {
 			return core.Result{}, err
