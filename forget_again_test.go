@@ -2,12 +2,12 @@ package lcm_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/backendtest"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -65,7 +65,7 @@ func TestForgottenComesBackNowhere(t *testing.T) {
 		for _, way := range []string{"sync", "append"} {
 			for _, whole := range []bool{false, true} {
 				t.Run(fmt.Sprint(c.name, " ", way, " ", whole), func(t *testing.T) {
-					path := filepath.Join(t.TempDir(), "lcm.db")
+					path := backendtest.SQLite.Create(t)
 					db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: func() time.Time { return said.Add(time.Minute) }})
 					if err != nil {
 						t.Fatal(err)
@@ -117,7 +117,7 @@ func TestForgottenComesBackNowhere(t *testing.T) {
 						t.Errorf("%d messages are stored again, want %d", n, want)
 					}
 					db.Close()
-					if left := traces(t, path); left != nil {
+					if left := backendtest.SQLite.Traces(t, path, planted, "zanzibar", "quixotic"); left != nil {
 						t.Errorf("what was forgotten is in the files: %v", left)
 					}
 					if db, err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {

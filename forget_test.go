@@ -2,15 +2,13 @@ package lcm_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/backendtest"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -20,50 +18,32 @@ import (
 // planted is what must be gone, in every way a file could hold it.
 const planted = "zanzibar-4711-quixotic"
 
-// traces looks for the planted text in the bytes of a database and its log.
-func traces(t *testing.T, path string) []string {
-	t.Helper()
-	var found []string
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		data, err := os.ReadFile(path + suffix)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		lower := bytes.ToLower(data)
-		for _, word := range []string{planted, "zanzibar", "quixotic"} {
-			if bytes.Contains(lower, []byte(word)) {
-				found = append(found, fmt.Sprintf("%s%s: %s", filepath.Base(path), suffix, word))
-			}
-		}
-	}
-	return found
-}
-
 // forgetful is an engine on a database of its own.
 type forgetful struct {
 	*lcm.Engine
-	db   *sqlite.DB
-	path string
-	now  time.Time
+	backend backendtest.Backend
+	db      backendtest.DB
+	address string
+	now     time.Time
 }
 
-func newForgetful(t *testing.T, options ...lcm.Option) *forgetful {
+func newForgetful(t *testing.T, b backendtest.Backend) *forgetful {
 	t.Helper()
-	f := &forgetful{path: filepath.Join(t.TempDir(), "lcm.db"), now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)}
+	f := &forgetful{backend: b, now: time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return f.now }
+	f.db, f.address = b.New(t, clock)
 	var err error
-	if f.db, err = sqlite.Open(t.Context(), f.path, sqlite.Options{Clock: clock, Relaxed: true}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.db.Close() })
-	options = append([]lcm.Option{lcm.WithoutBackground(), lcm.WithBudget(4_000), lcm.WithLargeContent(600), lcm.WithClock(clock)}, options...)
-	if f.Engine, err = lcm.New(f.db, options...); err != nil {
+	f.Engine, err = lcm.New(f.db, lcm.WithoutBackground(), lcm.WithBudget(4_000), lcm.WithLargeContent(600), lcm.WithClock(clock))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// traces names the files or tables that contain the planted text.
+func (f *forgetful) traces(t *testing.T) []string {
+	t.Helper()
+	return f.backend.Traces(t, f.address, planted, "zanzibar", "quixotic")
 }
 
 func (f *forgetful) messages(t *testing.T, id store.ConversationID) []store.Message {
@@ -94,7 +74,10 @@ func (f *forgetful) sound(t *testing.T) {
 			t.Errorf("conversation %d: %s: %s: %s", c.ID, fault.Code, fault.Node, fault.Detail)
 		}
 	}
-	faults, err := f.db.Check(t.Context())
+	faults, err := f.db.Orphans(t.Context())
+	if file, ok := f.db.(*sqlite.DB); ok {
+		faults, err = file.Check(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +132,12 @@ func plantedHistory(now time.Time) []llms.Message {
 // a fork, the index and State. After it was forgotten, no byte of the files
 // has it, and nothing brings it back.
 func TestForgottenIsGoneFromTheFile(t *testing.T) {
+	backendtest.Each(t, forgottenIsGone)
+}
+
+func forgottenIsGone(t *testing.T, b backendtest.Backend) {
 	ctx := t.Context()
-	f := newForgetful(t)
+	f := newForgetful(t, b)
 	history := plantedHistory(f.now)
 	session := f.Session("work", lcm.Titled("How "+planted+" came about"))
 	if err := session.Append(ctx, history[:60]...); err != nil {
@@ -180,7 +167,7 @@ func TestForgottenIsGoneFromTheFile(t *testing.T) {
 	if err := f.db.Reindex(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if len(traces(t, f.path)) == 0 {
+	if len(f.traces(t)) == 0 {
 		t.Fatal("nothing was planted")
 	}
 	kept := map[store.MessageID][]byte{}
@@ -194,7 +181,7 @@ func TestForgottenIsGoneFromTheFile(t *testing.T) {
 	if done.Messages != 3 || done.Payloads != 1 || done.Titles != 2 || done.Values != 1 || done.Unworded == 0 {
 		t.Errorf("erased %+v", done)
 	}
-	for _, where := range traces(t, f.path) {
+	for _, where := range f.traces(t) {
 		t.Errorf("still in %s", where)
 	}
 	left := f.messages(t, conv.ID)
@@ -222,7 +209,7 @@ func TestForgottenIsGoneFromTheFile(t *testing.T) {
 	if _, err := fork.Sync(ctx, history[:41]); err != nil {
 		t.Fatal(err)
 	}
-	for _, where := range traces(t, f.path) {
+	for _, where := range f.traces(t) {
 		t.Errorf("back in %s", where)
 	}
 	f.sound(t)
@@ -255,8 +242,12 @@ func (f *forgetful) reword(t *testing.T, id store.ConversationID) {
 // TestForgetAConversation: a whole session goes with those of its sub-agents,
 // comes back by no import, and goes on with what is said later.
 func TestForgetAConversation(t *testing.T) {
+	backendtest.Each(t, forgetAConversation)
+}
+
+func forgetAConversation(t *testing.T, b backendtest.Backend) {
 	ctx := t.Context()
-	f := newForgetful(t)
+	f := newForgetful(t, b)
 	history := plantedHistory(f.now)
 	f.now = f.now.Add(time.Hour)
 	session := f.Session("work", lcm.InProject(store.Project{Root: "/home/ada/" + planted}))
@@ -277,7 +268,7 @@ func TestForgetAConversation(t *testing.T) {
 	if done.Conversations != 2 || done.Messages != 121 {
 		t.Errorf("erased %+v", done)
 	}
-	for _, where := range traces(t, f.path) {
+	for _, where := range f.traces(t) {
 		t.Errorf("still in %s", where)
 	}
 	f.sound(t)
@@ -315,7 +306,7 @@ func TestForgetAConversation(t *testing.T) {
 	if _, err := fork.Sync(ctx, append(history, later)); err != nil {
 		t.Fatal(err)
 	}
-	for _, where := range traces(t, f.path) {
+	for _, where := range f.traces(t) {
 		t.Errorf("back in %s", where)
 	}
 	f.sound(t)
@@ -324,8 +315,12 @@ func TestForgetAConversation(t *testing.T) {
 // TestForgettingGoesOn: an erasure that was cut off is completed by the next
 // that comes along.
 func TestForgettingGoesOn(t *testing.T) {
+	backendtest.Each(t, forgettingGoesOn)
+}
+
+func forgettingGoesOn(t *testing.T, b backendtest.Backend) {
 	ctx := t.Context()
-	f := newForgetful(t)
+	f := newForgetful(t, b)
 	session := f.Session("work")
 	if err := session.Append(ctx, plantedHistory(f.now)...); err != nil {
 		t.Fatal(err)
@@ -347,7 +342,7 @@ func TestForgettingGoesOn(t *testing.T) {
 	if left, err := f.db.Unworded(ctx); err != nil || len(left) > 0 {
 		t.Errorf("%d summaries have no text: %v", len(left), err)
 	}
-	for _, where := range traces(t, f.path) {
+	for _, where := range f.traces(t) {
 		t.Errorf("still in %s", where)
 	}
 	f.sound(t)

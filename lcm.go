@@ -73,6 +73,12 @@
 // [Session.Verify] proves that every message is still there, byte for byte.
 // [Engine.Erase] is the only way to remove messages.
 //
+// # Traces
+//
+// A program that sets a provider of OpenTelemetry (otel.SetTracerProvider), or calls with
+// a context that has a span, gets spans of recall and of the store. They have counts and
+// sizes, never text.
+//
 // # Questions
 //
 // [Session.Ask] answers a question about the record in one call. A sub-agent

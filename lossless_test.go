@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/backendtest"
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
@@ -18,12 +21,24 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
+func TestMain(m *testing.M) { backendtest.Main(m) }
+
 func newEngine(t testing.TB, options ...lcm.Option) *lcm.Engine {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return newEngineOn(t, db, options...)
+}
+
+func newEngineOn(t testing.TB, db store.Store, options ...lcm.Option) *lcm.Engine {
+	t.Helper()
 	engine, err := lcm.New(db, options...)
 	if err != nil {
 		t.Fatal(err)
@@ -31,9 +46,6 @@ func newEngine(t testing.TB, options ...lcm.Option) *lcm.Engine {
 	t.Cleanup(func() {
 		if err := engine.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("close engine: %v", err)
-		}
-		if err := db.Close(); err != nil {
-			t.Errorf("close store: %v", err)
 		}
 	})
 	return engine
@@ -71,61 +83,91 @@ func turn(rt *rapid.T, n int) []llms.Message {
 	return append(ms, llms.Assistant(say.Draw(rt, "answer")))
 }
 
-// Whatever is said, however deep it is folded: every byte comes back, from
-// the view and from every summary, each message once.
+// Whatever the messages contain, however deep they are folded: every byte comes back,
+// from the view and from every summary, each message once. Every backend has the digest
+// and the summaries of SQLite.
 func TestEveryByteComesBack(t *testing.T) {
-	deepest := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		engine := newEngine(t, lcm.WithoutBackground(), lcm.WithPolicy(compact.Policy{LeafChunkTokens: 1200, LeafMinFanout: 2, CondensedMinFanout: 2}))
-		session := engine.Session("hostile")
-		var sent [][]byte
-		for n := range rapid.IntRange(5, 40).Draw(rt, "turns") {
-			ms := turn(rt, n)
-			if err := session.Append(t.Context(), ms...); err != nil {
-				rt.Fatal(err)
+	backendtest.Each(t, func(t *testing.T, b backendtest.Backend) {
+		now := time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)
+		clock := func() time.Time { return now }
+		options := []lcm.Option{lcm.WithoutBackground(), lcm.WithClock(clock),
+			lcm.WithPolicy(compact.Policy{LeafChunkTokens: 1200, LeafMinFanout: 2, CondensedMinFanout: 2})}
+		db, _ := b.New(t, clock)
+		engines := []*lcm.Engine{newEngineOn(t, db, options...)}
+		if b.Name != backendtest.SQLite.Name {
+			beside, _ := backendtest.SQLite.New(t, clock)
+			engines = append(engines, newEngineOn(t, beside, options...))
+		}
+		deepest, cases := 0, 0
+		rapid.Check(t, func(rt *rapid.T) {
+			cases++
+			var history [][]llms.Message
+			for n := range rapid.IntRange(5, 40).Draw(rt, "turns") {
+				history = append(history, turn(rt, n))
 			}
-			for _, m := range ms {
-				sent = append(sent, recordOf(rt, m))
+			var proofs []string
+			for _, engine := range engines {
+				proof, depth := comesBack(t, rt, engine, fmt.Sprint("hostile ", cases), history)
+				proofs, deepest = append(proofs, proof), max(deepest, depth)
 			}
-		}
-		budget := 4000
-		_, err := session.Compact(t.Context(), lcm.CompactOptions{Budget: budget, Full: true})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		c, err := session.Conversation(t.Context())
-		if err != nil {
-			rt.Fatal(err)
-		}
-		w := walker{rt: rt, t: t, db: engine.Store()}
-		view, err := w.db.View(t.Context(), c.ID, store.Window{})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		var got [][]byte
-		for _, it := range view.Items {
-			got = append(got, w.bytes(it.Node)...)
-		}
-		sameBytes(rt, "the view", got, sent)
-		for s, err := range w.db.Summaries(t.Context(), store.SummaryQuery{Conversation: c.ID}) {
-			if err != nil {
-				rt.Fatal(err)
+			if len(slices.Compact(proofs)) != 1 {
+				rt.Fatalf("digests and summaries differ: %q", proofs)
 			}
-			deepest = max(deepest, s.Depth)
-			under := w.bytes(store.Node{Summary: s.ID})
-			at := index(sent, under)
-			if len(under) != s.Messages || at < 0 {
-				rt.Fatalf("%s covers %d messages, %d came back, at %d", s.ID, s.Messages, len(under), at)
-			}
-		}
-		v, err := session.Verify(t.Context())
-		if err != nil || len(v.Faults) > 0 {
-			rt.Fatalf("verify: %v %v", v.Faults, err)
+		})
+		if deepest < 3 {
+			t.Errorf("the deepest summary had depth %d: the test proves too little", deepest)
 		}
 	})
-	if deepest < 3 {
-		t.Errorf("the deepest summary had depth %d: the test proves too little", deepest)
+}
+
+// comesBack appends a history to a new session, folds it and reads it back. It returns
+// the digest with the ids of the summaries, and the depth of the deepest.
+func comesBack(t *testing.T, rt *rapid.T, engine *lcm.Engine, key string, history [][]llms.Message) (proof string, deepest int) {
+	session := engine.Session(key)
+	var sent [][]byte
+	for _, ms := range history {
+		if err := session.Append(t.Context(), ms...); err != nil {
+			rt.Fatal(err)
+		}
+		for _, m := range ms {
+			sent = append(sent, recordOf(rt, m))
+		}
 	}
+	if _, err := session.Compact(t.Context(), lcm.CompactOptions{Budget: 4000, Full: true}); err != nil {
+		rt.Fatal(err)
+	}
+	c, err := session.Conversation(t.Context())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	w := walker{rt: rt, t: t, db: engine.Store()}
+	view, err := w.db.View(t.Context(), c.ID, store.Window{})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var got [][]byte
+	for _, it := range view.Items {
+		got = append(got, w.bytes(it.Node)...)
+	}
+	sameBytes(rt, "the view", got, sent)
+	v, err := session.Verify(t.Context())
+	if err != nil || len(v.Faults) > 0 {
+		rt.Fatalf("verify: %v %v", v.Faults, err)
+	}
+	proof = fmt.Sprintf("%x", v.Digest)
+	for s, err := range w.db.Summaries(t.Context(), store.SummaryQuery{Conversation: c.ID}) {
+		if err != nil {
+			rt.Fatal(err)
+		}
+		deepest = max(deepest, s.Depth)
+		under := w.bytes(store.Node{Summary: s.ID})
+		at := index(sent, under)
+		if len(under) != s.Messages || at < 0 {
+			rt.Fatalf("%s covers %d messages, %d came back, at %d", s.ID, s.Messages, len(under), at)
+		}
+		proof += " " + string(s.ID)
+	}
+	return proof, deepest
 }
 
 func recordOf(rt *rapid.T, m llms.Message) []byte {

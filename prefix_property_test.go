@@ -8,21 +8,27 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/backendtest"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // Between two folds, each context begins with the bytes of the one before it. The
 // engine has its defaults, apart from the budget, and is sometimes opened anew.
 func TestThePrefixIsTheSameBetweenFolds(t *testing.T) {
 	folds, kept := 0, 0
+	backendtest.Each(t, func(t *testing.T, b backendtest.Backend) { prefixStays(t, b, &folds, &kept) })
+	if folds == 0 || kept < 40*folds { // 24 to one without the low threshold
+		t.Errorf("%d folds, %d prefixes kept", folds, kept)
+	}
+}
+
+func prefixStays(t *testing.T, b backendtest.Backend, folds, kept *int) {
+	db, _ := b.New(t, nil)
+	sessions := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		db, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer db.Close()
+		sessions++
+		key := fmt.Sprint("prefix ", sessions)
 		budget := rapid.IntRange(24_000, 40_000).Draw(rt, "budget")
 		var engine *lcm.Engine
 		var session *lcm.Session
@@ -32,10 +38,11 @@ func TestThePrefixIsTheSameBetweenFolds(t *testing.T) {
 					rt.Fatal(err)
 				}
 			}
+			var err error
 			if engine, err = lcm.New(db, lcm.WithBudget(budget)); err != nil {
 				rt.Fatal(err)
 			}
-			session = engine.Session("prefix")
+			session = engine.Session(key)
 		}
 		start()
 		defer func() { engine.Close(t.Context()) }()
@@ -67,12 +74,12 @@ func TestThePrefixIsTheSameBetweenFolds(t *testing.T) {
 			sent := encoded(rt, view.Messages)
 			switch {
 			case c.Summaries > summaries:
-				folds++
+				*folds++
 				if float64(grown.ViewTokens) < 0.75*float64(budget) && grown.Summaries == summaries {
 					rt.Fatalf("request %d: folded a view of %d tokens, the budget is %d", n, grown.ViewTokens, budget)
 				}
 			default:
-				kept++
+				*kept++
 				for i := range before {
 					if i >= len(sent) || !bytes.Equal(before[i], sent[i]) {
 						rt.Fatalf("request %d: message %d of %d was changed without a fold", n, i, len(before))
@@ -82,9 +89,6 @@ func TestThePrefixIsTheSameBetweenFolds(t *testing.T) {
 			before, summaries = sent, c.Summaries
 		}
 	})
-	if folds == 0 || kept < 40*folds { // 24 to one without the low threshold
-		t.Errorf("%d folds, %d prefixes kept", folds, kept)
-	}
 }
 
 // spoken draws the messages between two requests: a prompt or the results of

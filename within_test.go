@@ -11,22 +11,18 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/backendtest"
 	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/scopetest"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/store/sqlite"
 )
 
 // tenants is a record of two projects with an engine within one of them.
-func tenants(t *testing.T) (*scopetest.World, *lcm.Engine) {
+func tenants(t *testing.T, b backendtest.Backend) (*scopetest.World, *lcm.Engine) {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db, _ := b.New(t, nil)
 	w := scopetest.Fill(t, db)
 	engine, err := lcm.New(db, lcm.Within(w.Mine), lcm.WithoutBackground(), lcm.WithLargeContent(500))
 	if err != nil {
@@ -60,8 +56,10 @@ func call(t *testing.T, tools []core.Tool, c scopetest.Call) (answer string, err
 }
 
 // Every tool refuses everything of another project.
-func TestWithinRefusesOtherProjects(t *testing.T) {
-	w, engine := tenants(t)
+func TestWithinRefusesOtherProjects(t *testing.T) { backendtest.Each(t, withinRefuses) }
+
+func withinRefuses(t *testing.T, b backendtest.Backend) {
+	w, engine := tenants(t, b)
 	session := engine.Session(w.Key)
 	for _, name := range toolname.Agent() {
 		if !slices.ContainsFunc(w.Refused(), func(c scopetest.Call) bool { return c.Tool == name }) {
@@ -88,8 +86,10 @@ func TestWithinRefusesOtherProjects(t *testing.T) {
 }
 
 // The store of the engine shows nothing of another project either, and writes nothing.
-func TestWithinStore(t *testing.T) {
-	w, engine := tenants(t)
+func TestWithinStore(t *testing.T) { backendtest.Each(t, withinStore) }
+
+func withinStore(t *testing.T, b backendtest.Backend) {
+	w, engine := tenants(t, b)
 	ctx, s := t.Context(), engine.Store()
 	refused := func(what string, err error) {
 		t.Helper()
@@ -187,8 +187,10 @@ func TestWithinStore(t *testing.T) {
 }
 
 // A tenant works as if the store were its own.
-func TestWithinWorks(t *testing.T) {
-	w, engine := tenants(t)
+func TestWithinWorks(t *testing.T) { backendtest.Each(t, withinWorks) }
+
+func withinWorks(t *testing.T, b backendtest.Backend) {
+	w, engine := tenants(t, b)
 	ctx := t.Context()
 	session := engine.Session("mine/new")
 	if err := session.Append(ctx, llms.User("the spindle is ours"), llms.Assistant("yes")); err != nil {
@@ -230,7 +232,7 @@ func TestWithinWorks(t *testing.T) {
 
 // Random requests never return a text of another project.
 func TestWithinLeaksNothing(t *testing.T) {
-	w, engine := tenants(t)
+	w, engine := tenants(t, backendtest.SQLite)
 	tools := engine.Session(w.Key).Tools(lcm.ProjectScope())
 	r := rand.New(rand.NewPCG(1, 20))
 	answers := 0

@@ -21,11 +21,13 @@ var Layers = [][]string{
 		"internal/explore",
 		"internal/guard",
 		"internal/jsonstring",
+		"internal/otlp",
 		"internal/process",
 		"internal/regularfile",
 		"internal/search/...",
 		"internal/tomledit",
 		"internal/toolname",
+		"internal/tracing",
 		"internal/turns",
 	}, {
 		"internal/config",
@@ -101,6 +103,7 @@ var Layers = [][]string{
 		"llms/openai",
 		"llms/tiktoken",
 	}, {
+		"internal/backendtest",
 		"internal/doctor",
 		"internal/fromconfig",
 		"internal/proxy/...",

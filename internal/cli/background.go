@@ -23,14 +23,29 @@ const backgroundTime = 10 * time.Minute
 // manyFolded summaries are worth bringing the search index up to date for.
 const manyFolded = 64
 
-// startRest starts a process that outlives this one. It logs its errors under name.
-func startRest(start func(*exec.Cmd) error, name, database string, args ...string) error {
+// startRest starts a process that outlives this one. It logs its errors under name. The
+// process reads the password of the database, if there is one, from its standard input:
+// arguments and environments can be seen by others.
+func startRest(start func(*exec.Cmd) error, name string, cfg *config.Config, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	c := exec.Command(self, append([]string{"hook", name, "--continue", "--db", database}, args...)...)
+	c := exec.Command(self, append([]string{"hook", name, "--continue", "--db", cfg.Storage.DatabasePath}, args...)...)
 	c.Env = append(os.Environ(), childGuard+"=1")
+	if cfg.DatabasePassword != "" {
+		in, out, err := os.Pipe()
+		if err != nil {
+			return fmt.Errorf("go on in the background: %w", err)
+		}
+		defer in.Close()
+		_, err = out.WriteString(cfg.DatabasePassword) // a pipe has room for it
+		if err = errors.Join(err, out.Close()); err != nil {
+			return fmt.Errorf("go on in the background: %w", err)
+		}
+		c.Stdin = in
+		c.Args = append(c.Args, "--password")
+	}
 	if err := start(c); err != nil {
 		return fmt.Errorf("go on in the background: %w", err)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -212,4 +213,47 @@ func testArchive(t *testing.T, values map[string]string) *archive {
 	}
 	t.Cleanup(func() { _ = ar.close(context.WithoutCancel(t.Context())) })
 	return ar
+}
+
+// The process in the background gets the password of the database over a pipe.
+func TestPasswordForTheBackground(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	const url = "postgres://lcm@db.example/lcm"
+	cfg, err := (&program{database: "postgres://lcm:hunter2secret@db.example/lcm"}).settings()
+	if err != nil || cfg.Storage.DatabasePath != url || cfg.DatabasePassword != "hunter2secret" {
+		t.Fatalf("%+v, %v", cfg, err)
+	}
+	err = startRest(func(c *exec.Cmd) error {
+		if all := fmt.Sprint(c.Args, c.Env); strings.Contains(all, "hunter2") {
+			t.Errorf("the arguments or the environment have it: %s", all)
+		}
+		p := &program{in: c.Stdin}
+		if newHookCommand(p, c.Args[2:]).goOn {
+			got, err := p.settings()
+			if err != nil || got.Storage.DatabasePath != url || got.DatabasePassword != "hunter2secret" {
+				t.Errorf("%+v, %v", got, err)
+			}
+			return err
+		}
+		return errors.New("it does not go on")
+	}, "claude", cfg, "--fold-all")
+	if err != nil {
+		t.Error(err)
+	}
+	if got := os.Getenv("PGPASSWORD"); got != "" {
+		t.Errorf("PGPASSWORD is %q", got)
+	}
+}
+
+// A URL without a password, as hosts have it in their settings, takes the one of the
+// same URL in the environment.
+func TestPasswordOfTheSameURL(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("LCM_DATABASE_PATH", "postgres://lcm:hunter2secret@db.example/lcm")
+	for url, want := range map[string]string{"": "hunter2secret", "postgres://lcm@db.example/lcm": "hunter2secret", "postgres://lcm@other.example/lcm": ""} {
+		cfg, err := (&program{database: url}).settings()
+		if err != nil || cfg.DatabasePassword != want {
+			t.Errorf("%q: %q, %v", url, cfg.DatabasePassword, err)
+		}
+	}
 }

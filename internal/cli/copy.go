@@ -104,6 +104,9 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 // open opens one of the databases.
 func (cmd *copyCommand) open(ctx context.Context, cfg *config.Config, path string) (database, error) {
 	if postgres.IsURL(path) {
+		if clean, own := postgres.TakePassword(path); own == "" && clean == cfg.Storage.DatabasePath {
+			path = postgres.WithPassword(path, cfg.DatabasePassword)
+		}
 		db, err := postgres.Open(ctx, path, postgres.Options{DeferIndex: true, Log: cmd.logger(cfg)})
 		if err != nil {
 			return nil, err

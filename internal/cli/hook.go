@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
@@ -56,6 +57,7 @@ type hookCommand struct {
 	sync       bool                   // push to the team's server
 	fold       []store.ConversationID // fold these
 	path       string                 // of the database
+	cfg        *config.Config         // set when the database is opened
 	begun      time.Time
 	limit      time.Duration
 	background func(*exec.Cmd) error
@@ -73,6 +75,7 @@ func newHookCommand(p *program, args []string) *hookCommand {
 	fl.StringArrayVar(&h.sessions, "transcript", nil, "")
 	fl.BoolVar(&h.foldAll, "fold-all", false, "")
 	fl.BoolVar(&h.sync, "sync", false, "")
+	secret := fl.Bool("password", false, "")
 	fold := fl.Int64Slice("fold", nil, "")
 	_ = fl.Parse(args)
 	for _, id := range *fold {
@@ -80,6 +83,10 @@ func newHookCommand(p *program, args []string) *hookCommand {
 	}
 	if h.goOn {
 		h.limit = continueTime
+		if *secret { // see startRest
+			text, _ := io.ReadAll(io.LimitReader(p.in, 64<<10)) // without it the database says what is missing
+			p.secret = string(text)
+		}
 	}
 	h.host = fl.Arg(0)
 	return h
@@ -137,7 +144,7 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.path = cfg.Storage.DatabasePath
+	h.path, h.cfg = cfg.Storage.DatabasePath, cfg
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	patience := hookPatience
 	if h.goOn {
@@ -160,7 +167,7 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 
 func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (database, error) {
 	if postgres.IsURL(h.path) {
-		db, err := postgres.Open(ctx, h.path, postgres.Options{Relaxed: true, DeferIndex: true, Log: o.Log})
+		db, err := postgres.Open(ctx, postgres.WithPassword(h.path, h.cfg.DatabasePassword), postgres.Options{Relaxed: true, DeferIndex: true, Log: o.Log})
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +245,7 @@ func (h *hookCommand) leave(r hook.Rest) error {
 	if h.sync {
 		args = append(args, "--sync")
 	}
-	return startRest(h.background, h.host, h.path, args...)
+	return startRest(h.background, h.host, h.cfg, args...)
 }
 
 // rest does the work that a hook left to the background.

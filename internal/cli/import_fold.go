@@ -67,5 +67,5 @@ func (cmd *importCommand) foldSome(ctx context.Context, ar *archive) error {
 	}
 	cmd.note("%s longer than can be folded at once: this goes on in the background, and `lcm compact --all` does it now",
 		prose.Count(f.Left, "conversation is", "conversations are"))
-	return startRest(startDetached, "import", ar.cfg.Storage.DatabasePath, "--fold-all")
+	return startRest(startDetached, "import", ar.cfg, "--fold-all")
 }

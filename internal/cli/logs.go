@@ -69,7 +69,7 @@ func discreet(cfg *config.Config) func([]string, slog.Attr) slog.Attr {
 // concealer returns a function that takes secrets out of a text.
 func concealer(cfg *config.Config) func(string) string {
 	var known []string
-	for _, key := range []string{cfg.Models.AnthropicAPIKey, cfg.Models.OpenAIAPIKey, cfg.MCP.Token} {
+	for _, key := range []string{cfg.Models.AnthropicAPIKey, cfg.Models.OpenAIAPIKey, cfg.MCP.Token, cfg.Sync.Token, cfg.DatabasePassword} {
 		if len(key) >= 8 { // a shorter one would hide ordinary words
 			known = append(known, key, "[secret]")
 		}

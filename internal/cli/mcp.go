@@ -74,6 +74,9 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !child && !cmd.projectOnly {
+		c.Team = cmd.mcpTeam(cfg)
+	}
 	if writable && !child {
 		if c.Feed, err = newTranscripts(ar, cmd.logger(cfg)); err != nil {
 			return err
@@ -91,6 +94,20 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 		return s.ServeStdio(ctx, cmd.in, cmd.out)
 	}
 	return cmd.serveMCPOverHTTP(ctx, s, cfg)
+}
+
+// mcpTeam returns the team's server that the settings name. Settings that are wrong must
+// not keep an agent from the record of this machine.
+func (cmd *mcpCommand) mcpTeam(cfg *config.Config) *mcpserver.Team {
+	if cfg.Sync.URL == "" || cfg.Sync.Token == "" {
+		return nil
+	}
+	client, err := cmd.teamClient(cfg)
+	if err != nil {
+		cmd.warn("there is no search of the team's record: %v", err)
+		return nil
+	}
+	return &mcpserver.Team{URL: client.URL, Token: client.Token}
 }
 
 func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {

@@ -143,7 +143,7 @@ func (f *foldStarter) ifDue(ctx context.Context, of []store.ConversationID) erro
 	defer f.mu.Unlock()
 	if now := time.Now(); now.Sub(f.last) >= foldPause {
 		f.last = now
-		return startRest(f.start, "mcp", f.cfg.Storage.DatabasePath, "--fold-all")
+		return startRest(f.start, "mcp", f.cfg, "--fold-all")
 	}
 	return nil
 }

@@ -38,8 +38,12 @@ func (p *program) settings() (*config.Config, error) {
 	if err != nil {
 		return nil, &failure{exitConfig, err}
 	}
+	hidePassword(cfg)
+	if p.secret != "" {
+		cfg.DatabasePassword = p.secret
+	}
 	p.hide = concealer(cfg)
-	return cfg, hidePassword(cfg)
+	return cfg, nil
 }
 
 // archive is an open database with its engine.
@@ -77,18 +81,23 @@ func notInFile(instead string) error {
 	return failed(exitUsage, instead, "this works on a database file, and the database is in PostgreSQL")
 }
 
-// hidePassword moves the password of a PostgreSQL URL to the environment, where nothing
-// prints it and processes that this one starts find it.
-func hidePassword(cfg *config.Config) error {
+// hidePassword moves the password out of a PostgreSQL URL. A --db without a password, such
+// as `lcm setup` writes it, takes that of the same URL in the environment or the file.
+func hidePassword(cfg *config.Config) {
 	if !postgres.IsURL(cfg.Storage.DatabasePath) {
-		return nil
+		return
 	}
-	clean, password := postgres.TakePassword(cfg.Storage.DatabasePath)
-	cfg.Storage.DatabasePath = clean
-	if password == "" {
-		return nil
+	cfg.Storage.DatabasePath, cfg.DatabasePassword = postgres.TakePassword(cfg.Storage.DatabasePath)
+	if cfg.DatabasePassword != "" || cfg.Origin("storage.database_path") != config.FromFlag {
+		return
 	}
-	return os.Setenv("PGPASSWORD", password)
+	set, err := config.Load(config.Options{})
+	if err != nil || !postgres.IsURL(set.Storage.DatabasePath) {
+		return
+	}
+	if same, password := postgres.TakePassword(set.Storage.DatabasePath); same == cfg.Storage.DatabasePath {
+		cfg.DatabasePassword = password
+	}
 }
 
 // besideDatabase returns the directory for files that belong to a database.
@@ -139,7 +148,7 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 	path := cfg.Storage.DatabasePath
 	relaxed, log := cfg.Storage.Synchronous == "relaxed", p.logger(cfg)
 	if postgres.IsURL(path) {
-		db, err := postgres.Open(ctx, path, postgres.Options{Relaxed: relaxed, Log: log})
+		db, err := postgres.Open(ctx, postgres.WithPassword(path, cfg.DatabasePassword), postgres.Options{Relaxed: relaxed, Log: log})
 		if err != nil {
 			return nil, databaseFailure(err)
 		}

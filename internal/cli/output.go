@@ -32,6 +32,7 @@ type program struct {
 	colours  bool // on err
 
 	database string
+	secret   string // the password of the database, of a process that startRest started
 	json     bool
 
 	oneMeansNoMatch bool // exit code 1 says that nothing was found, so failures get another

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/postgres/pgtest"
 )
 
@@ -27,7 +28,9 @@ func TestPostgresScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
-			e.Setenv("URL", server.Schema(t))
+			url := server.Schema(t)
+			e.Setenv("URL", url)
+			e.Setenv("URL_WITH_PASSWORD", postgres.WithPassword(url, "hunter2secret"))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("TZ", "UTC")
 			return os.MkdirAll(home, 0o700)

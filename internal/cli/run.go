@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/proxy"
@@ -96,6 +97,9 @@ func (cmd *runCommand) behind(ctx context.Context, ar *archive, host, path strin
 	p, err := cmd.describe(ar, host, path, args)
 	if err != nil {
 		return err
+	}
+	if _, typed := postgres.TakePassword(cmd.database); typed != "" {
+		cmd.warn("the agent does not get the password in --db: its lcm tools and hooks look for one in PGPASSFILE and in storage.database_path")
 	}
 	routes, err := p.Routes()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/mcpserver"
+	"github.com/lossless-context/lcm/internal/otlp"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamserver"
 )
@@ -55,6 +56,9 @@ lcm serve --http 0.0.0.0:8766 --tls-cert cert.pem --tls-key key.pem`,
 	return c
 }
 
+// flushTime is how long the server waits at its end for the collector of traces.
+const flushTime = 2 * time.Second
+
 func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
 	log := cmd.logger(ar.cfg)
 	folder, err := ar.folder()
@@ -91,6 +95,18 @@ func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
 		return failed(exitFailure, "choose another port with --http", "listen on %s: %w", addr, err)
 	}
 	// The server outlives ctx to drain.
+	traces, err := otlp.Start(ctx, version, log)
+	if err != nil {
+		return errors.Join(&failure{exitConfig, err}, l.Close())
+	}
+	if traces != nil {
+		c.Tracer = traces
+		defer func() {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+			defer cancel()
+			traces.Stop(last)
+		}()
+	}
 	s, err := teamserver.New(context.WithoutCancel(ctx), c)
 	if err != nil {
 		return errors.Join(err, l.Close())

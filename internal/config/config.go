@@ -32,6 +32,10 @@ type Config struct {
 	// File is the path of the configuration file, which may not exist.
 	File string
 
+	// DatabasePassword is the password that Storage.DatabasePath had. The program moves
+	// it here, so that nothing prints it and no program that it starts inherits it.
+	DatabasePassword string
+
 	origin map[string]Source
 }
 

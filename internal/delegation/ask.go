@@ -12,12 +12,18 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // Ask answers a question. It fails only where the question itself is wrong
 // (the error says how to correct it), where the record cannot be read, and where ctx
 // ends; evidence replaces a model that fails.
-func (d *Delegator) Ask(ctx context.Context, r Request) (Answer, error) {
+func (d *Delegator) Ask(ctx context.Context, r Request) (answer Answer, err error) {
+	ctx, span := tracing.Start(ctx, "recall.ask")
+	defer func() {
+		span.Int("cited", len(answer.CitedIDs))
+		span.End(err)
+	}()
 	if delegated(ctx) {
 		return Answer{}, ErrRecursion
 	}

@@ -144,6 +144,15 @@ var errFork = errors.New("the conversation is a fork")
 // writeNew stores the prepared messages that were not inherited.
 func writeNew(ctx context.Context, w store.Writer, ready []prepared, inherited []*stored) ([]store.Appended, error) {
 	done := make([]store.Appended, len(ready))
+	var natives []string
+	for i := range ready {
+		if inherited[i] == nil {
+			natives = append(natives, ready[i].row.Native)
+		}
+	}
+	if err := w.Expect(ctx, natives); err != nil {
+		return nil, err
+	}
 	for i := range ready {
 		if s := inherited[i]; s != nil {
 			done[i] = store.Appended{ID: s.id, Seq: s.seq, Existed: true, SHA256: s.record}

@@ -24,7 +24,7 @@ func (c *call) begin(ctx context.Context, request any, w *recall.Where) (from Ca
 	c.report("catching up on the transcript")
 	from = c.Server.caller(ctx, c.session, c.meta)
 	*w, notes, err = c.where(ctx, from, *w)
-	return from, notes, err
+	return from, slices.Concat(c.notes, notes), err
 }
 
 // grep answers lcm_grep with as many matches as fit, and a cursor for the rest.

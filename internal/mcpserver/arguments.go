@@ -74,16 +74,22 @@ type parameters struct {
 }
 
 // argumentsOf returns the arguments of a tool. A tool without structs here has
-// those of its own schema.
-func argumentsOf(t core.Tool) (parameters, error) {
+// those of its own schema. team says that the tools take the argument of a team.
+func argumentsOf(t core.Tool, team bool) (parameters, error) {
 	var p parameters
 	var err error
-	switch t.GetName() {
-	case lcm.GrepName:
+	switch name := t.GetName(); {
+	case name == lcm.GrepName && team:
+		p, err = parametersOf[grepListedTeam, grepArgsTeam]()
+	case name == lcm.DescribeName && team:
+		p, err = parametersOf[describeListedTeam, describeArgsTeam]()
+	case name == lcm.ExpandQueryName && team:
+		p, err = parametersOf[expandQueryListedTeam, expandQueryArgsTeam]()
+	case name == lcm.GrepName:
 		p, err = parametersOf[grepListed, grepArgs]()
-	case lcm.DescribeName:
+	case name == lcm.DescribeName:
 		p, err = parametersOf[describeListed, describeArgs]()
-	case lcm.ExpandQueryName:
+	case name == lcm.ExpandQueryName:
 		p, err = parametersOf[expandQueryListed, expandQueryArgs]()
 	default:
 		p.listed = t.Parameters()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/recall"
@@ -29,12 +30,17 @@ var instructions string
 // model looks for tools.
 func Instructions() string { return strings.TrimSpace(instructions) }
 
-// instructions adds a sentence where the server is restricted to one project.
+// instructions adds a sentence where the server is restricted to one project, and where
+// there is a team.
 func (c *Config) instructions() string {
+	text := Instructions()
 	if c.ProjectOnly {
-		return Instructions() + "\n\nThis server answers from one project only: allConversations means all conversations of that project."
+		text += "\n\nThis server answers from one project only: allConversations means all conversations of that project."
 	}
-	return Instructions()
+	if c.Team != nil {
+		text += "\n\nteam: true looks in the record of the whole team instead, and the answer says who said it: use it for work of colleagues or other machines."
+	}
+	return text
 }
 
 // The bounds of [Config.MaxTokens].
@@ -56,6 +62,8 @@ type Config struct {
 	// ProjectOnly says that the engine's store is restricted to one project; the
 	// instructions say so.
 	ProjectOnly bool
+	// Team is the server of the team; it may be nil.
+	Team *Team
 	// MaxTokens bounds the text and the structured content of one answer
 	// (6,000).
 	MaxTokens int
@@ -67,6 +75,8 @@ type Config struct {
 	Clock   func() time.Time // time.Now where nil
 	// Tick is how often a long call reports progress (2 seconds).
 	Tick time.Duration
+	// Tracer makes the spans of calls; nil makes none.
+	Tracer trace.TracerProvider
 }
 
 func (c *Config) complete() error {
@@ -135,7 +145,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		// Tools and templates never change, so no client need subscribe.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
-	s.mcp.AddReceivingMiddleware(s.afterHandshake, s.thenIdle, s.listing, s.textForHosts)
+	s.mcp.AddReceivingMiddleware(s.traced, s.afterHandshake, s.thenIdle, s.listing, s.textForHosts)
 	if err := s.addTools(); err != nil {
 		s.end()
 		return nil, err

@@ -31,6 +31,7 @@ type call struct {
 	client string
 	// report tells the caller how far the call is.
 	report func(what string)
+	notes  []string // of the answer
 }
 
 // answer is the result of a call: a text and, for the recall tools, the same as
@@ -51,10 +52,11 @@ type toolSpec struct {
 // specs lists the tools that are offered. lcm_expand is not: it belongs to the
 // sub-agent that answers lcm_expand_query.
 func (s *Server) specs() map[string]toolSpec {
+	team := s.config.Team != nil
 	return map[string]toolSpec{
-		lcm.GrepName:        {title: "Search memory", schema: schemaOf[grepResult], run: (*call).grep},
-		lcm.DescribeName:    {title: "Show one thing from memory", schema: describeSchema, run: (*call).describe},
-		lcm.ExpandQueryName: {title: "Ask memory", schema: schemaOf[askResult], run: (*call).expandQuery, world: s.config.Model},
+		lcm.GrepName:        {title: "Search memory", schema: schemaOf[grepResult], run: (*call).grep, world: team},
+		lcm.DescribeName:    {title: "Show one thing from memory", schema: describeSchema, run: (*call).describe, world: team},
+		lcm.ExpandQueryName: {title: "Ask memory", schema: schemaOf[askResult], run: (*call).expandQuery, world: team || s.config.Model},
 		// expand has no structured content: hosts would show its text to the
 		// model as JSON.
 		tools.ExpandName: {title: "Explain a tool", run: (*call).expand},
@@ -70,7 +72,7 @@ func (s *Server) addTools() error {
 		if !ok {
 			continue
 		}
-		takes, err := argumentsOf(t)
+		takes, err := argumentsOf(t, s.config.Team != nil)
 		if err != nil {
 			return err
 		}
@@ -124,7 +126,7 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 		var done func()
 		c.report, done = s.progress(ctx, req)
 		var a answer
-		err = guard.Run(func() (err error) { a, err = f.run(c, ctx); return err })
+		err = guard.Run(func() (err error) { a, err = c.run(ctx, f); return err })
 		done()
 		if p := new(guard.Panic); errors.As(err, &p) {
 			s.config.Log.Error("a tool call panicked", "tool", t.GetName(), "panic", p.Value, "stack", string(p.Stack))

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,10 @@ type conn struct {
 	used time.Time
 	// slow is called if the server takes long to answer a write transaction.
 	slow func()
+	// gave says that a caller has got a row since it borrowed the connection.
+	gave bool
+	// ending is the end of a read transaction that the server has not answered yet.
+	ending *ending
 	// cursors counts the open cursors.
 	cursors int
 }
@@ -51,8 +56,8 @@ var _ sqldb.Conn = (*conn)(nil)
 
 // maxWait and maxWaitBytes limit the statements that wait.
 const (
-	maxWait      = 256
-	maxWaitBytes = 1 << 20
+	maxWait      = 8192
+	maxWaitBytes = 4 << 20
 )
 
 // arguments converts parameters to what PostgreSQL stores: times are milliseconds.
@@ -67,6 +72,12 @@ func arguments(args []any) (out []any, size int) {
 		case string:
 			out[i] = escape(v)
 			size += len(v)
+		case []string:
+			escaped := make([]string, len(v))
+			for j, s := range v {
+				escaped[j] = escape(s)
+			}
+			out[i] = escaped
 		case []byte:
 			if len(v) <= 64 { // hashes: the caller may change them before they are sent
 				v = append(make([]byte, 0, len(v)), v...)
@@ -89,13 +100,20 @@ func fail(err error, sql string) error {
 		return err
 	}
 	message := err.Error()
+	lost := !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errRolledBack)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		lost = serverStopped(e)
 		message = e.Message
 		if e.Detail != "" {
 			message += ": " + e.Detail
 		}
 	}
-	return &sqldb.Error{SQL: sql, Err: err, Message: message, Fatal: true}
+	return &sqldb.Error{SQL: sql, Err: err, Message: message, Fatal: true, Lost: lost}
+}
+
+// serverStopped reports whether the server is stopped, has crashed or is starting.
+func serverStopped(e *pgconn.PgError) bool {
+	return e.Code == "57P01" || e.Code == "57P02" || e.Code == "57P03"
 }
 
 // send sends the statements that wait, and reads their results.
@@ -104,6 +122,9 @@ func (c *conn) send() error {
 	c.wait, c.size = nil, 0
 	if len(wait) == 0 {
 		return nil
+	}
+	if err := c.finish(c.ctx); err != nil {
+		return err
 	}
 	var batch pgx.Batch
 	for _, s := range wait {
@@ -151,6 +172,7 @@ func readRows(results pgx.BatchResults, read func(pgx.Rows) error) error {
 // ask sends the statements that wait and one more, and returns its rows. They are
 // loaded whole, because row functions may use the connection.
 func (c *conn) ask(sql string, args []any) (found []row, changed int64, err error) {
+	defer func() { c.gave = c.gave || len(found) > 0 && err == nil }()
 	values, _ := arguments(args)
 	text := translate(sql)
 	read := func(rows pgx.Rows) error {
@@ -199,26 +221,34 @@ func (c *conn) Query(sql string, each func(sqldb.Row) error, args ...any) error 
 	return nil
 }
 
-// firstRows is how many rows of a stream are loaded at first, and mostRows how many at
-// a time later.
+// firstRows is how many rows of a stream are loaded at first. Later more are loaded at a
+// time, as long as they have fewer bytes than pageBytes.
 const (
-	firstRows = 64
-	mostRows  = 512
+	firstRows = 128
+	pageBytes = 256 << 10
 )
 
-// Stream implements [sqldb.Conn], with a cursor.
+// Stream implements [sqldb.Conn]. The first rows come with one round trip, which is
+// enough for most results; the others are read with a cursor.
 func (c *conn) Stream(sql string, each func(sqldb.Row) error, args ...any) error {
 	if c.in == noTx {
 		return c.Read(func() error { return c.Stream(sql, each, args...) })
 	}
+	rows, _, err := c.ask(fmt.Sprintf("SELECT * FROM (%s) AS beginning LIMIT %d", sql, firstRows), args)
+	if err != nil {
+		return err
+	}
+	if err := sqldb.Each(rows, func(r row) error { return each(r) }); err != nil || len(rows) < firstRows {
+		return err
+	}
 	c.cursors++
 	defer func() { c.cursors-- }()
 	name := fmt.Sprintf("lcm_%d", c.cursors)
-	if err := c.Exec("DECLARE "+name+" BINARY NO SCROLL CURSOR FOR "+sql, args...); err != nil {
+	if err := c.Exec(fmt.Sprintf("DECLARE %s BINARY NO SCROLL CURSOR FOR SELECT * FROM (%s) AS rest OFFSET %d", name, sql, firstRows), args...); err != nil {
 		return err
 	}
-	for n := firstRows; ; n = min(2*n, mostRows) {
-		rows, err := c.fetch(name, n)
+	for n := 2 * firstRows; ; {
+		rows, size, err := c.fetch(name, n)
 		if err != nil {
 			return err
 		}
@@ -230,14 +260,17 @@ func (c *conn) Stream(sql string, each func(sqldb.Row) error, args ...any) error
 		if len(rows) < n {
 			return c.closeCursor(name)
 		}
+		if size < pageBytes {
+			n *= 2
+		}
 	}
 }
 
 // fetch loads the next rows of a cursor. The statement is not prepared, because its
 // columns are those of the cursor.
-func (c *conn) fetch(name string, n int) (found []row, err error) {
+func (c *conn) fetch(name string, n int) (found []row, size int, err error) {
 	if err := c.send(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	sql := fmt.Sprintf("FETCH %d FROM %s", n, name)
 	result := c.pg.PgConn().ExecParams(c.ctx, sql, nil, nil, nil, []int16{pgx.BinaryFormatCode})
@@ -246,10 +279,14 @@ func (c *conn) fetch(name string, n int) (found []row, err error) {
 		if len(fields) == 0 {
 			fields = slices.Clone(result.FieldDescriptions())
 		}
-		found = append(found, row{types: c.pg.TypeMap(), fields: fields, values: copyValues(result.Values())})
+		r := row{types: c.pg.TypeMap(), fields: fields, values: copyValues(result.Values())}
+		for _, v := range r.values {
+			size += len(v)
+		}
+		found = append(found, r)
 	}
 	_, err = result.Close()
-	return found, fail(err, sql)
+	return found, size, fail(err, sql)
 }
 
 // closeCursor closes a cursor with the next statement.
@@ -299,7 +336,7 @@ func (c *conn) Insert(column, sql string, args ...any) (id int64, err error) {
 
 // Script implements [sqldb.Conn].
 func (c *conn) Script(sql string) error {
-	if err := c.send(); err != nil {
+	if err := cmp.Or(c.send(), c.finish(c.ctx)); err != nil {
 		return err
 	}
 	_, err := c.pg.PgConn().Exec(c.ctx, translate(sql)).ReadAll()
@@ -339,9 +376,14 @@ func (c *conn) rollback() error {
 	if c.in == noTx {
 		return nil
 	}
+	wrote := c.in == writing
 	c.in, c.wait, c.size = noTx, nil, 0
-	if c.pg.IsClosed() || c.pg.PgConn().TxStatus() == 'I' {
+	if c.ending != nil || c.pg.IsClosed() || c.pg.PgConn().TxStatus() == 'I' {
 		return nil // nothing was sent
+	}
+	if !wrote {
+		c.endLater()
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), rollbackTime)
 	defer cancel()
@@ -352,6 +394,43 @@ func (c *conn) rollback() error {
 }
 
 const rollbackTime = 5 * time.Second
+
+// ending is a ROLLBACK whose answer was not read yet.
+type ending struct {
+	pipeline *pgconn.Pipeline
+	cancel   context.CancelFunc
+}
+
+// endLater ends a read transaction without waiting for the answer: the next user of the
+// connection reads it. A read of one statement thus takes one round trip.
+func (c *conn) endLater() {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
+	p := c.pg.PgConn().StartPipeline(ctx)
+	p.SendQueryParams("ROLLBACK", nil, nil, nil, nil)
+	if err := p.Sync(); err != nil {
+		_ = p.Close()
+		_ = c.pg.Close(ctx)
+		cancel()
+		return
+	}
+	c.ending = &ending{p, cancel}
+}
+
+// finish reads the answer to the end of the last transaction.
+func (c *conn) finish(ctx context.Context) error {
+	e := c.ending
+	if e == nil {
+		return nil
+	}
+	c.ending = nil
+	defer e.cancel()
+	defer context.AfterFunc(ctx, e.cancel)()
+	if err := e.pipeline.Close(); err != nil {
+		_ = c.pg.Close(ctx)
+		return fail(err, "ROLLBACK")
+	}
+	return nil
+}
 
 // errUnanswered says that the connection was lost while a transaction was being
 // committed, so that it may be stored or not.

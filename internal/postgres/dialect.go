@@ -21,6 +21,7 @@ var dialect = sqldb.Dialect{
 		SELECT table_name::text, CASE WHEN data_type IN ('text', 'bytea') THEN column_name::text ELSE '' END
 		FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1`,
 	NextConversation: "nextval('conversations_id_seq')",
+	NextMessages:     "SELECT nextval('messages_id_seq') FROM generate_series(1, ?::bigint)",
 	AfterCopy: []string{
 		continueAfter("projects", "id"), continueAfter("conversations", "id"), continueAfter("messages", "id"), continueAfter("summaries", "num"),
 		continueAfter("branches", "id"), continueAfter("payloads", "num"), continueAfter("erasures", "id"),

@@ -5,7 +5,7 @@ import (
 )
 
 // TakePassword returns the address of a database without its password, and the
-// password. Callers keep it where nothing prints it, such as PGPASSWORD.
+// password.
 func TakePassword(address string) (clean, password string) {
 	u, err := url.Parse(address)
 	if err != nil { // the driver refuses it too; nothing of it is safe to show
@@ -22,4 +22,17 @@ func TakePassword(address string) (clean, password string) {
 		u.RawQuery = q.Encode()
 	}
 	return u.String(), password
+}
+
+// WithPassword returns an address with a password, for Open. An empty password changes
+// nothing.
+func WithPassword(address, password string) string {
+	u, err := url.Parse(address)
+	if err != nil || password == "" {
+		return address
+	}
+	q := u.Query()
+	q.Set("password", password)
+	u.RawQuery = q.Encode()
+	return u.String()
 }

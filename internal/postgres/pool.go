@@ -35,6 +35,7 @@ type pool struct {
 
 	mu      sync.Mutex
 	idle    []*conn
+	lost    time.Time // when a connection was lost last
 	closed  bool
 	out     sync.WaitGroup // calls that are under way
 	settled settled
@@ -89,10 +90,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 		if c == nil {
 			break
 		}
-		if time.Since(c.used) < stale {
-			return c, nil
-		}
-		if err := c.pg.Ping(ctx); err == nil {
+		if err := c.finish(ctx); err == nil && (p.fresh(c) || c.pg.Ping(ctx) == nil) {
 			return c, nil
 		}
 		_ = c.pg.Close(ctx)
@@ -107,6 +105,13 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 	c := &conn{pg: pg}
 	*c.Lost() = sqldb.Lost{Known: true} // the server keeps rows from getting lost
 	return c, nil
+}
+
+// fresh reports whether an idle connection was used a moment ago, and none was lost since.
+func (p *pool) fresh(c *conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(c.used) < stale && c.used.After(p.lost)
 }
 
 func (p *pool) takeIdle() *conn {
@@ -124,7 +129,7 @@ func (p *pool) takeIdle() *conn {
 // giveBack keeps a connection for the next caller, or closes it.
 func (p *pool) giveBack(c *conn) {
 	c.used, c.ctx = time.Now(), nil
-	healthy := !c.pg.IsClosed() && c.in == noTx && c.pg.PgConn().TxStatus() == 'I'
+	healthy := !c.pg.IsClosed() && c.in == noTx && (c.ending != nil || c.pg.PgConn().TxStatus() == 'I')
 	p.mu.Lock()
 	if healthy && !p.closed && len(p.idle) < maxIdle+cap(p.writers) {
 		p.idle = append(p.idle, c)
@@ -143,13 +148,25 @@ func (p *pool) lend(ctx context.Context, fn func(*conn) error) error {
 	if err != nil {
 		return p.explain(ctx, err)
 	}
-	c.ctx = ctx
+	c.ctx, c.gave = ctx, false
 	defer p.giveBack(c)
-	return p.explain(ctx, fn(c))
+	err = fn(c)
+	if sqldb.ConnectionLost(err) {
+		p.mu.Lock()
+		p.lost = time.Now()
+		p.mu.Unlock()
+	}
+	return p.explain(ctx, err)
 }
 
 // Reader implements [sqldb.DB].
 func (p *pool) Reader(ctx context.Context, fn func(sqldb.Conn) error) error {
+	return p.read(ctx, true, fn)
+}
+
+// read lends a connection to fn. With repeat it does so again, once, if the connection
+// was lost before fn got a row.
+func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
@@ -166,19 +183,35 @@ func (p *pool) Reader(ctx context.Context, fn func(sqldb.Conn) error) error {
 		case <-time.After(patience):
 		}
 	}
-	err := p.lend(ctx, func(c *conn) error { return fn(c) })
-	if errors.Is(err, sqldb.ErrStop) {
-		return nil
+	for again := repeat; ; again = false {
+		gave := false
+		err := p.lend(ctx, func(c *conn) error {
+			defer func() { gave = c.gave }()
+			return fn(c)
+		})
+		switch {
+		case errors.Is(err, sqldb.ErrStop):
+			return nil
+		case !again || gave || !sqldb.ConnectionLost(err):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(repeatWait/2 + rand.N(repeatWait)):
+		}
 	}
-	return err
 }
+
+// repeatWait is about how long a read waits before it is repeated.
+const repeatWait = 100 * time.Millisecond
 
 // Writer implements [sqldb.DB].
 func (p *pool) Writer(ctx context.Context, fn func(sqldb.Conn) error) error {
 	if p.opts.ReadOnly {
 		return p.explain(ctx, store.ErrReadOnly)
 	}
-	return p.Reader(ctx, fn)
+	return p.read(ctx, false, fn)
 }
 
 // Transact implements [sqldb.DB].
@@ -389,21 +422,9 @@ func (p *pool) retryable(err error, n int) bool {
 			return true
 		case "23505": // unique violation
 			return n < maxConflicts
-		case "57P01", "57P02", "57P03": // the server is stopped, has crashed, is starting
-			return true
 		}
-		return false
 	}
-	return lostConnection(err)
-}
-
-// lostConnection reports whether an error is that of a connection, and not of a
-// statement.
-func lostConnection(err error) bool {
-	if _, refused := errors.AsType[*pgconn.PgError](err); refused || !sqldb.FromDatabase(err) {
-		return false
-	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errRolledBack)
+	return sqldb.ConnectionLost(err)
 }
 
 // explain adds a hint for the operator to errors of the server.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
@@ -50,6 +51,8 @@ type Options struct {
 	Clock func() time.Time
 	// Log receives failures of background work (slog.Default).
 	Log *slog.Logger
+
+	dial pgconn.DialFunc // of tests that count round trips
 }
 
 // DB is a [store.Store] in a PostgreSQL database. The embedded types implement the
@@ -103,6 +106,9 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		set("default_transaction_read_only", "on")
 	}
 	config.OnNotice = nil
+	if o.dial != nil {
+		config.DialFunc = o.dial
+	}
 	config.StatementCacheCapacity = 1024
 	p := newPool(ctx, config, o)
 	db := &DB{Records: record.Records{DB: p}, Table: state.Table{DB: p}, Checker: verify.Checker{DB: p}, Eraser: erase.Eraser{DB: p},
@@ -155,11 +161,11 @@ func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done reco
 	err := p.retry(ctx, func() error {
 		return p.Reader(ctx, func(c sqldb.Conn) error {
 			status, err := sqldb.Value[string](c, `SELECT pg_xact_status(CAST(CAST(? AS text) AS xid8))`, fmt.Sprint(lost.xid))
-			if err != nil && lostConnection(err) {
+			if sqldb.ConnectionLost(err) {
 				return err
 			}
 			if status == "in progress" {
-				return &sqldb.Error{Err: errInProgress, Message: errInProgress.Error()}
+				return &sqldb.Error{Err: errInProgress, Message: errInProgress.Error(), Lost: true}
 			}
 			if done.Last == 0 {
 				stored, known = false, err == nil && status == "aborted"

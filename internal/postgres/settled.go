@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
@@ -27,10 +29,12 @@ type settled struct {
 // Snapshot implements [sqldb.DB].
 func (p *pool) Snapshot(ctx context.Context, fn func(sqldb.Conn, sqldb.Settled) error) error {
 	return p.Reader(ctx, func(c sqldb.Conn) error {
-		through, err := p.settled.look(c)
+		own := c.(*conn)
+		through, err := p.settled.look(own)
 		if err != nil {
 			return err
 		}
+		own.gave = false // fn has got nothing yet
 		return c.Read(func() error { return fn(c, through) })
 	})
 }
@@ -46,11 +50,12 @@ const readWriters = `
 	  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 // look returns the settled numbers. The caller takes its snapshot afterwards.
-func (s *settled) look(c sqldb.Conn) (sqldb.Settled, error) {
+func (s *settled) look(c *conn) (sqldb.Settled, error) {
 	var now sqldb.Settled
-	if _, err := c.One(readSequences, sqldb.Into(&now.Messages, &now.Summaries)); err != nil {
-		return now, err
-	}
+	c.wait = append(c.wait, statement{sql: readSequences, rows: func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&now.Messages, &now.Summaries}, func() error { return nil })
+		return err
+	}})
 	list, err := sqldb.Column[string](c, readWriters)
 	if err != nil {
 		return now, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // DescribeRequest asks for one thing whole: a summary, a file or a message.
@@ -87,7 +88,9 @@ func (a *DescribeAnswer) UnmarshalJSON(b []byte) error {
 }
 
 // Describe shows one thing whole.
-func (s *Service) Describe(ctx context.Context, r DescribeRequest) (DescribeAnswer, error) {
+func (s *Service) Describe(ctx context.Context, r DescribeRequest) (_ DescribeAnswer, err error) {
+	ctx, span := tracing.Start(ctx, "recall.describe")
+	defer func() { span.End(err) }()
 	id, err := store.ParseID(r.ID)
 	if err != nil {
 		return DescribeAnswer{}, refuse("lcm_grep finds ids", "%w", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -119,7 +120,9 @@ type spot struct {
 //
 // The text of a message is its own, with content that was externalised
 // in its place; with Raw it is the record as it arrived.
-func (s *Service) Expand(ctx context.Context, r ExpandRequest) (ExpandAnswer, error) {
+func (s *Service) Expand(ctx context.Context, r ExpandRequest) (_ ExpandAnswer, err error) {
+	ctx, span := tracing.Start(ctx, "recall.expand")
+	defer func() { span.End(err) }()
 	limit := r.TokenCap
 	if limit == 0 {
 		limit = DefaultTokenCap

@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/tracing"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -185,7 +186,11 @@ type GrepAnswer struct {
 // and only by one that matches about as well as the next message. A summary of
 // which a message was found takes no place: it is named with that message (AlsoIn).
 func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
+	ctx, span := tracing.Start(ctx, "recall.grep")
 	a, err := s.grep(ctx, r)
+	span.Int("matches", len(a.Matches))
+	span.Int("total", a.Total)
+	span.End(err)
 	// When the deadline passes, the store may report unread records as not found.
 	if errors.Is(err, context.DeadlineExceeded) || err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = refuse("narrow it with conversationId or since, use rarer words, or allow more time", "the search did not finish: %w", context.DeadlineExceeded)

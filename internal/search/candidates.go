@@ -190,28 +190,29 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 	oldest, newest := sh.r.Segment.Times()
 	dated := p.dated != nil && dates.Overlaps(p.spans, oldest, newest)
 	docs := sh.r.PassageDocs()
-	phrases := p.query.phrasePairs()
+	var phrases []pair
+	if !sh.positions {
+		phrases = p.query.phrasePairs()
+	}
 	for i := 0; i < len(s.touched); {
-		doc, err := docs.At(s.touched[i])
+		of, err := docs.Range(s.touched[i])
+		if err != nil {
+			return err
+		}
+		doc, err := docs.At(of.From)
 		if err != nil {
 			return err
 		}
 		f := found{share: n, doc: doc}
 		var mask uint64
 		near := nearness{pairs: phrases}
-		for i < len(s.touched) {
+		for ; i < len(s.touched) && s.touched[i] < of.To; i++ {
 			passage := s.touched[i]
-			if d, err := docs.At(passage); err != nil {
-				return err
-			} else if d != doc {
-				break
-			}
 			near.see(passage, s.mask[passage])
 			if terms := uint64(withoutParts(termSet(s.mask[passage]), p.unseen, p.names)); terms != 0 {
 				mask |= terms
 				f.score = max(f.score, float64(s.score[passage]))
 			}
-			i++
 		}
 		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 || !near.all() {
 			continue

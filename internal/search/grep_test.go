@@ -53,7 +53,12 @@ func newLibrary(t testing.TB, docs []segment.Doc, size int) *library {
 
 func seal(t testing.TB, docs []segment.Doc) *segment.Segment {
 	t.Helper()
-	sealed, err := segment.Build(t.Context(), docs, segment.Options{})
+	return sealWith(t, docs, segment.Options{})
+}
+
+func sealWith(t testing.TB, docs []segment.Doc, opts segment.Options) *segment.Segment {
+	t.Helper()
+	sealed, err := segment.Build(t.Context(), docs, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

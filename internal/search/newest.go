@@ -25,7 +25,7 @@ func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Res
 			res.Matched, p.cut = p.matched, !all
 		}
 		rest := []found(nil)
-		if shown := min(scoredCount, len(list)); !p.query.verifies() {
+		if shown := min(scoredCount, len(list)); !p.verify {
 			list, rest = list[:shown], list[shown:]
 		}
 		for i := range list {
@@ -43,7 +43,7 @@ func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Res
 		full := len(docs) >= want
 		if full || all && len(list) < n {
 			p.matched = res.Matched
-			if p.query.verifies() {
+			if p.verify {
 				// Those that nobody read may not match at all.
 				p.matched, p.cut = len(docs), !read || !all || len(list) == n
 			}

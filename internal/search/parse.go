@@ -60,7 +60,8 @@ type phrase struct {
 	words []string
 	must  bool
 	not   bool
-	terms []int // its words among the terms
+	terms []int    // its words among the terms
+	keys  []string // the terms of its words
 }
 
 // ParseQuery reads a query: words are alternatives and are ranked, +word is
@@ -273,6 +274,7 @@ func (p *queryParser) addPhrase(c clause) {
 			continue
 		}
 		ph.words = append(ph.words, t.Plain)
+		ph.keys = append(ph.keys, t.Term())
 		if c.not || !ph.must && analysis.IsStopWord(t.Plain) {
 			continue
 		}

@@ -116,13 +116,16 @@ func phraseCases(docs []segment.Doc) []phraseCase {
 	return cases
 }
 
-// A phrase finds the texts that a loop over all texts finds: all of it when it says so,
-// and page by page however much there is. How many goroutines read and how
-// the documents are divided into segments shows in nothing.
+// A phrase finds and counts the texts that a loop over all texts finds, and shows them
+// page by page however many they are. How many goroutines read and how the
+// documents are divided into segments shows in nothing. Segments without
+// positions, whose texts are read, find the same, and count until enough is found.
 func TestPhrasesAreExact(t *testing.T) {
 	docs := phraseDocs(3500)
 	l, one := newLibrary(t, docs, 1500), newLibrary(t, docs, len(docs))
-	complete, many, none := 0, 0, 0
+	old := oldLibrary(t, docs, len(docs), 1500)
+	mixed := oldLibrary(t, docs, len(docs)/2, 900)
+	complete, many, none, short := 0, 0, 0, 0
 	for _, c := range phraseCases(docs) {
 		t.Run(fmt.Sprintf("%s/%v", c.query(), c.filter.Conversations), func(t *testing.T) {
 			want := c.expected(docs)
@@ -137,36 +140,73 @@ func TestPhrasesAreExact(t *testing.T) {
 					t.Fatalf("another answer with other readers or segments:\n%s", diff)
 				}
 			}
-			var got []int64
-			for _, h := range res.Hits {
-				got = append(got, h.ID)
+			got := newestIDs(res)
+			if res.AtLeast || res.Matched != len(want) {
+				t.Errorf("%d texts are counted, at least: %v; a loop finds %d", res.Matched, res.AtLeast, len(want))
 			}
-			slices.SortFunc(got, func(x, y int64) int { return int(y - x) })
-			switch {
-			case !res.AtLeast:
+			if len(want) <= 400 {
 				complete++
-				if !slices.Equal(got, want) || res.Matched != len(want) {
-					t.Errorf("%d hits of %d, a loop finds %d", len(got), res.Matched, len(want))
+				if !slices.Equal(got, want) {
+					t.Errorf("%d hits, a loop finds %d", len(got), len(want))
 				}
-			case len(got) < 400 || res.Matched > len(want):
-				t.Errorf("at least %d, %d of them ranked, where a loop finds %d", res.Matched, len(got), len(want))
-			default:
+			} else {
 				many++
-				if slices.ContainsFunc(got, func(id int64) bool { return !slices.Contains(want, id) }) {
-					t.Error("a hit does not hold the phrase")
+				if len(got) < 400 || slices.ContainsFunc(got, func(id int64) bool { return !slices.Contains(want, id) }) {
+					t.Errorf("%d hits, or one does not hold the phrase", len(got))
 				}
 			}
 			if len(want) == 0 {
 				none++
 			}
-			if pages := l.pages(t, c, 37); !slices.Equal(pages, want) {
-				t.Errorf("pages have %d hits, a loop finds %d", len(pages), len(want))
+			for _, l := range []*library{l, old, mixed} {
+				if pages := l.pages(t, c, 37); !slices.Equal(pages, want) {
+					t.Errorf("pages have %d hits, a loop finds %d", len(pages), len(want))
+				}
+			}
+			for _, l := range []*library{old, mixed} {
+				res := l.search(t, c.query(), search.Request{Filter: c.filter})
+				got := newestIDs(res)
+				switch {
+				case !res.AtLeast:
+					if !slices.Equal(got, want) || res.Matched != len(want) {
+						t.Errorf("without positions: %d hits of %d, a loop finds %d", len(got), res.Matched, len(want))
+					}
+				case len(got) < 400 || res.Matched > len(want):
+					t.Errorf("without positions: at least %d, %d of them ranked, where a loop finds %d", res.Matched, len(got), len(want))
+				default:
+					short++
+					if slices.ContainsFunc(got, func(id int64) bool { return !slices.Contains(want, id) }) {
+						t.Error("without positions: a hit does not hold the phrase")
+					}
+				}
 			}
 		})
 	}
-	if complete < 10 || many < 3 || none < 1 {
-		t.Errorf("%d complete, %d cut short, %d without a match: the cases cover too little", complete, many, none)
+	if complete < 10 || many < 3 || none < 1 || short < 3 {
+		t.Errorf("%d complete, %d many, %d without a match, %d cut short: the cases cover too little", complete, many, none, short)
 	}
+}
+
+// oldLibrary is newLibrary with segments of a format without positions for the
+// first documents.
+func oldLibrary(t *testing.T, docs []segment.Doc, first, size int) *library {
+	t.Helper()
+	l := newLibrary(t, docs[first:], size)
+	var old []*segment.Segment
+	for part := range slices.Chunk(docs[:first], size) {
+		old = append(old, sealWith(t, part, segment.Options{NoPositions: true}))
+	}
+	l.docs, l.ix.Segments = docs, append(old, l.ix.Segments...)
+	return l
+}
+
+// newestIDs are the documents of an answer, newest first.
+func newestIDs(res search.Result) (ids []int64) {
+	for _, h := range res.Hits {
+		ids = append(ids, h.ID)
+	}
+	slices.SortFunc(ids, func(x, y int64) int { return int(y - x) })
+	return ids
 }
 
 // pages turns all pages, newest first.

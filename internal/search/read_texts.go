@@ -122,7 +122,7 @@ func (p *search) readPart(ids []int64, list []found, at map[int64]int, sc *score
 	var out []passed
 	err := fetch(p.ctx, ids, func(id int64, text []byte) bool {
 		i, ok := at[id]
-		if ok && p.query.satisfied(text) {
+		if ok && (!p.verify || p.query.satisfied(text)) {
 			d := scoredDoc{found: list[i], id: id}
 			d.exact = uint16(p.query.exact(text))
 			if d.scored && len(text) <= scoreTextBytes {

@@ -14,26 +14,17 @@ import (
 
 // narrow lists the passages of the share's documents that hold every required
 // word, a range for each document, in order. Without a required word it is the
-// whole share.
+// whole share. Documents are also left out by phrases, as far as the segment has
+// the positions of its words.
 func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 	sh := p.shares[n]
 	required, ok := p.requiredIn(n, chosen)
 	if !ok {
 		return nil, nil
 	}
-	if len(required) == 0 {
-		return sh.ranges, nil
-	}
-	first, err := p.phrasePostings(n)
-	if first == nil && err == nil {
-		first, err = sh.postings(required[0])
-	}
-	if err != nil {
-		return nil, err
-	}
-	live, err := sh.documents(first)
+	live, required, err := p.firstRequired(n, required)
 	var list []segment.Posting
-	for _, e := range required[1:] {
+	for _, e := range required {
 		if err != nil || len(live) == 0 {
 			break
 		}
@@ -41,7 +32,33 @@ func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 			live = withPosting(live, list)
 		}
 	}
-	return live, err
+	if err != nil {
+		return nil, err
+	}
+	return sh.withoutPhrases(p.query, live)
+}
+
+// firstRequired lists the documents that hold the required phrases, or the first
+// of the required words if there is no phrase. It also returns the words that are
+// still to be looked for.
+func (p *search) firstRequired(n int, required []segment.DictEntry) ([]segment.PassageRange, []segment.DictEntry, error) {
+	sh := p.shares[n]
+	if len(required) == 0 {
+		return sh.ranges, nil, nil
+	}
+	if live, ok, err := sh.withPhrases(p.query); ok || err != nil {
+		required = slices.DeleteFunc(required, func(e segment.DictEntry) bool { return p.query.inPhrase(e.Term()) })
+		return live, required, err
+	}
+	first, err := p.phrasePostings(n)
+	if first == nil && err == nil {
+		first, err = sh.postings(required[0])
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	live, err := sh.documents(first)
+	return live, required[1:], err
 }
 
 // requiredIn finds the lists of the required words, the shortest first; false
@@ -114,8 +131,7 @@ func (p *search) phrasePostings(n int) ([]segment.Posting, error) {
 	return near, nil
 }
 
-// documents lists the passages of the documents of postings. The passages of a
-// document lie side by side.
+// documents lists the passages of the documents of postings.
 func (sh *share) documents(list []segment.Posting) ([]segment.PassageRange, error) {
 	docs := sh.r.PassageDocs()
 	out := make([]segment.PassageRange, 0, len(list))
@@ -123,22 +139,7 @@ func (sh *share) documents(list []segment.Posting) ([]segment.PassageRange, erro
 		if len(out) > 0 && post.Passage < out[len(out)-1].To {
 			continue
 		}
-		doc, err := docs.At(post.Passage)
-		if err != nil {
-			return nil, err
-		}
-		same := func(passage uint32) bool {
-			var d uint32
-			d, err = docs.At(passage)
-			return err == nil && d == doc
-		}
-		of := segment.PassageRange{From: post.Passage, To: post.Passage + 1}
-		for of.From > 0 && same(of.From-1) {
-			of.From--
-		}
-		for err == nil && of.To < sh.r.Segment.Passages() && same(of.To) {
-			of.To++
-		}
+		of, err := docs.Range(post.Passage)
 		if err != nil {
 			return nil, err
 		}

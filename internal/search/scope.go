@@ -56,7 +56,9 @@ type search struct {
 	query   *Query
 	spans   []dates.Span // of time, that the query names
 	filter  Filter
-	readers int // goroutines that read texts
+	readers int  // goroutines that read texts
+	parts   bool // texts are parts of the documents
+	verify  bool // candidates are checked against their texts
 	shares  []*share
 	stats   stats
 	lists   []termList
@@ -79,6 +81,9 @@ type share struct {
 	ranges []segment.PassageRange
 	plain  bool
 	end    uint32 // the document behind the last within the filter's highest id
+	// positions says that the segment answers phrases, and that fetch returns the
+	// whole texts that it was built from.
+	positions bool
 }
 
 // whole reports that all of the segment is in the share, as in a store of one
@@ -135,7 +140,7 @@ func (p *search) open(ix Index) error {
 		if p.filter.outside(seg) {
 			continue
 		}
-		sh := &share{r: seg.Reader(p.ctx), plain: p.filter.plain(seg), end: uint32(seg.Info().Docs)}
+		sh := &share{r: seg.Reader(p.ctx), plain: p.filter.plain(seg), end: uint32(seg.Info().Docs), positions: seg.HasPositions() && !p.parts}
 		if err := p.openShare(sh); err != nil {
 			return err
 		}
@@ -143,6 +148,7 @@ func (p *search) open(ix Index) error {
 			p.shares = append(p.shares, sh)
 		}
 	}
+	p.verify = mustVerify(p.query, p.shares)
 	return nil
 }
 

@@ -30,6 +30,9 @@ type Request struct {
 	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
 	Readers int      // goroutines that may call fetch at once; zero: one
 	Weights *Weights // nil: DefaultWeights
+	// Parts says that fetch returns only a part of each document, which phrases
+	// must be in.
+	Parts bool
 	// Now is the time of the question, from which ByHybrid counts ages and
 	// dates such as "last week" count back, in its zone. Zero: ages count from
 	// the newest hit, and only dates with a year are read.
@@ -76,7 +79,7 @@ type Term struct {
 
 // Search answers a full-text query over the segments.
 func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, error) {
-	p := &search{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter, readers: max(1, req.Readers)}
+	p := &search{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter, readers: max(1, req.Readers), parts: req.Parts}
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
@@ -147,7 +150,7 @@ func (p *search) account(res *Result) {
 // texts.
 func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
 	n := candidateCount
-	if p.query.verifies() {
+	if p.verify {
 		n = verifyLimit
 	}
 	chosen := p.choose()
@@ -156,7 +159,7 @@ func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]C
 	if p.allCommon(chosen) && !p.query.verifies() {
 		budget, p.newest = p.limits.newest, true
 	}
-	if len(p.spans) > 0 && !p.query.verifies() {
+	if len(p.spans) > 0 && !p.verify {
 		p.dated = &best{n: datedCount}
 	}
 	for n := len(p.shares) - 1; n >= 0; n-- {
@@ -193,7 +196,7 @@ func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]C
 		return nil, err
 	}
 	res.Unranked = res.Unranked || !all
-	if p.query.verifies() {
+	if p.verify {
 		// Those that nobody read may not match at all.
 		p.cut, p.matched = p.cut || res.Unranked, len(docs)
 	}

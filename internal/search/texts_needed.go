@@ -14,7 +14,7 @@ import (
 // r@10. All texts are read for phrases and prefixes, and those that may have an
 // identifier of the query, which decides.
 func (p *search) toRead(list []found) (read, rest []found, err error) {
-	if p.query.verifies() {
+	if p.verify {
 		return list, nil, nil
 	}
 	blocks, wholes := newIdentifierBlocks(p.query, p.shares), p.query.identifierTerms()
@@ -117,7 +117,7 @@ func (b *identifierBlocks) mayHave(f found) (bool, error) {
 // scoreFirst scores the texts of the first documents that passed. Of a query
 // that verifies many texts it is not known before which these are.
 func (p *search) scoreFirst(docs []scoredDoc, fetch Fetch) error {
-	if !p.query.verifies() {
+	if !p.verify {
 		return nil
 	}
 	at := make(map[int64]int)

@@ -10,9 +10,6 @@ import (
 // phrases, in their order and unstemmed, and required or excluded beginnings of
 // words.
 func (q *Query) satisfied(text []byte) bool {
-	if !q.verifies() {
-		return true
-	}
 	for _, ph := range q.phrases {
 		if (ph.must || ph.not) && analysis.Holds(text, ph.words) == ph.not {
 			return false
@@ -21,7 +18,7 @@ func (q *Query) satisfied(text []byte) bool {
 	return !q.prefixed() || q.prefixesSatisfied(analysis.RawWords(text))
 }
 
-// verifies reports whether candidates must be checked against their text.
+// verifies reports whether the query has such conditions.
 func (q *Query) verifies() bool {
 	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) || q.prefixed()
 }

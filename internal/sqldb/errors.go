@@ -17,6 +17,8 @@ type Error struct {
 	Message string // without the name of the driver
 	// Fatal says that the database cannot be read, and not one statement.
 	Fatal bool
+	// Lost says that the connection was lost: a read can be repeated.
+	Lost bool
 }
 
 // Error returns the message of the database.
@@ -30,6 +32,12 @@ func (e *Error) Unwrap() error { return e.Err }
 func FromDatabase(err error) bool {
 	_, ok := errors.AsType[*Error](err)
 	return ok
+}
+
+// ConnectionLost reports whether the connection was lost.
+func ConnectionLost(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Lost
 }
 
 // Fatal tells an error of the database from a fault of one record.

@@ -88,14 +88,20 @@ func Null[T comparable](v T) any {
 	return v
 }
 
-// Read runs fn in a read transaction and returns its result.
+// Read runs fn in a read transaction and returns its result. It runs fn again, once, if
+// the connection was lost.
 func Read[T any](ctx context.Context, db DB, fn func(Conn) (T, error)) (v T, err error) {
-	err = db.Reader(ctx, func(c Conn) error {
-		return c.Read(func() error {
-			v, err = fn(c)
-			return err
+	for range 2 {
+		err = db.Reader(ctx, func(c Conn) error {
+			return c.Read(func() error {
+				v, err = fn(c)
+				return err
+			})
 		})
-	})
+		if !ConnectionLost(err) || ctx.Err() != nil {
+			break
+		}
+	}
 	return v, err
 }
 

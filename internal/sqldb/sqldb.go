@@ -26,7 +26,8 @@ var ErrClosed = errors.New("the store is closed")
 // DB lends out the connections of an open database.
 type DB interface {
 	// Reader lends a connection to fn. It returns nil for [ErrStop]. Statements
-	// that must see one state run in [Conn.Read].
+	// that must see one state run in [Conn.Read]. It may run fn again if the
+	// connection was lost before fn got a row.
 	Reader(ctx context.Context, fn func(Conn) error) error
 	// Writer lends a connection that may write to fn, without a transaction.
 	Writer(ctx context.Context, fn func(Conn) error) error
@@ -135,6 +136,9 @@ type Dialect struct {
 	LockName string
 	// NextConversation is an expression: the number of a new conversation.
 	NextConversation string
+	// NextMessages is a query for as many numbers of new messages as its parameter
+	// says, in order. It is empty where an INSERT costs no more than a number.
+	NextMessages string
 	// AfterCopy are statements to run after rows were copied with their numbers.
 	AfterCopy []string
 	// Columns is a query for the columns of all tables: the table, and the column

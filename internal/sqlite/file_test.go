@@ -30,6 +30,27 @@ func sql(t *testing.T, path, statements string) {
 	}
 }
 
+// rows reads the only column of a query.
+func rows(t *testing.T, path, query string, row func(string)) {
+	t.Helper()
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, _, err := c.Prepare(query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer s.Close()
+	for s.Step() {
+		row(string(s.ColumnBlob(0, nil)))
+	}
+	if err := s.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no modes")

@@ -102,6 +102,10 @@ type Writer interface {
 	// not store a message whose native id the conversation has: its Appended says
 	// so.
 	Append(ctx context.Context, ms ...NewMessage) ([]Appended, error)
+	// Expect announces the messages that will be appended next, by their native ids,
+	// empty ones included. A backend may then write them together when the transaction
+	// ends: they must not change until then. It is no more than a hint.
+	Expect(ctx context.Context, natives []string) error
 	// Forgotten reports whether a message was erased, so that Append would refuse
 	// it. A caller with payloads asks first, so that nothing of a refused message
 	// is written.

@@ -14,8 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // metrics counts in the text format of Prometheus: lines of a name, labels and a number.
@@ -135,7 +138,7 @@ func (s *Server) showMetrics(w http.ResponseWriter, r *http.Request) {
 	s.metrics.write(w)
 }
 
-// measured counts the requests of a route.
+// measured counts the requests of a route, and makes a span of each.
 func (s *Server) measured(route string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
@@ -145,6 +148,15 @@ func (s *Server) measured(route string, next http.Handler) http.Handler {
 			defer s.metrics.underWay.Add(-1)
 		}
 		seen := &statusWriter{ResponseWriter: w, code: http.StatusOK}
+		if !stream {
+			ctx, span := tracing.StartRemote(r.Context(), s.config.Tracer, r.Header, tracing.KnownMethod(r.Method)+" "+route, trace.SpanKindServer)
+			defer func() {
+				span.HTTP(r.Method, route, seen.code)
+				span.End(nil)
+			}()
+			r = r.WithContext(ctx)
+			tracing.Inject(ctx, r.Header) // for the calls of MCP
+		}
 		next.ServeHTTP(seen, r)
 		s.metrics.add("lcm_requests_total", 1, "route", route, "code", strconv.Itoa(seen.code))
 		if !stream {

@@ -31,12 +31,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // Config configures a Server. Store, Engine and NewEngine are required.
@@ -51,11 +54,15 @@ type Config struct {
 	Fold func(context.Context) (lcm.Folded, error)
 	// FoldEvery is how often it is called (a minute).
 	FoldEvery time.Duration
+	// CheckEvery is how often tokens with open streams are checked again (30 s).
+	CheckEvery time.Duration
 	// MCP has the settings of the MCP servers; Engine and Feed are set here.
-	MCP   mcpserver.Config
-	Drain time.Duration // how long requests may take at the end (20 s)
-	Clock func() time.Time
-	Log   *slog.Logger
+	MCP mcpserver.Config
+	// Tracer makes the spans of requests; nil makes none.
+	Tracer trace.TracerProvider
+	Drain  time.Duration // how long requests may take at the end (20 s)
+	Clock  func() time.Time
+	Log    *slog.Logger
 }
 
 // Server serves a record.
@@ -95,6 +102,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	if c.FoldEvery <= 0 {
 		c.FoldEvery = time.Minute
+	}
+	if c.CheckEvery <= 0 {
+		c.CheckEvery = 30 * time.Second
 	}
 	if c.Drain <= 0 {
 		c.Drain = 20 * time.Second
@@ -178,6 +188,7 @@ func (s *Server) authorized(serve func(*client, http.ResponseWriter, *http.Reque
 		if err == nil {
 			var c *client
 			if c, err = s.client(t); err == nil {
+				tracing.Of(r.Context()).Word("token.id", t.ID)
 				serve(c, w, r)
 				return
 			}
@@ -203,6 +214,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	}
 	config := s.config.MCP
 	config.Engine, config.Feed, config.ProjectOnly = c.engine, nil, len(t.Projects) == 1
+	config.Tracer = s.config.Tracer
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
 		return nil, err
 	}
@@ -211,12 +223,9 @@ func (s *Server) client(t access.Token) (*client, error) {
 	return c, nil
 }
 
-// sweepEvery is how often tokens with open streams are checked again.
-const sweepEvery = 30 * time.Second
-
 // sweep ends the sessions of tokens that are no longer valid.
 func (s *Server) sweep() {
-	for s.pause(sweepEvery) {
+	for s.pause(s.config.CheckEvery) {
 		all, err := s.tokens.List(s.lifetime)
 		if err != nil {
 			s.config.Log.Error("checking tokens failed", "error", err)
@@ -245,7 +254,10 @@ func (s *Server) forget(id string) {
 // fold has conversations folded that are due. Only one server at a time does it.
 func (s *Server) fold() {
 	for s.pause(s.config.FoldEvery) {
-		done, err := s.config.Fold(s.lifetime)
+		ctx, span := tracing.StartRemote(s.lifetime, s.config.Tracer, nil, "fold", trace.SpanKindInternal)
+		done, err := s.config.Fold(ctx)
+		span.Int("folds", done.Folds)
+		span.End(err)
 		s.metrics.add("lcm_folds_total", float64(done.Folds))
 		result := "done"
 		switch {

@@ -255,6 +255,71 @@ func TestSessionsBelongToTheirToken(t *testing.T) {
 	}
 }
 
+// A stream of MCP that is open ends when its token is revoked, and those of other tokens
+// stay.
+func TestRevokedTokenEndsItsStream(t *testing.T) {
+	f := newFixture(t)
+	s := f.newServer(func(c *teamserver.Config) { c.CheckEvery = 5 * time.Millisecond })
+	web := httptest.NewServer(s.Handler())
+	t.Cleanup(web.Close)
+	t.Cleanup(s.Close) // ends the stream that stays
+	send := func(method, token, session, body string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+			r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+		}
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { got.Body.Close() })
+		return got
+	}
+	open := func(token string) *http.Response {
+		begun := send(http.MethodPost, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		session := begun.Header.Get("Mcp-Session-Id")
+		if begun.StatusCode != http.StatusOK || session == "" {
+			t.Fatalf("initialize: %s, session %q", begun.Status, session)
+		}
+		send(http.MethodPost, token, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		stream := send(http.MethodGet, token, session, "")
+		if stream.StatusCode != http.StatusOK {
+			t.Fatalf("the stream: %s", stream.Status)
+		}
+		return stream
+	}
+	revoked, kept := f.token(access.Token{}), f.token(access.Token{})
+	stays := make(chan struct{})
+	other := open(kept)
+	go func() {
+		defer close(stays)
+		_, _ = io.Copy(io.Discard, other.Body)
+	}()
+	stream := open(revoked)
+	tokens := access.Tokens{State: f.db, Clock: time.Now}
+	k, err := tokens.Check(t.Context(), revoked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tokens.Revoke(t.Context(), k.ID, "test"); err != nil {
+		t.Fatal(err)
+	}
+	// A stream that stays open runs into the time limit of the tests.
+	_, _ = io.Copy(io.Discard, stream.Body)
+	select {
+	case <-stays:
+		t.Error("the stream of another token has ended")
+	default:
+	}
+}
+
 // A server that ends finishes the requests that are under way.
 func TestDrain(t *testing.T) {
 	f := newFixture(t)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -30,14 +31,19 @@ type ServerReport struct {
 	Machine harness.Machine `json:"machine"`
 	Corpus  string          `json:"corpus"`
 	Samples int             `json:"samples"`
-	// Appends a second of one session and of many, by the engine and by hand, each
-	// durable and of one message.
-	Engine1  float64     `json:"engineOneSession"`
-	Hand1    float64     `json:"handOneSession"`
-	EngineN  float64     `json:"engineSessions"`
-	HandN    float64     `json:"handSessions"`
+	// Appends of one session and of many, each durable and of one message.
+	One      Rates       `json:"oneSession"`
+	Many     Rates       `json:"manySessions"`
 	Sessions int         `json:"sessions"`
 	Runs     []ServerRun `json:"runs"`
+}
+
+// Rates are appends a second, by the engine and by hand, and the median of their ratios
+// in turns that followed each other.
+type Rates struct {
+	Engine float64 `json:"engine"`
+	Hand   float64 `json:"hand"`
+	Ratio  float64 `json:"ratio"`
 }
 
 // ServerRun has the figures of one size, of PostgreSQL and of SQLite.
@@ -50,6 +56,7 @@ type ServerRun struct {
 // BackendFigures are p95 of searches and p50 of a context in milliseconds, and the size.
 type BackendFigures struct {
 	Ingest   float64 `json:"ingestPerSecond"`
+	Index    float64 `json:"indexPerSecond"`
 	Word     float64 `json:"wordP95Ms"`
 	Question float64 `json:"questionP95Ms"`
 	Regex    float64 `json:"regexP95Ms"`
@@ -110,6 +117,7 @@ func inSchema(ctx context.Context, address string, fn func(address string) error
 }
 
 // appends times durable appends of single messages, by the engine and by hand in turns.
+// Both write the same rows, and the server syncs both.
 func (r *ServerReport) appends(ctx context.Context, address string, o Options) error {
 	return inSchema(ctx, address, func(own string) error {
 		return inSchema(ctx, address, func(other string) error {
@@ -123,56 +131,88 @@ func (r *ServerReport) appends(ctx context.Context, address string, o Options) e
 				return err
 			}
 			defer engine.Close(ctx)
-			hand, err := newPgxByHand(ctx, other)
+			hand, err := newPgxByHand(ctx, own, other)
 			if err != nil {
 				return err
 			}
 			defer hand.close(ctx)
-			byHand := func(session, n int) error { return hand.append(ctx, session, n) }
-			byEngine := func(session, n int) error {
-				return engine.Session(key(session)).Append(ctx, harness.Message(n))
+			t := inTurns{
+				engine: func(session, n int) error { return engine.Session(key(session)).Append(ctx, harness.Message(n)) },
+				hand:   func(session int) error { return hand.append(ctx, session) },
+				follow: func(sessions int) error { return hand.follow(ctx, sessions) },
 			}
 			o.Progress.Say("appends of one session and of %d", sessions)
-			if r.Engine1, r.Hand1, err = inTurns(1, o.Samples, byEngine, byHand); err != nil {
+			if r.One, err = t.run(1, o.Samples); err != nil {
 				return err
 			}
-			r.EngineN, r.HandN, err = inTurns(sessions, o.Samples, byEngine, byHand)
-			return err
+			if r.Many, err = t.run(sessions, max(turns, o.Samples/8)); err != nil {
+				return err
+			}
+			byHand, err := postgres.Open(ctx, other, postgres.Options{DeferIndex: true})
+			if err != nil {
+				return err
+			}
+			defer byHand.Close()
+			return hand.sameRows(ctx, db, byHand)
 		})
 	})
 }
 
-// inTurns runs two kinds of appends in turns, and returns how many each did in a second.
-func inTurns(sessions, samples int, a, b func(session, n int) error) (perA, perB float64, err error) {
-	const turns = 4
-	var took [2]time.Duration
+// inTurns has the appends that are timed in turns: first the engine's, then the same rows
+// by hand.
+type inTurns struct {
+	engine  func(session, n int) error
+	hand    func(session int) error
+	follow  func(sessions int) error
+	written int
+}
+
+// run appends so many messages to each session. The ratio is the median of the turns.
+func (t *inTurns) run(sessions, samples int) (r Rates, err error) {
 	each := max(1, samples/turns)
+	var took [2]time.Duration
+	var ratios []float64
 	for turn := range turns + 1 { // the first one warms up
-		for i, fn := range []func(session, n int) error{a, b} {
-			errs := make([]error, sessions)
-			at := time.Now()
-			var wg sync.WaitGroup
-			for s := range sessions {
-				wg.Go(func() {
-					for n := range each {
-						if err := fn(s, turn*each+n); err != nil {
-							errs[s] = err
-							return
-						}
-					}
-				})
-			}
-			wg.Wait()
-			if turn > 0 {
-				took[i] += time.Since(at)
-			}
-			if err := errors.Join(errs...); err != nil {
-				return 0, 0, err
-			}
+		from := t.written
+		t.written += each
+		engine, err := together(sessions, each, func(session, i int) error { return t.engine(session, from+i) })
+		if err == nil {
+			err = t.follow(sessions)
+		}
+		if err != nil {
+			return r, err
+		}
+		hand, err := together(sessions, each, func(session, _ int) error { return t.hand(session) })
+		if err != nil {
+			return r, err
+		}
+		if turn > 0 {
+			took[0], took[1] = took[0]+engine, took[1]+hand
+			ratios = append(ratios, hand.Seconds()/engine.Seconds())
 		}
 	}
+	slices.Sort(ratios)
 	done := float64(sessions * each * turns)
-	return done / took[0].Seconds(), done / took[1].Seconds(), nil
+	return Rates{done / took[0].Seconds(), done / took[1].Seconds(), ratios[len(ratios)/2]}, nil
+}
+
+// together calls fn for each session on a goroutine of its own, and returns how long all
+// took.
+func together(sessions, each int, fn func(session, i int) error) (time.Duration, error) {
+	errs := make([]error, sessions)
+	at := time.Now()
+	var wg sync.WaitGroup
+	for s := range sessions {
+		wg.Go(func() {
+			for i := range each {
+				if errs[s] = fn(s, i); errs[s] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return time.Since(at), errors.Join(errs...)
 }
 
 // backend is a store that is measured.
@@ -180,6 +220,15 @@ type backend interface {
 	store.Store
 	Reindex(context.Context) error
 	SQL() sqldb.DB
+}
+
+// side is one of the two backends that are measured beside each other.
+type side struct {
+	backend
+	to      *BackendFigures
+	engine  *lcm.Engine
+	session *lcm.Session
+	took    time.Duration // of ingest
 }
 
 func measureBoth(ctx context.Context, address string, o Options, size int) (run ServerRun, err error) {
@@ -200,106 +249,141 @@ func measureBoth(ctx context.Context, address string, o Options, size int) (run 
 			return err
 		}
 		defer file.Close()
-		for _, b := range []struct {
-			backend
-			to *BackendFigures
-		}{{server, &run.Server}, {file, &run.File}} {
-			if err := measureBackend(ctx, b.backend, o, size, b.to); err != nil {
+		sides := []*side{{backend: server, to: &run.Server}, {backend: file, to: &run.File}}
+		for _, s := range sides {
+			s.engine, err = lcm.New(s.backend, lcm.WithoutBackground(), lcm.WithBudget(o.Budget), lcm.WithSummariser(&instant{}),
+				lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
+			if err != nil {
 				return err
 			}
+			defer s.engine.Close(ctx)
+			s.session = s.engine.Session(key(0))
+		}
+		for _, step := range []func(context.Context, []*side, Options, int) error{fillBoth, searchBoth, contextBoth} {
+			if err := step(ctx, sides, o, size); err != nil {
+				return err
+			}
+		}
+		for _, s := range sides {
+			used, err := s.SQL().Size(ctx)
+			if err != nil {
+				return err
+			}
+			s.to.Bytes = max(used.Stored, used.Used)
 		}
 		return nil
 	})
 	return run, err
 }
 
-func measureBackend(ctx context.Context, db backend, o Options, size int, to *BackendFigures) error {
-	var summariser instant
-	engine, err := lcm.New(db, lcm.WithoutBackground(), lcm.WithBudget(o.Budget), lcm.WithSummariser(&summariser),
-		lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
-	if err != nil {
-		return err
-	}
-	defer engine.Close(ctx)
-	session := engine.Session(key(0))
-	at := time.Now()
+// fillBoth stores the messages, a batch here and a batch there, and indexes them.
+func fillBoth(ctx context.Context, sides []*side, o Options, size int) error {
 	for first := 0; first < size; first += batch {
 		ms := make([]llms.Message, min(batch, size-first))
 		for i := range ms {
 			ms[i] = harness.Message(first + i)
 		}
-		if err := session.Append(ctx, ms...); err != nil {
-			return err
-		}
-	}
-	to.Ingest = float64(size) / time.Since(at).Seconds()
-	if err := db.Reindex(ctx); err != nil {
-		return err
-	}
-	b := &bench{Options: o, Run: Run{Messages: size}}
-	for _, k := range b.kinds() {
-		var p95 *float64
-		switch k.name {
-		case "selective word":
-			p95 = &to.Word
-		case "six-word question":
-			p95 = &to.Question
-		case selectiveRegex:
-			p95 = &to.Regex
-		default:
-			continue
-		}
-		rng := rand.New(rand.NewPCG(7, uint64(len(k.name))))
-		var times []time.Duration
-		for range patterns {
-			q := k.query(rng)
-			q.Limit = 50
+		for _, s := range sides {
 			at := time.Now()
-			if _, err := db.Search(ctx, q); err != nil {
+			if err := s.session.Append(ctx, ms...); err != nil {
 				return err
 			}
-			times = append(times, time.Since(at))
+			s.took += time.Since(at)
 		}
-		*p95 = harness.Quantile(times, 0.95)
+		if done := first + len(ms); done%(100*batch) == 0 {
+			o.Progress.Say("%d of %d messages", done, size)
+		}
 	}
-	if _, err := session.Compact(ctx, lcm.CompactOptions{}); err != nil {
-		return err
-	}
-	var contexts []time.Duration
-	for range o.Samples {
+	for _, s := range sides {
+		s.to.Ingest = float64(size) / s.took.Seconds()
 		at := time.Now()
-		if _, err := engine.Session(key(0)).Context(ctx, o.Budget); err != nil {
+		if err := s.Reindex(ctx); err != nil {
 			return err
 		}
-		contexts = append(contexts, time.Since(at))
+		s.to.Index = float64(size) / time.Since(at).Seconds()
 	}
-	to.Context = harness.Quantile(contexts, 0.5)
-	used, err := db.SQL().Size(ctx)
-	to.Bytes = max(used.Stored, used.Used)
-	return err
+	return nil
 }
 
-// Checks sets the worst of the runs beside each target.
+// searchBoth times searches, one here and the same one there. Other searches of the same
+// kinds warm both up.
+func searchBoth(ctx context.Context, sides []*side, o Options, size int) error {
+	b := &bench{Options: o, Run: Run{Messages: size}}
+	for _, k := range b.kinds() {
+		pick := map[string]func(*BackendFigures) *float64{
+			"selective word":    func(f *BackendFigures) *float64 { return &f.Word },
+			"six-word question": func(f *BackendFigures) *float64 { return &f.Question },
+			selectiveRegex:      func(f *BackendFigures) *float64 { return &f.Regex },
+		}[k.name]
+		if pick == nil {
+			continue
+		}
+		o.Progress.Say("%d messages: %s", size, k.name)
+		times := make([][]time.Duration, len(sides))
+		for seed, warm := range []bool{true, false} {
+			rng := rand.New(rand.NewPCG(uint64(6+seed), uint64(len(k.name))))
+			for range patterns {
+				q := k.query(rng)
+				q.Limit = 50
+				for i, s := range sides {
+					at := time.Now()
+					if _, err := s.Search(ctx, q); err != nil {
+						return err
+					}
+					if !warm {
+						times[i] = append(times[i], time.Since(at))
+					}
+				}
+			}
+		}
+		for i, s := range sides {
+			*pick(s.to) = harness.Quantile(times[i], 0.95)
+		}
+	}
+	return nil
+}
+
+// contextBoth folds the conversation and times contexts of fresh sessions.
+func contextBoth(ctx context.Context, sides []*side, o Options, size int) error {
+	times := make([][]time.Duration, len(sides))
+	for _, s := range sides {
+		o.Progress.Say("%d messages: folding", size)
+		if _, err := s.session.Compact(ctx, lcm.CompactOptions{}); err != nil {
+			return err
+		}
+	}
+	for range o.Samples {
+		for i, s := range sides {
+			at := time.Now()
+			if _, err := s.engine.Session(key(0)).Context(ctx, o.Budget); err != nil {
+				return err
+			}
+			times[i] = append(times[i], time.Since(at))
+		}
+	}
+	for i, s := range sides {
+		s.to.Context = harness.Quantile(times[i], 0.5)
+	}
+	return nil
+}
+
+// Checks sets the figures of the largest run beside their targets.
 func (r ServerReport) Checks() []harness.Check {
 	checks := []harness.Check{
-		harness.AtLeast("durable appends, by pgx by hand", r.Engine1/r.Hand1, 0.7),
-		harness.AtLeast(fmt.Sprintf("gain of %d sessions, by that of pgx", r.Sessions), (r.EngineN/r.Engine1)/(r.HandN/r.Hand1), 0.8),
+		harness.AtLeast("durable appends, by pgx by hand", r.One.Ratio, 0.7),
+		harness.AtLeast(fmt.Sprintf("gain of %d sessions, by that of pgx", r.Sessions), r.Many.Ratio/r.One.Ratio, 0.8),
 	}
-	worst := func(what string, target float64, pick func(BackendFigures) float64) {
-		ratio := 0.0
-		for _, run := range r.Runs {
-			ratio = max(ratio, pick(run.Server)/pick(run.File))
-		}
-		checks = append(checks, harness.AtMost(what+", by SQLite's", ratio, target))
+	last := r.Runs[len(r.Runs)-1]
+	compare := func(what string, target float64, pick func(BackendFigures) float64) {
+		checks = append(checks, harness.AtMost(fmt.Sprintf("%s at %d, by SQLite's", what, last.Messages), pick(last.Server)/pick(last.File), target))
 	}
-	worst("selective word p95", 3, func(f BackendFigures) float64 { return f.Word })
-	worst("six-word question p95", 3, func(f BackendFigures) float64 { return f.Question })
-	worst("selective regex p95", 3, func(f BackendFigures) float64 { return f.Regex })
-	worst("context p50", 3, func(f BackendFigures) float64 { return f.Context })
-	worst("bytes on disk", 1.5, func(f BackendFigures) float64 { return float64(f.Bytes) })
-	if n := len(r.Runs); n > 1 {
-		first, last := r.Runs[0].Server, r.Runs[n-1].Server
-		checks = append(checks, harness.AtMost(fmt.Sprintf("growth of the context p50 from %d to %d", r.Runs[0].Messages, r.Runs[n-1].Messages), last.Context/first.Context, 2))
+	compare("selective word p95", 3, func(f BackendFigures) float64 { return f.Word })
+	compare("six-word question p95", 3, func(f BackendFigures) float64 { return f.Question })
+	compare("selective regex p95", 3, func(f BackendFigures) float64 { return f.Regex })
+	compare("context p50", 3, func(f BackendFigures) float64 { return f.Context })
+	compare("bytes on disk", 1.5, func(f BackendFigures) float64 { return float64(f.Bytes) })
+	if first := r.Runs[0]; len(r.Runs) > 1 {
+		checks = append(checks, harness.AtMost(fmt.Sprintf("growth of the context p50 from %d to %d", first.Messages, last.Messages), last.Server.Context/first.Server.Context, 2))
 	}
 	return checks
 }
@@ -308,7 +392,7 @@ func (r ServerReport) Checks() []harness.Check {
 func (r ServerReport) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d cores, %s, load %s, corpus %s\n\n", r.Machine.Platform, r.Machine.Cores, r.Machine.Go, r.Machine.Load, r.Corpus)
-	fmt.Fprintf(&b, "durable appends a second: one session %.0f (by hand %.0f), %d sessions %.0f (by hand %.0f)\n\n", r.Engine1, r.Hand1, r.Sessions, r.EngineN, r.HandN)
+	fmt.Fprintf(&b, "durable appends a second: one session %.0f (by hand %.0f), %d sessions %.0f (by hand %.0f)\n\n", r.One.Engine, r.One.Hand, r.Sessions, r.Many.Engine, r.Many.Hand)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(name string, cell func(BackendFigures) string) {
 		fmt.Fprintf(w, "%-26s\t", name)
@@ -323,6 +407,7 @@ func (r ServerReport) Text() string {
 	}
 	fmt.Fprintln(w)
 	line("batch ingest, messages/s", func(f BackendFigures) string { return fmt.Sprintf("%.0f", f.Ingest) })
+	line("indexing, messages/s", func(f BackendFigures) string { return fmt.Sprintf("%.0f", f.Index) })
 	line("selective word p95, ms", func(f BackendFigures) string { return fmt.Sprintf("%.1f", f.Word) })
 	line("six-word question p95, ms", func(f BackendFigures) string { return fmt.Sprintf("%.1f", f.Question) })
 	line("selective regex p95, ms", func(f BackendFigures) string { return fmt.Sprintf("%.1f", f.Regex) })
@@ -330,6 +415,6 @@ func (r ServerReport) Text() string {
 	line("database, MB", func(f BackendFigures) string { return fmt.Sprintf("%.1f", float64(f.Bytes)/1e6) })
 	_ = w.Flush() // a strings.Builder takes everything
 	b.WriteByte('\n')
-	harness.WriteChecks(&b, r.Checks(), 44)
+	harness.WriteChecks(&b, r.Checks(), 48)
 	return b.String()
 }

@@ -8,8 +8,13 @@ import (
 )
 
 // WordTerm folds and stems one word into dst.
-func WordTerm(dst, raw []byte) []byte {
-	word := clip(withoutApostrophes(appendFold(dst, raw)))
+func WordTerm(dst, raw []byte) []byte { return PlainTerm(PlainWord(dst, raw)) }
+
+// PlainWord folds one word into dst. It is not stemmed.
+func PlainWord(dst, raw []byte) []byte { return clip(withoutApostrophes(appendFold(dst, raw))) }
+
+// PlainTerm stems a folded word. The word's memory is reused.
+func PlainTerm(word []byte) []byte {
 	if base, ok := irregular[string(word)]; ok {
 		word = append(word[:0], base...)
 	}

@@ -133,14 +133,17 @@ func apostrophe(text []byte) int {
 	return 0
 }
 
-// RawWords returns the words of a text, unfolded.
+// RawWords returns the words of a text, unfolded. Words that fold to nothing,
+// such as a lone accent, are left out, as they are in the index.
 func RawWords(text []byte) []Token {
 	var out []Token
 	runs := Spans{Text: text}
 	for sp, ok := runs.Next(); ok; sp, ok = runs.Next() {
 		start := len(out)
 		out = Analyse(out, text, sp)
-		out = append(out[:start], slices.DeleteFunc(out[start:], Token.Whole)...)
+		out = append(out[:start], slices.DeleteFunc(out[start:], func(t Token) bool {
+			return t.Whole() || !isAlphanumeric(t.Raw[0]) && PlainForm(t) == ""
+		})...)
 	}
 	return out
 }
@@ -162,7 +165,7 @@ func ContainsRun(words []Token, run []string) bool {
 // is reports whether the token's unstemmed form is the word. Nearly all tokens
 // differ in their first letter, which is told without folding them.
 func (t Token) is(word string) bool {
-	if c := t.Raw[0]; c < utf8.RuneSelf && asciiFold[c] != word[0] {
+	if c := t.Raw[0]; isAlphanumeric(c) && asciiFold[c] != word[0] {
 		return false
 	}
 	return PlainForm(t) == word
@@ -170,7 +173,7 @@ func (t Token) is(word string) bool {
 
 // Begins reports whether the token's unstemmed form begins with the prefix.
 func (t Token) Begins(prefix string) bool {
-	if c := t.Raw[0]; c < utf8.RuneSelf && asciiFold[c] != prefix[0] {
+	if c := t.Raw[0]; isAlphanumeric(c) && asciiFold[c] != prefix[0] {
 		return false
 	}
 	return strings.HasPrefix(PlainForm(t), prefix)

@@ -36,7 +36,7 @@ func (f *TermFilter) addForm(word string) {
 
 // Rejects reports that a word is none of the terms. False may be wrong.
 func (f *TermFilter) Rejects(raw []byte) bool {
-	if raw[0] >= utf8.RuneSelf {
+	if raw[0] >= utf8.RuneSelf || raw[0] == '\'' {
 		return false
 	}
 	first := asciiFold[raw[0]]

@@ -54,7 +54,7 @@ func PlainForm(t Token) string {
 	if t.Kind == PlainToken {
 		return string(t.Raw)
 	}
-	return string(clip(withoutApostrophes(fold(t.Raw))))
+	return string(PlainWord(make([]byte, 0, len(t.Raw)), t.Raw))
 }
 
 // TokenPlaces returns where each word of a run lies, in the order analyse gives

@@ -31,6 +31,8 @@ type Options struct {
 	Docs int
 	// NoWords leaves the word index empty, to measure the cost of the trigrams.
 	NoWords bool
+	// NoPositions leaves the positions of words out, as older versions did.
+	NoPositions bool
 }
 
 // Builder gathers documents and seals them into one segment. It is not safe for
@@ -41,30 +43,51 @@ type Builder struct {
 	docOf   []uint32 // document of each passage
 	text    int64
 
-	terms     *table    // term → its number
-	names     []nameRef // of each term
-	wordTerms *table    // word as written → its term's number
-	entries   []wordEntry
-	tally     []uint8 // of each term, in the open passage
-	touched   []uint32
-	tokens    []analysis.Token
-	scratch   []byte
-	words     int // in the open passage
-	noWords   bool
+	terms   *table // term → its number
+	known   []builtTerm
+	written *table // word as written → the number of its form
+	plain   *table // folded word → the number of its form
+	forms   []builtForm
+	entries []wordEntry
+	codes   []byte       // of the positions, of each entry
+	open    []occurrence // of the open passage
+	places  []uint32     // codes of the open passage, by terms
+	touched []uint32
+	tokens  []analysis.Token
+	scratch []byte
+	words   int // in the open passage
+	opts    Options
 
 	grams gramBuilder
 }
 
-// nameRef is where the table of terms keeps a term.
+// nameRef is where a table keeps a word.
 type nameRef struct{ start, length uint32 }
 
-func (b *Builder) name(term uint32) []byte {
-	r := b.names[term]
-	return b.terms.words[r.start : r.start+r.length]
+func (t *table) name(r nameRef) []byte { return t.words[r.start : r.start+r.length] }
+
+// builtTerm is a term of the segment.
+type builtTerm struct {
+	nameRef
+	tally    uint8  // occurrences in the open passage
+	first    uint32 // of the open passage's codes, the next of this term
+	forms    uint32 // that stand in the texts
+	nameForm uint32 // the number of the form of identifiers, plus one
 }
+
+// builtForm is a folded word, which is a form of a term.
+type builtForm struct {
+	nameRef
+	term   uint32
+	number uint32 // among the forms of the term, plus one; zero: no text has it as a word yet
+}
+
+// occurrence is a token of the open passage.
+type occurrence struct{ term, code uint32 }
 
 type wordEntry struct {
 	term, passage uint32
+	codes         uint32 // where its codes begin
 	count         uint8
 }
 
@@ -74,11 +97,13 @@ func NewBuilder(opts Options) *Builder {
 		opts.BlockBytes = DefaultBlockBytes
 	}
 	return &Builder{
-		noWords:   opts.NoWords,
-		terms:     newTable(8 * opts.Docs),
-		wordTerms: newTable(8 * opts.Docs),
-		entries:   make([]wordEntry, 0, 64*opts.Docs),
-		grams:     gramBuilder{blockBytes: opts.BlockBytes, entries: make([]uint64, 0, 192*opts.Docs)},
+		opts:    opts,
+		terms:   newTable(8 * opts.Docs),
+		written: newTable(8 * opts.Docs),
+		plain:   newTable(8 * opts.Docs),
+		entries: make([]wordEntry, 0, 64*opts.Docs),
+		codes:   make([]byte, 0, 96*opts.Docs),
+		grams:   gramBuilder{blockBytes: opts.BlockBytes, entries: make([]uint64, 0, 192*opts.Docs)},
 	}
 }
 
@@ -101,7 +126,7 @@ func (b *Builder) Add(d Doc) error {
 		Passage: uint32(len(b.lengths)),
 	})
 	b.text += int64(len(d.Text))
-	if b.noWords {
+	if b.opts.NoWords {
 		b.closePassage(doc)
 	} else {
 		b.addWords(doc, d.Text)
@@ -115,60 +140,108 @@ func (b *Builder) addWords(doc uint32, text []byte) {
 	for sp, ok := runs.Next(); ok; sp, ok = runs.Next() {
 		b.tokens = analysis.Analyse(b.tokens[:0], text, sp)
 		for _, t := range b.tokens {
-			n, ok := b.termOf(t)
-			if !ok {
-				continue
-			}
-			if !t.Whole() {
-				if b.words == PassageWords {
-					b.closePassage(doc)
-				}
-				b.words++
-			}
-			if b.tally[n] == 0 {
-				b.touched = append(b.touched, n)
-			}
-			if b.tally[n] < 255 {
-				b.tally[n]++
-			}
+			b.addToken(doc, t)
 		}
 	}
 	b.closePassage(doc)
 }
 
-// termOf numbers a token's term. It remembers words as they were written, since
-// folding and stemming are the costly part. It returns false for a word
-// that folds to nothing.
-func (b *Builder) termOf(t analysis.Token) (uint32, bool) {
+func (b *Builder) addToken(doc uint32, t analysis.Token) {
+	var term, code uint32
 	switch t.Kind {
 	case analysis.WholeToken:
 		b.scratch = append(b.scratch[:0], t.Term()...)
-		return b.number(b.scratch), true
-	case analysis.PlainToken:
-		return b.number(t.Raw), true
+		term = b.termOf(b.scratch)
+	case analysis.NameToken:
+		f, ok := b.formOf(t)
+		if !ok {
+			return
+		}
+		term = b.forms[f].term
+		code = b.nameNumber(term) * PassageWords
+	default:
+		f, ok := b.formOf(t)
+		if !ok {
+			return
+		}
+		if b.words == PassageWords {
+			b.closePassage(doc)
+		}
+		term = b.forms[f].term
+		code = b.wordNumber(f)*PassageWords + uint32(b.words)
+		b.words++
 	}
-	if n, ok := b.wordTerms.get(t.Raw); ok {
+	switch tally := &b.known[term].tally; *tally {
+	case 255:
+		return
+	case 0:
+		b.touched = append(b.touched, term)
+		fallthrough
+	default:
+		*tally++
+		b.open = append(b.open, occurrence{term, code})
+	}
+}
+
+// formOf numbers the form of a word. It remembers words as they were written,
+// since folding and stemming are the costly part. It returns false for a word that
+// folds to nothing.
+func (b *Builder) formOf(t analysis.Token) (uint32, bool) {
+	if n, ok := b.written.get(t.Raw); ok {
 		return n, true
 	}
-	b.scratch = analysis.WordTerm(b.scratch[:0], t.Raw)
+	if t.Kind == analysis.PlainToken {
+		b.scratch = append(b.scratch[:0], t.Raw...)
+	} else {
+		b.scratch = analysis.PlainWord(b.scratch[:0], t.Raw)
+	}
 	if len(b.scratch) == 0 {
 		return 0, false
 	}
-	n := b.number(b.scratch)
+	n, ok := b.plain.get(b.scratch)
+	if !ok {
+		n = uint32(len(b.forms))
+		start, length := b.plain.put(b.scratch, n)
+		if t.Kind != analysis.PlainToken {
+			b.scratch = analysis.PlainTerm(b.scratch)
+		}
+		b.forms = append(b.forms, builtForm{nameRef: nameRef{start, length}, term: b.termOf(b.scratch)})
+	}
 	if len(t.Raw) <= analysis.MaxTermBytes {
-		b.wordTerms.put(t.Raw, n)
+		b.written.put(t.Raw, n)
 	}
 	return n, true
 }
 
-func (b *Builder) number(term []byte) uint32 {
+// wordNumber is the number of a form among those of its term.
+func (b *Builder) wordNumber(form uint32) uint32 {
+	f := &b.forms[form]
+	if f.number == 0 {
+		t := &b.known[f.term]
+		t.forms++
+		f.number = t.forms
+	}
+	return f.number - 1
+}
+
+// nameNumber is the number of the form of identifiers among the forms of a term.
+func (b *Builder) nameNumber(term uint32) uint32 {
+	t := &b.known[term]
+	if t.nameForm == 0 {
+		t.forms++
+		t.nameForm = t.forms
+	}
+	return t.nameForm - 1
+}
+
+// termOf numbers a term.
+func (b *Builder) termOf(term []byte) uint32 {
 	if n, ok := b.terms.get(term); ok {
 		return n
 	}
-	n := uint32(len(b.names))
+	n := uint32(len(b.known))
 	start, length := b.terms.put(term, n)
-	b.names = append(b.names, nameRef{start, length})
-	b.tally = append(b.tally, 0)
+	b.known = append(b.known, builtTerm{nameRef: nameRef{start, length}})
 	return n
 }
 
@@ -176,13 +249,29 @@ func (b *Builder) number(term []byte) uint32 {
 // only an empty one.
 func (b *Builder) closePassage(doc uint32) {
 	passage := uint32(len(b.lengths))
-	for _, t := range b.touched {
-		b.entries = append(b.entries, wordEntry{t, passage, b.tally[t]})
-		b.tally[t] = 0
+	b.places = slices.Grow(b.places[:0], len(b.open))[:len(b.open)]
+	at := uint32(0)
+	for _, n := range b.touched {
+		t := &b.known[n]
+		t.first, at = at, at+uint32(t.tally)
+	}
+	for _, o := range b.open {
+		t := &b.known[o.term]
+		b.places[t.first] = o.code
+		t.first++
+	}
+	at = 0
+	for _, n := range b.touched {
+		t := &b.known[n]
+		b.entries = append(b.entries, wordEntry{n, passage, uint32(len(b.codes)), t.tally})
+		for _, code := range b.places[at:t.first] {
+			b.codes = binary.AppendUvarint(b.codes, uint64(code))
+		}
+		at, t.tally = t.first, 0
 	}
 	b.lengths = append(b.lengths, uint8(b.words))
 	b.docOf = append(b.docOf, doc)
-	b.touched, b.words = b.touched[:0], 0
+	b.open, b.touched, b.words = b.open[:0], b.touched[:0], 0
 }
 
 // Build indexes documents, in order of ids, as one segment. It stops
@@ -214,24 +303,53 @@ func (b *Builder) Seal() (Sealed, error) {
 
 // writeWords sorts the entries by term and hands over one list for each.
 func (b *Builder) writeWords(w *segmentWriter) {
-	starts := make([]uint32, len(b.names)+1)
+	starts := make([]uint32, len(b.known)+1)
 	for _, e := range b.entries {
 		starts[e.term+1]++
 	}
 	for i := 1; i < len(starts); i++ {
 		starts[i] += starts[i-1]
 	}
-	lists := make([]Posting, len(b.entries))
+	lists := make([]listed, len(b.entries))
 	at := slices.Clone(starts)
 	for _, e := range b.entries {
-		lists[at[e.term]] = Posting{w.renumber[e.passage], e.count}
+		lists[at[e.term]] = listed{Posting{w.renumber[e.passage], e.count}, e.codes}
 		at[e.term]++
 	}
+	forms := b.formsByTerm()
+	w.words.withPositions = !b.opts.NoPositions
 	for _, t := range b.alphabetical() {
 		if list := lists[starts[t]:starts[t+1]]; len(list) > 0 {
-			w.words.add(b.name(t), sortedPostings(list))
+			w.words.add(b.terms.name(b.known[t].nameRef), sortedPostings(list), b.formNames(t, forms), b.codes)
 		}
 	}
+}
+
+// formsByTerm lists the forms that texts have as words, in order of their terms.
+func (b *Builder) formsByTerm() []uint32 {
+	list := make([]uint32, 0, len(b.forms))
+	for n, f := range b.forms {
+		if f.number > 0 {
+			list = append(list, uint32(n))
+		}
+	}
+	slices.SortFunc(list, func(x, y uint32) int { return cmp.Compare(b.forms[x].term, b.forms[y].term) })
+	return list
+}
+
+// formNames are the forms of a term by their numbers, none if the term is no word
+// of a text.
+func (b *Builder) formNames(term uint32, byTerm []uint32) []string {
+	at, ok := slices.BinarySearchFunc(byTerm, term, func(f, term uint32) int { return cmp.Compare(b.forms[f].term, term) })
+	if !ok {
+		return nil
+	}
+	names := make([]string, b.known[term].forms) // nameForm where it is not set
+	for ; at < len(byTerm) && b.forms[byTerm[at]].term == term; at++ {
+		f := b.forms[byTerm[at]]
+		names[f.number-1] = string(b.plain.name(f.nameRef))
+	}
+	return names
 }
 
 // alphabetical returns the terms in order. Most are told apart by their first
@@ -241,17 +359,18 @@ func (b *Builder) alphabetical() []uint32 {
 		key  uint64
 		term uint32
 	}
-	list := make([]keyed, len(b.names))
+	name := func(term uint32) []byte { return b.terms.name(b.known[term].nameRef) }
+	list := make([]keyed, len(b.known))
 	for i := range list {
 		var first [8]byte
-		copy(first[:], b.name(uint32(i)))
+		copy(first[:], name(uint32(i)))
 		list[i] = keyed{binary.BigEndian.Uint64(first[:]), uint32(i)}
 	}
 	slices.SortFunc(list, func(x, y keyed) int {
 		if x.key != y.key {
 			return cmp.Compare(x.key, y.key)
 		}
-		return bytes.Compare(b.name(x.term), b.name(y.term))
+		return bytes.Compare(name(x.term), name(y.term))
 	})
 	order := make([]uint32, len(list))
 	for i, k := range list {
@@ -262,14 +381,14 @@ func (b *Builder) alphabetical() []uint32 {
 
 // sortedPostings puts a list in order of passages, which it is already when the
 // segment holds one conversation.
-func sortedPostings(list []Posting) []Posting {
+func sortedPostings(list []listed) []listed {
 	if !slices.IsSortedFunc(list, comparePassages) {
 		slices.SortFunc(list, comparePassages)
 	}
 	return list
 }
 
-func comparePassages(x, y Posting) int { return cmp.Compare(x.Passage, y.Passage) }
+func comparePassages(x, y listed) int { return cmp.Compare(x.Passage, y.Passage) }
 
 func (b *Builder) writeGrams(w *segmentWriter) {
 	entries := b.grams.finish()

@@ -33,13 +33,15 @@ func FuzzHeader(f *testing.F) {
 		if err != nil || seg.Passages() > 1<<20 || segment.Blocks(seg) > 1<<20 {
 			return
 		}
-		q, err := search.ParseQuery("words again numb*")
-		if err != nil {
-			t.Fatal(err)
-		}
 		nothing := func(_ context.Context, _ []int64, _ func(int64, []byte) bool) error { return nil }
 		ix := search.Index{Segments: []*segment.Segment{seg}}
-		_, _ = ix.Search(t.Context(), search.Request{Query: q}, nothing)
+		for _, query := range []string{"words again numb*", `"some words" -"find x"`} {
+			q, err := search.ParseQuery(query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = ix.Search(t.Context(), search.Request{Query: q}, nothing)
+		}
 		p, err := search.ParsePattern("again|find")
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +61,7 @@ func TestDamageIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := search.ParseQuery("plain")
+	q, err := search.ParseQuery(`"plain words"`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ type dictBlock struct {
 	first    string // its first term
 	offset   int64  // where it begins in streamTerms
 	postings int64  // where the lists of its terms begin in streamPostings
+	// positions is where the positions of its terms begin in streamPositions.
+	positions int64
 }
 
 // DictEntry is a term and where its postings are.
@@ -23,20 +25,27 @@ type DictEntry struct {
 	DF           uint32
 	offset, size int64
 	single       Posting // the posting itself, when df is one
+	// positions and positionSize are where the positions are. A term that is no
+	// word of a text has none.
+	positions, positionSize int64
 }
 
 // dictWriter writes terms in increasing order.
 type dictWriter struct {
-	terms, postings sectionWriter
-	blocks          []dictBlock
-	last            []byte
-	scratch         []byte
+	terms, postings, positions sectionWriter
+
+	withPositions bool // positions are written
+	blocks        []dictBlock
+	last          []byte
+	scratch       []byte
 }
 
-func (w *dictWriter) add(term []byte, list []Posting) {
+// add writes a term with its postings and, if it has forms, the codes of its
+// positions.
+func (w *dictWriter) add(term []byte, list []listed, forms []string, codes []byte) {
 	start := len(w.blocks) == 0 || w.terms.size()-w.blocks[len(w.blocks)-1].offset >= dictBlockBytes
 	if start {
-		w.blocks = append(w.blocks, dictBlock{string(term), w.terms.size(), w.postings.size()})
+		w.blocks = append(w.blocks, dictBlock{string(term), w.terms.size(), w.postings.size(), w.positions.size()})
 		w.last = w.last[:0]
 	}
 	shared := sharedPrefix(w.last, term)
@@ -51,6 +60,14 @@ func (w *dictWriter) add(term []byte, list []Posting) {
 		head := len(b)
 		b = appendPostings(b, list)
 		w.postings.write(b[head:])
+		b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
+	}
+	if w.withPositions {
+		head := len(b)
+		if len(forms) > 0 {
+			b = appendPositions(b, term, forms, list, codes)
+			w.positions.write(b[head:])
+		}
 		b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
 	}
 	w.terms.write(b)
@@ -71,6 +88,9 @@ type dictCursor struct {
 	b        []byte
 	term     []byte
 	postings int64
+
+	withPositions bool
+	positions     int64
 }
 
 // next returns the following entry. Its term is valid until the next call.
@@ -100,14 +120,22 @@ func (c *dictCursor) next() (e DictEntry, term []byte, err error) {
 			e.single.Count = c.b[0]
 			c.b = c.b[1:]
 		}
-		return e, c.term, nil
+	} else {
+		size, err := c.uvarint()
+		if err != nil {
+			return e, nil, corrupt("dictionary")
+		}
+		e.offset, e.size = c.postings, int64(size)
+		c.postings += e.size
 	}
-	size, err := c.uvarint()
-	if err != nil {
-		return e, nil, corrupt("dictionary")
+	if c.withPositions {
+		size, err := c.uvarint()
+		if err != nil {
+			return e, nil, corrupt("dictionary")
+		}
+		e.positions, e.positionSize = c.positions, int64(size)
+		c.positions += e.positionSize
 	}
-	e.offset, e.size = c.postings, int64(size)
-	c.postings += e.size
 	return e, c.term, nil
 }
 
@@ -131,7 +159,7 @@ func (r *Reader) dictBlockAt(i int) (*dictCursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dictCursor{b: b, postings: blocks[i].postings}, nil
+	return &dictCursor{b: b, postings: blocks[i].postings, withPositions: r.Segment.positions, positions: blocks[i].positions}, nil
 }
 
 // blockOf is the only block that may hold the term, or -1.

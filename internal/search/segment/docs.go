@@ -28,17 +28,31 @@ type DocRow struct {
 	Passage      uint32 // its first passage
 }
 
-const docRowBytes = 22
+// docRowBytes is the size of a row, and shortRowBytes its size in segments without
+// positions, whose rows lack the id, role and flags.
+const (
+	docRowBytes   = 28
+	shortRowBytes = 22
+)
 
-// append writes all but the id, role and flags, which have columns of their
-// own: candidates are many, and most are asked for nothing else.
-func (d DocRow) append(dst []byte, minTime int64) []byte {
+func (h *header) rowBytes() int64 {
+	if h.positions {
+		return docRowBytes
+	}
+	return shortRowBytes
+}
+
+// append writes a row. The id, role and flags have columns of their own too:
+// candidates are many, and most are asked for nothing else.
+func (d DocRow) append(dst []byte, firstID, minTime int64) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(d.Conversation))
 	dst = binary.LittleEndian.AppendUint32(dst, d.Session)
 	dst = binary.LittleEndian.AppendUint32(dst, d.Passage)
 	var t [8]byte
 	binary.LittleEndian.PutUint64(t[:], uint64(d.Time-minTime))
-	return append(dst, t[:6]...)
+	dst = append(dst, t[:6]...)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(d.ID-firstID))
+	return append(dst, d.Role, d.flags)
 }
 
 // DocID is the id of a document.
@@ -56,30 +70,29 @@ func (r *Reader) RoleAndFlags(n uint32) (role, flags uint8, err error) {
 	return b[0], b[1], nil
 }
 
+// Doc is a document, by its number in order of ids.
 func (r *Reader) Doc(n uint32) (DocRow, error) {
-	id, err := r.DocID(n)
-	if err != nil {
-		return DocRow{}, err
-	}
-	b, err := r.read(streamDocs, int64(n)*docRowBytes, docRowBytes)
-	if err != nil {
-		return DocRow{}, err
-	}
-	role, flags, err := r.RoleAndFlags(n)
+	size := r.Segment.rowBytes()
+	b, err := r.read(streamDocs, int64(n)*size, size)
 	if err != nil {
 		return DocRow{}, err
 	}
 	var t [8]byte
 	copy(t[:6], b[16:22])
-	return DocRow{
-		ID:           id,
+	row := DocRow{
 		Conversation: int64(binary.LittleEndian.Uint64(b)),
 		Session:      binary.LittleEndian.Uint32(b[8:]),
 		Passage:      binary.LittleEndian.Uint32(b[12:]),
 		Time:         r.Segment.minTime + int64(binary.LittleEndian.Uint64(t[:])),
-		Role:         role,
-		flags:        flags,
-	}, nil
+	}
+	if size == docRowBytes {
+		row.ID, row.Role, row.flags = r.Segment.info.FirstID+int64(binary.LittleEndian.Uint32(b[22:])), b[26], b[27]
+		return row, nil
+	}
+	if row.ID, err = r.DocID(n); err == nil {
+		row.Role, row.flags, err = r.RoleAndFlags(n)
+	}
+	return row, err
 }
 
 // assignSessions numbers the sessions of rows that are in order of ids: a

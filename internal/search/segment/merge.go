@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -41,6 +42,9 @@ func Merge(ctx context.Context, segments []*Segment) (Sealed, error) {
 		}
 		text += seg.info.TextBytes
 	}
+	if len(rows) == 0 {
+		return Sealed{}, corrupt("segments without documents")
+	}
 	if rows[len(rows)-1].ID-rows[0].ID > int64(^uint32(0)) {
 		return Sealed{}, fmt.Errorf("index: documents %d and %d are too far apart for one segment", rows[0].ID, rows[len(rows)-1].ID)
 	}
@@ -77,6 +81,7 @@ func (in *mergeInput) appendRows(rows []DocRow, lengths []uint8, docOf []uint32)
 		return fail(err)
 	}
 	in.order = make([]uint32, seg.passages)
+	docs := in.r.PassageDocs()
 	for n := range uint32(seg.info.Docs) {
 		row, err := in.r.Doc(n)
 		if err != nil {
@@ -85,7 +90,7 @@ func (in *mergeInput) appendRows(rows []DocRow, lengths []uint8, docOf []uint32)
 		p := row.Passage
 		row.Passage = uint32(len(lengths))
 		for ; p < seg.passages; p++ {
-			doc, err := in.r.PassageDoc(p)
+			doc, err := docs.At(p)
 			if err != nil {
 				return fail(err)
 			}
@@ -139,15 +144,16 @@ func (s *wordSource) advance() (err error) {
 
 func (m *merger) mergeWords(w *segmentWriter) error {
 	var sources []*wordSource
+	w.words.withPositions = true
 	for _, in := range m.inputs {
 		s := &wordSource{in: in}
 		if err := s.advance(); err != nil {
 			return err
 		}
 		sources = append(sources, s)
+		w.words.withPositions = w.words.withPositions && in.r.Segment.positions
 	}
-	var list, part, spare []Posting
-	var runs []int
+	var merged mergedTerm
 	var term []byte
 	for {
 		sources = slices.DeleteFunc(sources, func(s *wordSource) bool { return s.done })
@@ -161,36 +167,140 @@ func (m *merger) mergeWords(w *segmentWriter) error {
 			}
 		}
 		term = append(term[:0], least...)
-		list, runs = list[:0], runs[:0]
+		merged.reset()
 		for _, s := range sources {
 			if !bytes.Equal(s.term, term) {
 				continue
 			}
-			runs = append(runs, len(list))
-			var err error
-			if part, err = s.in.r.PostingsIn(part[:0], s.entry, PassageRange{0, s.in.r.Segment.passages}); err != nil {
+			if err := merged.add(s, w); err != nil {
 				return err
-			}
-			for _, p := range part {
-				if p.Passage >= uint32(len(s.in.order)) {
-					return corrupt("passage out of range")
-				}
-				list = append(list, Posting{w.renumber[s.in.order[p.Passage]], p.Count})
 			}
 			if err := s.advance(); err != nil {
 				return err
 			}
 		}
-		if !slices.IsSortedFunc(list, comparePassages) {
-			spare = mergeRuns(list, runs, spare)
-		}
-		w.words.add(term, list)
+		list, forms := merged.finish()
+		w.words.add(term, list, forms, merged.codes)
 	}
+}
+
+// mergedTerm gathers the postings and positions of one term.
+type mergedTerm struct {
+	list, spare []listed
+	runs        []int // where the postings of each input begin
+	forms       []string
+	codes       []byte
+	words       bool // the term is a word of a text
+	part        []Posting
+}
+
+func (m *mergedTerm) reset() {
+	m.list, m.runs, m.forms, m.codes, m.words = m.list[:0], m.runs[:0], m.forms[:0], m.codes[:0], false
+}
+
+// add appends the postings of an input.
+func (m *mergedTerm) add(s *wordSource, w *segmentWriter) (err error) {
+	r := s.in.r
+	if m.part, err = r.PostingsIn(m.part[:0], s.entry, PassageRange{0, r.Segment.passages}); err != nil {
+		return err
+	}
+	var codes codeSource
+	if w.words.withPositions {
+		if codes, err = m.codesOf(s); err != nil {
+			return err
+		}
+	}
+	m.runs = append(m.runs, len(m.list))
+	for _, p := range m.part {
+		if p.Passage >= uint32(len(s.in.order)) {
+			return corrupt("passage out of range")
+		}
+		m.list = append(m.list, listed{Posting{w.renumber[s.in.order[p.Passage]], p.Count}, uint32(len(m.codes))})
+		if w.words.withPositions {
+			if m.codes, err = codes.appendTo(m.codes, int(p.Count)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish returns the postings in order, and the forms of a term that is a word.
+func (m *mergedTerm) finish() ([]listed, []string) {
+	if !slices.IsSortedFunc(m.list, comparePassages) {
+		m.spare = mergeRuns(m.list, m.runs, m.spare)
+	}
+	if !m.words {
+		return m.list, nil
+	}
+	return m.list, m.forms
+}
+
+// codeSource hands over the codes of a term in one input, with the numbers that
+// its forms have in the merged segment.
+type codeSource struct {
+	codes []byte
+	to    []int // by the number in the input; nil: the numbers stay
+	name  int   // of a term without codes, which stands for identifiers only
+}
+
+// codesOf adds the forms of an input to those of the term.
+func (m *mergedTerm) codesOf(s *wordSource) (codeSource, error) {
+	if s.entry.positionSize == 0 {
+		return codeSource{name: m.numberOf(nameForm)}, nil
+	}
+	m.words = true
+	l, err := s.in.r.allPositions(s.entry, s.term)
+	c := codeSource{codes: l.codes}
+	same := true
+	for i, f := range l.forms {
+		n := m.numberOf(f)
+		c.to = append(c.to, n)
+		same = same && n == i
+	}
+	if same {
+		c.to = nil
+	}
+	return c, err
+}
+
+// numberOf is the number of a form, which is added if it is new.
+func (m *mergedTerm) numberOf(form string) int {
+	n := slices.Index(m.forms, form)
+	if n < 0 {
+		n = len(m.forms)
+		m.forms = append(m.forms, form)
+	}
+	return n
+}
+
+// appendTo appends the codes of the next posting.
+func (c *codeSource) appendTo(dst []byte, count int) ([]byte, error) {
+	if c.codes == nil {
+		for range count {
+			dst = binary.AppendUvarint(dst, uint64(c.name)*PassageWords)
+		}
+		return dst, nil
+	}
+	if c.to == nil {
+		n := codesSize(c.codes, count)
+		dst, c.codes = append(dst, c.codes[:n]...), c.codes[n:]
+		return dst, nil
+	}
+	for range count {
+		code, n := binary.Uvarint(c.codes)
+		if n <= 0 || code/PassageWords >= uint64(len(c.to)) {
+			return dst, corrupt("positions")
+		}
+		c.codes = c.codes[n:]
+		dst = binary.AppendUvarint(dst, uint64(c.to[code/PassageWords])*PassageWords+code%PassageWords)
+	}
+	return dst, nil
 }
 
 // mergeRuns sorts a list made of sorted runs, given where each begins: in every
 // input passages are in order of conversation, as they are in the result.
-func mergeRuns(list []Posting, runs []int, spare []Posting) []Posting {
+func mergeRuns(list []listed, runs []int, spare []listed) []listed {
 	ends := append(slices.Clone(runs[1:]), len(list))
 	for len(ends) > 1 {
 		spare = spare[:0]

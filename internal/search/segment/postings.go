@@ -24,7 +24,7 @@ type Posting struct {
 
 // appendPostings encodes a list with strictly increasing passages: the skip
 // table when the list has more than one block, then the blocks.
-func appendPostings(dst []byte, list []Posting) []byte {
+func appendPostings(dst []byte, list []listed) []byte {
 	if len(list) <= postingBlock {
 		return appendBlock(dst, list, -1)
 	}
@@ -47,7 +47,7 @@ func appendPostings(dst []byte, list []Posting) []byte {
 
 // appendBlock writes the gap to the last passage shifted left by one, the low
 // bit saying whether a count above one follows.
-func appendBlock(dst []byte, list []Posting, last int64) []byte {
+func appendBlock(dst []byte, list []listed, last int64) []byte {
 	for _, p := range list {
 		gap := uint64(int64(p.Passage)-last-1) << 1
 		if p.Count > 1 {

@@ -30,14 +30,16 @@ func TestPostingsRoundTrip(t *testing.T) {
 		step := rapid.IntRange(1, 400).Draw(t, "step")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		var list []Posting
+		var written []listed
 		p := uint32(rng.IntN(5))
 		for range n {
 			list = append(list, Posting{p, uint8(1 + rng.IntN(3))})
+			written = append(written, listed{Posting: list[len(list)-1]})
 			p += 1 + uint32(rng.IntN(step))
 		}
 		w := dictWriter{}
-		w.add([]byte("before"), list[:1])
-		w.add([]byte("term"), list)
+		w.add([]byte("before"), written[:1], nil, nil)
+		w.add([]byte("term"), written, nil, nil)
 		seg := &Segment{header: header{terms: w.blocks}}
 		seg.streams[streamTerms] = streamPlace{1, w.terms.size()}
 		seg.streams[streamPostings] = streamPlace{1000, w.postings.size()}

@@ -51,9 +51,12 @@ const sectionBytes = 8 << 10
 // checksumBytes follow each section.
 const checksumBytes = 4
 
+// The versions of the format. Segments of the first have no positions and stay
+// readable.
 const (
-	formatMagic   = "lcmx"
-	formatVersion = 1
+	formatMagic      = "lcmx"
+	withoutPositions = 1
+	formatVersion    = 2
 )
 
 // The streams of a segment. Each is one run of bytes cut into sections.
@@ -61,7 +64,7 @@ const (
 	streamTerms         = iota // dictionary blocks
 	streamPostings             // word posting lists
 	streamLengths              // words in each passage, one byte
-	streamPassageDocs          // document of each passage, four bytes
+	streamPassageDocs          // document of each passage, four bytes; without positions only
 	streamIDs                  // id of each document, less the first, four bytes
 	streamMarks                // role and flags of each document, two bytes
 	streamDocs                 // the rest of each document
@@ -69,6 +72,9 @@ const (
 	streamGramTerms            // trigram directory blocks
 	streamGrams                // trigram posting lists
 	streamBlocks               // first document of each block, four bytes
+	streamPositions            // forms and positions of each word
+	streamStarts               // passages that begin a document, see startBlock
+	streamOrder                // documents in order of passages, four bytes; empty if it is that of ids
 	streamCount
 )
 
@@ -90,6 +96,7 @@ type header struct {
 	words            uint64 // the sum of the lengths of the passages
 	minTime, maxTime int64
 	flags            uint8 // that any document has
+	positions        bool  // the segment has the positions of its words
 	streams          [streamCount]streamPlace
 	terms            []dictBlock
 	grams            []gramBlock
@@ -129,6 +136,9 @@ func (s *Segment) Words() uint64 { return s.words }
 
 // Times are the times of the oldest and the newest document.
 func (s *Segment) Times() (oldest, newest int64) { return s.minTime, s.maxTime }
+
+// HasPositions reports whether the segment has the positions of its words.
+func (s *Segment) HasPositions() bool { return s.positions }
 
 // Flags are the flags that any document has.
 func (s *Segment) Flags() uint8 { return s.flags }
@@ -238,4 +248,7 @@ func (r *Reader) uint32At(stream int, i uint32) (uint32, error) {
 }
 
 // PassageDoc is the document, in order of ids, that holds the passage.
-func (r *Reader) PassageDoc(p uint32) (uint32, error) { return r.uint32At(streamPassageDocs, p) }
+func (r *Reader) PassageDoc(p uint32) (uint32, error) {
+	docs := r.PassageDocs()
+	return docs.At(p)
+}

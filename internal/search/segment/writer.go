@@ -12,6 +12,7 @@ import (
 type segmentWriter struct {
 	rows     []DocRow
 	renumber []uint32 // passage as added → passage as stored
+	docOf    []uint32 // document of each passage as stored
 	words    dictWriter
 	grams    gramWriter
 	blocks   uint32
@@ -38,7 +39,7 @@ func newSegmentWriter(rows []DocRow, lengths []uint8, docOf []uint32, text int64
 		return 0
 	})
 	storedLengths := make([]byte, 0, len(lengths))
-	storedDocs := make([]byte, 0, 4*len(lengths))
+	w.docOf = make([]uint32, 0, len(lengths))
 	var talks []ConversationRange
 	for _, doc := range order {
 		row := &rows[doc]
@@ -53,7 +54,7 @@ func newSegmentWriter(rows []DocRow, lengths []uint8, docOf []uint32, text int64
 		for ; int(p) < len(docOf) && docOf[p] == doc; p++ {
 			w.renumber[p] = uint32(len(storedLengths))
 			storedLengths = append(storedLengths, lengths[p])
-			storedDocs = binary.LittleEndian.AppendUint32(storedDocs, doc)
+			w.docOf = append(w.docOf, doc)
 			t.Words += uint64(lengths[p])
 			t.Passages.To++
 		}
@@ -63,15 +64,22 @@ func newSegmentWriter(rows []DocRow, lengths []uint8, docOf []uint32, text int64
 	}
 	w.header.passages = uint32(len(storedLengths))
 	w.streams[streamLengths] = storedLengths
-	w.streams[streamPassageDocs] = storedDocs
 	w.streams[streamConversations] = appendConversations(nil, talks)
-	w.describe(text)
+	h := &w.header
+	h.info = Info{Docs: len(rows), FirstID: rows[0].ID, LastID: rows[len(rows)-1].ID, TextBytes: text}
 	return w
 }
 
-func (w *segmentWriter) describe(text int64) {
+// describe writes the tables of documents and passages.
+func (w *segmentWriter) describe() {
 	h := &w.header
-	h.info = Info{Docs: len(w.rows), FirstID: w.rows[0].ID, LastID: w.rows[len(w.rows)-1].ID, TextBytes: text}
+	if h.positions {
+		w.streams[streamStarts], w.streams[streamOrder] = appendStarts(w.docOf)
+	} else {
+		for _, doc := range w.docOf {
+			w.streams[streamPassageDocs] = binary.LittleEndian.AppendUint32(w.streams[streamPassageDocs], doc)
+		}
+	}
 	h.minTime, h.maxTime = w.rows[0].Time, w.rows[0].Time
 	for _, d := range w.rows {
 		h.minTime, h.maxTime = min(h.minTime, d.Time), max(h.maxTime, d.Time)
@@ -79,10 +87,12 @@ func (w *segmentWriter) describe(text int64) {
 	ids := make([]byte, 0, 4*len(w.rows))
 	marks := make([]byte, 0, 2*len(w.rows))
 	docs := make([]byte, 0, docRowBytes*len(w.rows))
+	row := make([]byte, 0, docRowBytes)
 	for _, d := range w.rows {
 		ids = binary.LittleEndian.AppendUint32(ids, uint32(d.ID-h.info.FirstID))
 		marks = append(marks, d.Role, d.flags)
-		docs = d.append(docs, h.minTime)
+		row = d.append(row[:0], h.info.FirstID, h.minTime)
+		docs = append(docs, row[:h.rowBytes()]...)
 		h.flags |= d.flags
 	}
 	w.streams[streamIDs], w.streams[streamMarks], w.streams[streamDocs] = ids, marks, docs
@@ -102,9 +112,11 @@ func (w *segmentWriter) setBlocks(firsts []uint32) {
 func (w *segmentWriter) finish() Sealed {
 	h := &w.header
 	h.blocks = w.blocks
-	h.terms, h.grams = w.words.blocks, w.grams.blocks
+	h.terms, h.grams, h.positions = w.words.blocks, w.grams.blocks, w.words.withPositions
+	w.describe()
 	streams := [streamCount]*sectionWriter{
 		streamTerms: &w.words.terms, streamPostings: &w.words.postings, streamGramTerms: &w.grams.terms, streamGrams: &w.grams.postings,
+		streamPositions: &w.words.positions,
 	}
 	sections := [][]byte{nil}
 	for i, s := range streams {
@@ -119,7 +131,7 @@ func (w *segmentWriter) finish() Sealed {
 	size := func(n int) int64 { return h.streams[n].size }
 	h.info.GramBytes = size(streamGramTerms) + size(streamGrams) + size(streamBlocks)
 	h.info.DocBytes = size(streamIDs) + size(streamMarks) + size(streamDocs) + size(streamConversations)
-	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs)
+	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs) + size(streamPositions) + size(streamStarts) + size(streamOrder)
 	sections[0] = sealSection(h.encode())
 	return Sealed{Info: h.info, Sections: sections}
 }

@@ -107,15 +107,16 @@ type chunkSums [][sha256.Size]byte
 
 // provePayload reads a payload once and returns the hashes of its chunks, or
 // nil where the content does not match the hash of the whole.
-func (r *Records) provePayload(ctx context.Context, num, size int64, sum [sha256.Size]byte) (chunkSums, error) {
-	sums := chunkSums{}
+func (r *Records) provePayload(ctx context.Context, p PayloadRow) (chunkSums, error) {
+	var sums chunkSums
 	found, err := sqldb.Read(ctx, r.DB, func(c sqldb.Conn) (FoundContent, error) {
-		return hashChunks(c, num, false, func(raw []byte) { sums = append(sums, sha256.Sum256(raw)) })
+		sums = chunkSums{}
+		return hashContent(contents(c), p, func(raw []byte) { sums = append(sums, sha256.Sum256(raw)) })
 	})
 	if err != nil && (sqldb.FromDatabase(err) || ctx.Err() != nil) {
 		return nil, err
 	}
-	if err != nil || found.Size != size || found.Sum != sum {
+	if err != nil || found.Size != p.Size || found.Sum != p.Sum {
 		return nil, nil
 	}
 	return sums, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -66,13 +67,16 @@ func scanMessage(c sqldb.Conn, s sqldb.Row, brief bool) (store.Message, error) {
 	return m, err
 }
 
-// stream yields the values that read passes on, until the caller stops.
-func stream[T any](ctx context.Context, f sqldb.DB, read func(c sqldb.Conn, pass func(T) error) error) iter.Seq2[T, error] {
+// stream yields the values that read passes on, until the caller stops. name is that of
+// its span.
+func stream[T any](ctx context.Context, name string, f sqldb.DB, read func(c sqldb.Conn, pass func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		stopped := false
+		ctx, span := tracing.Start(ctx, name)
+		stopped, rows := false, 0
 		err := f.Reader(ctx, func(c sqldb.Conn) error {
 			return c.Read(func() error {
 				return read(c, func(v T) error {
+					rows++
 					if stopped = stopped || !yield(v, nil); stopped {
 						return sqldb.ErrStop
 					}
@@ -80,6 +84,8 @@ func stream[T any](ctx context.Context, f sqldb.DB, read func(c sqldb.Conn, pass
 				})
 			})
 		})
+		span.Int("rows", rows)
+		span.End(err)
 		if err != nil && !stopped {
 			var none T
 			yield(none, err)
@@ -89,7 +95,7 @@ func stream[T any](ctx context.Context, f sqldb.DB, read func(c sqldb.Conn, pass
 
 // Messages implements [store.Reader].
 func (r *Records) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
-	return stream(ctx, r.DB, func(c sqldb.Conn, pass func(store.Message) error) error {
+	return stream(ctx, "store.messages", r.DB, func(c sqldb.Conn, pass func(store.Message) error) error {
 		row := func(s sqldb.Row) error {
 			m, err := scanMessage(c, s, q.NoRaw)
 			if err != nil && !m.Damaged { // damage is marked, and the messages around it are returned

@@ -8,22 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
-)
-
-// ChunkSize is how much content is compressed together: enough to compress
-// well, and small enough to read a line quickly.
-const ChunkSize = 256 << 10
-
-var (
-	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(64<<20))
 )
 
 // PutPayload implements [store.Writer].
@@ -33,7 +21,7 @@ func (w *Writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	var num int64
 	found, err := w.One(`SELECT p.id, p.num FROM payloads p WHERE p.sha256 = ?`+w.Dialect().ForShare, sqldb.Into(&id, &num), sum[:])
 	if err == nil && found {
-		err = w.keepWhole(num, sum, p.Data)
+		err = w.keepWhole(PayloadRow{Num: num, Sum: sum}, p.Data)
 	}
 	if err != nil || found {
 		return store.PayloadID(id), err
@@ -47,29 +35,21 @@ func (w *Writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	if err != nil {
 		return "", err
 	}
-	return store.PayloadID(id), w.putChunks(num, p.Data)
+	return store.PayloadID(id), contents(w.Conn).put(PayloadRow{Num: num, Sum: sum}, p.Data)
 }
 
 // keepWhole checks the stored content of a payload before a message refers to
 // it, and replaces it if it is damaged.
-func (w *Writer) keepWhole(num int64, sum [sha256.Size]byte, data []byte) error {
-	stored, err := HashChunks(w.Conn, num)
-	if err == nil && stored.Sum == sum || err != nil && sqldb.FromDatabase(err) {
+func (w *Writer) keepWhole(p PayloadRow, data []byte) error {
+	in := contents(w.Conn)
+	stored, err := hashContent(in, p, nil)
+	if err == nil && stored.Sum == p.Sum || err != nil && sqldb.FromDatabase(err) {
 		return err
 	}
-	if err := w.Exec(`DELETE FROM chunks WHERE payload = ?`, num); err != nil {
+	if err := in.remove(p); err != nil {
 		return err
 	}
-	return w.putChunks(num, data)
-}
-
-func (w *Writer) putChunks(num int64, data []byte) error {
-	for n := 0; n*ChunkSize < len(data); n++ {
-		if err := PutChunk(w.Conn, num, n, data[n*ChunkSize:min((n+1)*ChunkSize, len(data))]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return in.put(p, data)
 }
 
 // freeID returns prefix and the first 16 digits of digest, or more of them if
@@ -88,10 +68,10 @@ func freeID(c sqldb.Conn, prefix, digest, taken string) (string, error) {
 // Payload implements [store.Reader].
 func (r *Records) Payload(ctx context.Context, id store.PayloadID) (store.Payload, error) {
 	var p store.Payload
-	in := &content{ctx: ctx, file: r.DB}
+	in := &content{ctx: ctx, db: r.DB}
 	err := r.DB.Reader(ctx, func(c sqldb.Conn) error {
 		found, err := c.One(`SELECT num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at FROM payloads WHERE id = ?`,
-			sqldb.Into(&in.num, &p.ID, &p.SHA256, &p.Size, &p.MIME, &p.Name, &p.Path, &p.Kind, &p.Summary, &p.Tokens, &p.Created), string(id))
+			sqldb.Into(&in.row.Num, &p.ID, &p.SHA256, &p.Size, &p.MIME, &p.Name, &p.Path, &p.Kind, &p.Summary, &p.Tokens, &p.Created), string(id))
 		if err == nil && !found {
 			err = store.Missing(string(id))
 		}
@@ -100,8 +80,8 @@ func (r *Records) Payload(ctx context.Context, id store.PayloadID) (store.Payloa
 	if err != nil {
 		return p, err
 	}
-	in.size = p.Size
-	if in.sums, err = r.provePayload(ctx, in.num, p.Size, p.SHA256); err != nil {
+	in.row.Size, in.row.Sum = p.Size, p.SHA256
+	if in.sums, err = r.provePayload(ctx, in.row); err != nil {
 		return p, err
 	}
 	p.Content, p.Damaged = in, in.sums == nil
@@ -111,9 +91,8 @@ func (r *Records) Payload(ctx context.Context, id store.PayloadID) (store.Payloa
 // content reads a payload by range. It holds no connection between reads.
 type content struct {
 	ctx  context.Context // of the call that opened it, as io.ReaderAt has none
-	file sqldb.DB
-	num  int64
-	size int64
+	db   sqldb.DB
+	row  PayloadRow
 	sums chunkSums // of a payload that was proved, else nil
 }
 
@@ -122,12 +101,12 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("negative offset")
 	}
-	if off >= r.size {
+	if off >= r.row.Size {
 		return 0, io.EOF
 	}
 	n := 0
-	err := r.file.Reader(r.ctx, func(c sqldb.Conn) error {
-		return ReadChunks(c, r.num, off/ChunkSize, (off+int64(len(p))-1)/ChunkSize, func(i int64, raw []byte) error {
+	err := r.db.Reader(r.ctx, func(c sqldb.Conn) error {
+		return contents(c).read(r.row, off/ChunkSize, (off+int64(len(p))-1)/ChunkSize, func(i int64, raw []byte) error {
 			if r.sums != nil && (i >= int64(len(r.sums)) || sha256.Sum256(raw) != r.sums[i]) {
 				return errChanged // since it was opened
 			}
@@ -146,34 +125,11 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// ReadChunks yields the unpacked chunks of a payload from first to last.
-func ReadChunks(c sqldb.Conn, num, first, last int64, yield func(n int64, raw []byte) error) error {
-	return readChunks(c, num, first, last, false, yield)
-}
-
-// readChunks is ReadChunks. With byLook it goes by the first bytes of a chunk,
-// and not by its row, to tell whether the chunk is compressed.
-func readChunks(c sqldb.Conn, num, first, last int64, byLook bool, yield func(n int64, raw []byte) error) error {
-	return c.Stream(`SELECT n, compressed, data FROM chunks WHERE payload = ? AND n BETWEEN ? AND ? ORDER BY n`,
-		func(s sqldb.Row) (err error) {
-			data, compressed := s.ColumnRawBlob(2), s.ColumnBool(1)
-			if byLook {
-				compressed = bytes.HasPrefix(data, ZstdMagic)
-			}
-			if compressed {
-				if data, err = decoder.DecodeAll(data, nil); err != nil {
-					return fmt.Errorf("payload chunk %d: %w", s.ColumnInt64(0), err)
-				}
-			}
-			return yield(s.ColumnInt64(0), data)
-		}, num, first, last)
-}
-
 // PayloadContent reads a whole payload inside a transaction, and returns the hash that
 // it should have.
 func PayloadContent(c sqldb.Conn, id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
-	var num, size int64
-	found, err := c.One(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, sqldb.Into(&num, &size, &sum), string(id))
+	var p PayloadRow
+	found, err := c.One(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, sqldb.Into(&p.Num, &p.Size, &p.Sum), string(id))
 	if err != nil {
 		return nil, sum, err
 	}
@@ -181,21 +137,12 @@ func PayloadContent(c sqldb.Conn, id store.PayloadID) (data []byte, sum [sha256.
 		return nil, sum, store.Missing(string(id))
 	}
 	var all bytes.Buffer
-	all.Grow(int(size))
-	err = ReadChunks(c, num, 0, size/ChunkSize, func(_ int64, raw []byte) error {
+	all.Grow(int(p.Size))
+	err = contents(c).read(p, 0, p.Size/ChunkSize, func(_ int64, raw []byte) error {
 		all.Write(raw)
 		return nil
 	})
-	return all.Bytes(), sum, err
-}
-
-// PutChunk stores a chunk, compressed if that makes it smaller.
-func PutChunk(c sqldb.Conn, num int64, n int, raw []byte) error {
-	data, compressed := encoder.EncodeAll(raw, nil), true
-	if len(data) >= len(raw) {
-		data, compressed = raw, false
-	}
-	return c.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, num, n, compressed, data)
+	return all.Bytes(), p.Sum, err
 }
 
 // PayloadRow is the row of a payload.
@@ -218,63 +165,19 @@ func PayloadRows(c sqldb.Conn, where string, args ...any) ([]PayloadRow, error) 
 	}, args...)
 }
 
-// ZstdMagic begins every compressed chunk.
-var ZstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-
-// FoundContent describes the content in the chunks of a payload.
-type FoundContent struct {
-	Sum         [sha256.Size]byte
-	Size        int64
-	Mislabelled bool // a chunk is marked as compressed and is not, or the reverse
-}
-
-// ReadContent reads the chunks of a payload. If the marked compression does not
-// give the hash, it tries the one that the bytes look like.
-func ReadContent(c sqldb.Conn, p PayloadRow) (FoundContent, error) {
-	found, err := HashChunks(c, p.Num)
-	if err == nil && found.Sum == p.Sum {
-		return found, nil
-	}
-	if other, otherErr := hashChunks(c, p.Num, true, nil); otherErr == nil && other.Sum == p.Sum {
-		other.Mislabelled = true
-		return other, nil
-	}
-	return found, err
-}
-
-// HashChunks hashes the content of a payload.
-func HashChunks(c sqldb.Conn, num int64) (FoundContent, error) {
-	return hashChunks(c, num, false, nil)
-}
-
-func hashChunks(c sqldb.Conn, num int64, byLook bool, visit func(raw []byte)) (found FoundContent, err error) {
-	h := sha256.New()
-	next := int64(0)
-	err = readChunks(c, num, 0, math.MaxInt64, byLook, func(n int64, raw []byte) error {
-		if n != next {
-			return fmt.Errorf("chunk %d is missing", next)
-		}
-		next++
-		h.Write(raw)
-		found.Size += int64(len(raw))
-		if visit != nil {
-			visit(raw)
-		}
-		return nil
-	})
-	h.Sum(found.Sum[:0])
-	return found, err
-}
-
 // DropUnusedPayload removes a payload that belongs to no message.
 func DropUnusedPayload(c sqldb.Conn, num int64) (size int64, gone bool, err error) {
-	found, err := c.One(`SELECT c.size FROM payloads c WHERE c.num = ?`+c.Dialect().ForUpdate, sqldb.Into(&size), num)
+	p := PayloadRow{Num: num}
+	found, err := c.One(`SELECT c.size, c.sha256 FROM payloads c WHERE c.num = ?`+c.Dialect().ForUpdate, sqldb.Into(&p.Size, &p.Sum), num)
 	if err != nil || !found {
 		return 0, false, err
 	}
 	used, err := c.Has(`SELECT 1 FROM message_payloads WHERE payload = ? LIMIT 1`, num)
-	if gone = err == nil && !used; gone {
-		err = c.ExecAll([]string{`DELETE FROM chunks WHERE payload = ?`, `DELETE FROM payloads WHERE num = ?`}, num)
+	if err != nil || used {
+		return p.Size, false, err
 	}
-	return size, gone, err
+	if err = contents(c).remove(p); err == nil {
+		err = c.Exec(`DELETE FROM payloads WHERE num = ?`, num)
+	}
+	return p.Size, true, err
 }

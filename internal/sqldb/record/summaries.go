@@ -12,7 +12,7 @@ import (
 
 // Summaries implements [store.Reader].
 func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
-	return stream(ctx, r.DB, func(c sqldb.Conn, pass func(store.Summary) error) error {
+	return stream(ctx, "store.summaries", r.DB, func(c sqldb.Conn, pass func(store.Summary) error) error {
 		if q.IDs != nil {
 			return sqldb.Each(q.IDs, func(id store.SummaryID) error {
 				_, sum, err := SummaryByID(c, id)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -111,7 +112,12 @@ func InsertItem(c sqldb.Conn, id store.ConversationID, it ViewItem) error {
 }
 
 // View implements [store.Reader].
-func (r *Records) View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error) {
+func (r *Records) View(ctx context.Context, id store.ConversationID, w store.Window) (v store.View, err error) {
+	ctx, span := tracing.Start(ctx, "store.view")
+	defer func() {
+		span.Int("items", len(v.Items))
+		span.End(err)
+	}()
 	return sqldb.Read(ctx, r.DB, func(c sqldb.Conn) (store.View, error) {
 		row, err := ReadConversation(c, id)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -34,6 +35,8 @@ type Writer struct {
 	last  store.MessageID // the newest message that was appended
 	// refusal holds the erasures that concern the session, once they were read.
 	refusal *tombstone.Refusal
+	// expected are numbers and known native ids of the messages to come.
+	expected expected
 }
 
 var _ store.Writer = (*Writer)(nil)
@@ -49,6 +52,13 @@ type Written struct {
 // [*Unclaimed], the messages belong to a conversation whose session key was lost. If the
 // commit failed, the result describes the messages that may have been stored.
 func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (done Written, err error) {
+	ctx, span := tracing.Start(ctx, "store.update")
+	added := 0
+	defer func() {
+		span.Int("messages", added)
+		span.Int("bytes", int(done.Bytes))
+		span.End(err)
+	}()
 	err = r.DB.TransactOn(ctx, lockOf(id), func(c sqldb.Conn) error {
 		row, erasures, err := LockConversation(c, id)
 		if err != nil {
@@ -62,6 +72,7 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 			return err
 		}
 		done = Written{Last: w.last, Bytes: w.Bytes - row.Bytes, Head: w.Head}
+		added = int(w.Messages - row.Messages)
 		return w.flush()
 	})
 	return done, err
@@ -84,9 +95,18 @@ func (w *Writer) flush() error {
 func (w *Writer) Conversation() store.Conversation { return w.Row.Conversation }
 
 // Append implements [store.Writer].
-func (w *Writer) Append(_ context.Context, ms ...store.NewMessage) ([]store.Appended, error) {
+func (w *Writer) Append(ctx context.Context, ms ...store.NewMessage) ([]store.Appended, error) {
 	if !w.Conversation().Active() {
 		return nil, fmt.Errorf("conversation %d (%s): %w", w.ID, w.Key, store.ErrArchived)
+	}
+	if len(ms) > 1 && len(w.expected.ids) == 0 {
+		natives := make([]string, len(ms))
+		for i := range ms {
+			natives[i] = ms[i].Native
+		}
+		if err := w.Expect(ctx, natives); err != nil {
+			return nil, err
+		}
 	}
 	done := make([]store.Appended, 0, len(ms))
 	for i := range ms {
@@ -124,6 +144,9 @@ func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
 		if err := w.unclaimed(chain[:]); err != nil {
 			return store.Appended{}, err
 		}
+	}
+	if a, ok := w.expected.natives[m.Native]; ok && a.Existed {
+		return a, nil
 	}
 	id, err := w.insertMessage(m, seq, body, chain[:])
 	if err != nil {
@@ -179,12 +202,17 @@ func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	if err != nil {
 		return 0, err
 	}
+	values := []any{int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
+		sqldb.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, BodyColumn(body)}
+	if id := w.expected.take(m.Native, seq, m.SHA256); id != 0 {
+		return id, w.Exec(`
+			INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body, id)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, int64(id))...)
+	}
 	id, err := w.Insert("id", `
 		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`,
-		int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
-		sqldb.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, BodyColumn(body))
+		ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`, values...)
 	return store.MessageID(id), err
 }
 

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -81,7 +82,7 @@ func (ix *Index) Written(ctx context.Context, last, bytes int64) {
 	switch {
 	case start:
 		started := ix.file.Background(func(ctx context.Context) {
-			ix.warn(ix.follow(ctx, least, false))
+			ix.warn(errors.Join(ix.follow(ctx, least, false), ix.upgrade(ctx, 1)))
 			ix.indexerDone()
 		})
 		if !started {
@@ -118,9 +119,25 @@ func (ix *Index) follow(ctx context.Context, least int64, wait bool) error {
 	return nil
 }
 
-// Reindex brings the search index up to the last document. Searches do not
-// need it; it makes the next ones faster.
-func (ix *Index) Reindex(ctx context.Context) error { return ix.follow(ctx, 1, true) }
+// Reindex brings the search index up to the last document, and all of it to the
+// newest format. Searches do not need it; it makes the next ones faster.
+func (ix *Index) Reindex(ctx context.Context) error {
+	if err := ix.follow(ctx, 1, true); err != nil {
+		return err
+	}
+	return ix.upgrade(ctx, math.MaxInt)
+}
+
+// upgrade builds at most so many segments of each lane again that have an older
+// format.
+func (ix *Index) upgrade(ctx context.Context, most int) error {
+	for _, l := range ix.lanes() {
+		if err := (upgrade{l}).run(ctx, most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // closeTime bounds the work of Close. A seal of the documents that may be
 // unindexed takes a tenth of it; merges take the rest.

@@ -39,7 +39,7 @@ type laneSQL struct {
 	last string // the highest id
 	size string // of the documents after an id: how many, their bytes, the highest id
 	docs string // documents after an id up to another: id, conversation, time, role, flags and the columns for scan
-	byID string // the same for one id
+	byID string // the same for a list of ids
 	scan func(c sqldb.Conn, s sqldb.Row) (segment.Doc, error)
 	// text returns the text of a row without a copy, valid until the next row,
 	// or nil if the text lacks a literal.
@@ -53,7 +53,7 @@ func newLane(ix *Index, kind int) *lane {
 			last: `SELECT coalesce(max(num), 0) FROM summaries`,
 			size: `SELECT count(*), coalesce(sum(length(body)), 0), coalesce(max(num), 0) FROM summaries WHERE num > ?`,
 			docs: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num > ? AND num <= ? ORDER BY num`,
-			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num = ?`,
+			byID: `SELECT num, conversation, latest, 0, 0, body FROM summaries WHERE num IN (SELECT j.value FROM json_each(?) j)`,
 			scan: scanSummaryDoc,
 			text: func(_ sqldb.Conn, s sqldb.Row, _ []byte) ([]byte, error) { return s.ColumnRawBlob(5), nil },
 		}
@@ -64,7 +64,7 @@ func newLane(ix *Index, kind int) *lane {
 		last: `SELECT coalesce(max(id), 0) FROM messages`,
 		size: `SELECT count(*), coalesce(sum(size), 0), coalesce(max(id), 0) FROM messages WHERE id > ?`,
 		docs: columns + `WHERE id > ? AND id <= ? AND flags & 128 = 0 ORDER BY id`,
-		byID: columns + `WHERE id = ? AND flags & 128 = 0`,
+		byID: columns + `WHERE id IN (SELECT j.value FROM json_each(?) j) AND flags & 128 = 0`,
 		scan: scanMessageDoc,
 		text: record.PeekText,
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/tracing"
 )
 
 // maxRetries is how often a search starts again because segments were merged
@@ -21,10 +22,15 @@ import (
 const maxRetries = 5
 
 // Search implements [store.Searcher].
-func (ix *Index) Search(ctx context.Context, q store.Search) (store.Found, error) {
+func (ix *Index) Search(ctx context.Context, q store.Search) (found store.Found, err error) {
 	if q.Limit <= 0 {
 		return store.Found{}, errors.New("a search needs a limit")
 	}
+	ctx, span := tracing.Start(ctx, "store.search")
+	defer func() {
+		span.Int("hits", len(found.Hits))
+		span.End(err)
+	}()
 	l := ix.messages
 	if q.Summaries {
 		l = ix.summaries
@@ -133,7 +139,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	if l.kind == record.LaneSummaries {
 		return f, nil
 	}
-	if q.Files || len(q.Payloads) > 0 {
+	if partsOnly(q) {
 		with, err := messagesWithPayloads(ctx, l, q.Payloads)
 		if err != nil {
 			return f, err
@@ -219,7 +225,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if err != nil {
 		return page{}, err
 	}
-	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0)}
+	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0), Parts: partsOnly(q)}
 	var ranked *store.Cursor
 	if q.Sort != store.ByRecency {
 		ranked = startRanking(l, ix, q.After)
@@ -293,34 +299,35 @@ func notes(query *search.Query, res search.Result) []string {
 // message, except for a regular expression.
 func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, error) {
 	out := make([]store.Hit, len(hits))
-	sql := `SELECT '', conversation, coalesce(said, stored), role FROM messages WHERE id = ?`
-	if l.kind == record.LaneSummaries {
-		sql = `SELECT id, conversation, latest, 0 FROM summaries WHERE num = ?`
-	}
-	lookup := func(c sqldb.Conn) error {
-		for i, h := range hits {
-			out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
-			if l.kind == record.LaneMessages {
-				out[i].Message = store.MessageID(h.ID)
-				if h.Conversation != 0 {
-					out[i].Conversation, out[i].Time, out[i].Role = store.ConversationID(h.Conversation), time.UnixMilli(h.Time).UTC(), store.RoleOf(int(h.Role))
-					continue
-				}
-			}
-			_, err := c.One(sql, func(s sqldb.Row) error {
-				out[i].Summary = store.SummaryID(s.ColumnText(0))
-				out[i].Conversation = store.ConversationID(s.ColumnInt64(1))
-				out[i].Time = sqldb.Millis(s, 2)
-				out[i].Role = store.RoleOf(s.ColumnInt(3))
-				return nil
-			}, h.ID)
-			if err != nil {
-				return err
+	var ids []int64 // those that the index has not everything about
+	at := map[int64]*store.Hit{}
+	for i, h := range hits {
+		out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
+		if l.kind == record.LaneMessages {
+			out[i].Message = store.MessageID(h.ID)
+			if h.Conversation != 0 {
+				out[i].Conversation, out[i].Time, out[i].Role = store.ConversationID(h.Conversation), time.UnixMilli(h.Time).UTC(), store.RoleOf(int(h.Role))
+				continue
 			}
 		}
-		return nil
+		ids, at[h.ID] = append(ids, h.ID), &out[i]
 	}
-	// In one transaction: a lock for each row takes longer than the row.
-	err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error { return c.Read(func() error { return lookup(c) }) })
+	if len(ids) == 0 {
+		return out, nil
+	}
+	sql := `SELECT id, '', conversation, coalesce(said, stored), role FROM messages WHERE id IN (SELECT j.value FROM json_each(?) j)`
+	if l.kind == record.LaneSummaries {
+		sql = `SELECT num, id, conversation, latest, 0 FROM summaries WHERE num IN (SELECT j.value FROM json_each(?) j)`
+	}
+	err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
+		return c.Query(sql, func(s sqldb.Row) error {
+			h := at[s.ColumnInt64(0)]
+			h.Summary = store.SummaryID(s.ColumnText(1))
+			h.Conversation = store.ConversationID(s.ColumnInt64(2))
+			h.Time = sqldb.Millis(s, 3)
+			h.Role = store.RoleOf(s.ColumnInt(4))
+			return nil
+		}, ids)
+	})
 	return out, err
 }

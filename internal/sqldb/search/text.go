@@ -10,10 +10,13 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
+// partsOnly reports a search in the payloads of documents only.
+func partsOnly(q store.Search) bool { return q.Files || len(q.Payloads) > 0 }
+
 // texts returns the texts that a search reads: whole documents, or only their
 // payloads. Of a document that lacks literal the text may be nil.
 func (l *lane) texts(q store.Search, literal []byte) search.Fetch {
-	if !q.Files && len(q.Payloads) == 0 {
+	if !partsOnly(q) {
 		return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
 			return l.fetch(ctx, ids, func(c sqldb.Conn, s sqldb.Row) error {
 				text, err := l.sql.text(c, s, literal)
@@ -58,16 +61,7 @@ func (l *lane) fetch(ctx context.Context, ids []int64, row func(sqldb.Conn, sqld
 		if len(ids) > 32 && last-first < 2*int64(len(ids)) {
 			return l.sweep(c, ids, first, row)
 		}
-		// In one transaction: a lock for each row takes longer than the row.
-		return c.Read(func() error {
-			for _, id := range ids {
-				_, err := c.One(l.sql.byID, func(s sqldb.Row) error { return row(c, s) }, id)
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return c.Query(l.sql.byID, func(s sqldb.Row) error { return row(c, s) }, ids)
 	})
 }
 

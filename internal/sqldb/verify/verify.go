@@ -28,10 +28,10 @@ func (k Checker) Verify(ctx context.Context, id store.ConversationID) (store.Ver
 // Conversation verifies a conversation. With whole it also checks the derived rows and
 // columns that are not part of the proof.
 func Conversation(ctx context.Context, f sqldb.DB, id store.ConversationID, whole bool) (store.Verification, error) {
-	v := verifier{Verification: store.Verification{Conversation: id}, whole: whole, own: map[store.MessageID]int{}, hidden: map[store.MessageID]bool{},
-		nodes: map[int64]int{}, head: store.Genesis}
+	var v verifier
 	_, err := sqldb.Read(ctx, f, func(c sqldb.Conn) (_ bool, err error) {
-		v.Conn = c
+		v = verifier{Conn: c, Verification: store.Verification{Conversation: id}, whole: whole, own: map[store.MessageID]int{}, hidden: map[store.MessageID]bool{},
+			nodes: map[int64]int{}, head: store.Genesis}
 		if v.Row, err = record.ReadConversation(c, id); err != nil {
 			return false, err
 		}

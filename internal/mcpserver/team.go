@@ -1,0 +1,147 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/safetext"
+)
+
+// Team is the server of a team (`lcm serve`). With it lcm_grep, lcm_describe and
+// lcm_expand_query take the argument team: true calls the same tool of that server.
+type Team struct {
+	URL   string // like https://lcm.example
+	Token string
+}
+
+// The tools with the argument team. The list of arguments is a struct of its own, because
+// a server without a team does not list it.
+type (
+	teamArg struct {
+		Team bool `json:"team,omitempty" description:"true: the record of the team, on its server; ids and cursors from there need team too"`
+	}
+	grepListedTeam struct {
+		grepListed
+		teamArg
+	}
+	grepArgsTeam struct {
+		grepArgs
+		teamArg
+	}
+	describeListedTeam struct {
+		describeListed
+		teamArg
+	}
+	describeArgsTeam struct {
+		describeArgs
+		teamArg
+	}
+	expandQueryListedTeam struct {
+		expandQueryListed
+		teamArg
+	}
+	expandQueryArgsTeam struct {
+		expandQueryArgs
+		teamArg
+	}
+)
+
+// The longest that the team's server may take. A question may wait for a model.
+const (
+	teamTime    = 20 * time.Second
+	teamAskTime = 3 * time.Minute
+)
+
+// theirs are arguments that name something in the team's record: the same id means another
+// thing in the record of this machine.
+var theirs = []string{"id", "cursor", "conversationId", "summaryIds", "fileIds"}
+
+// run answers a call, from the team's server if it asks for that. If the server cannot be
+// reached, the record of this machine answers, with a note.
+func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
+	if team, _ := c.schema.Coerce(c.args)["team"].(bool); !team || c.config.Team == nil {
+		return f.run(c, ctx)
+	}
+	c.report("asking the team's server")
+	args := maps.Clone(c.args)
+	delete(args, "team")
+	limit := teamTime
+	if c.tool.GetName() == lcm.ExpandQueryName {
+		limit = teamAskTime
+	}
+	if args["conversationId"] == nil { // the server has no current conversation or project
+		args["allConversations"] = true
+	}
+	asking, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	r, err := c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args)
+	if err == nil {
+		return fromTeam(r)
+	}
+	if ctx.Err() != nil {
+		return answer{}, err
+	}
+	problem := "the team's server did not answer: " + safetext.Line(prose.Clip(err.Error(), 200))
+	if slices.ContainsFunc(theirs, func(name string) bool { return args[name] != nil }) {
+		return answer{}, fmt.Errorf("%s; ids and cursors of the team's record mean nothing in the record of this machine: ask again later", problem)
+	}
+	c.notes = append(c.notes, problem+"; this is the answer of the record on this machine")
+	return f.run(c, ctx)
+}
+
+// fromTeam says of an answer where it comes from.
+func fromTeam(r *mcp.CallToolResult) (answer, error) {
+	var text strings.Builder
+	for _, part := range r.Content {
+		if t, ok := part.(*mcp.TextContent); ok {
+			text.WriteString(t.Text)
+		}
+	}
+	if r.IsError {
+		return answer{}, refusal(text.String())
+	}
+	return answer{text: "From the team's record: pass team: true with these ids and cursors.\n\n" + text.String(), value: r.StructuredContent}, nil
+}
+
+// call calls a tool of the team's server. Each call has a session of its own: the server
+// may have been restarted, or be another one behind the same address.
+func (t *Team) call(ctx context.Context, version, tool string, args map[string]any) (*mcp.CallToolResult, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	defer transport.CloseIdleConnections()
+	client := mcp.NewClient(&mcp.Implementation{Name: "lcm", Version: version}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: strings.TrimRight(t.URL, "/") + Path, MaxRetries: -1, DisableStandaloneSSE: true,
+		HTTPClient: &http.Client{
+			Transport: bearer{transport, t.Token},
+			// The token is for this server alone.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	return session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+}
+
+// bearer sends a token with each request.
+type bearer struct {
+	next  http.RoundTripper
+	token string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.next.RoundTrip(r)
+}

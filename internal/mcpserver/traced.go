@@ -1,0 +1,45 @@
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/lossless-context/lcm/internal/tracing"
+)
+
+// traced makes a span of each call of a tool and each read of a resource. The context of
+// a call is that of the request that began the session, so the span above is in the
+// headers of the call's own request: whoever serves the endpoint writes it there.
+func (s *Server) traced(next mcp.MethodHandler) mcp.MethodHandler {
+	if s.config.Tracer == nil {
+		return next
+	}
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		tool := ""
+		switch r := req.(type) {
+		case *mcp.CallToolRequest:
+			if tool = "unknown"; s.specs()[r.Params.Name].run != nil {
+				tool = r.Params.Name
+			}
+		case *mcp.ReadResourceRequest:
+		default:
+			return next(ctx, method, req)
+		}
+		extra := req.GetExtra()
+		if extra == nil {
+			extra = &mcp.RequestExtra{}
+		}
+		ctx, span := tracing.StartRemote(ctx, s.config.Tracer, extra.Header, "mcp "+method, trace.SpanKindInternal)
+		defer func() { span.End(err) }()
+		if tool != "" {
+			span.Word("tool", tool)
+		}
+		result, err = next(ctx, method, req)
+		if r, ok := result.(*mcp.CallToolResult); ok && err == nil {
+			span.Outcome(r.IsError)
+		}
+		return result, err
+	}
+}

@@ -1,0 +1,29 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A password that was taken out of an address reaches the driver, and nothing else of the
+// address changes.
+func TestPassword(t *testing.T) {
+	for _, c := range []struct{ address, clean, password string }{
+		{"postgres://u:p%40ss&w=rd@h:1/db?sslmode=disable", "postgres://u@h:1/db?sslmode=disable", "p@ss&w=rd"},
+		{"postgres://u@h:1/db?password=q%26", "postgres://u@h:1/db", "q&"},
+		{"postgres://h:1/db", "postgres://h:1/db", ""},
+	} {
+		clean, password := TakePassword(c.address)
+		if clean != c.clean || password != c.password {
+			t.Errorf("%s: %s, %s", c.address, clean, password)
+		}
+		config, err := pgx.ParseConfig(WithPassword(clean, password))
+		if err != nil || config.Password != c.password || config.Host != "h" || config.Port != 1 || config.Database != "db" {
+			t.Errorf("%s: %+v, %v", c.address, config, err)
+		}
+		if clean != "postgres://h:1/db" && config.User != "u" {
+			t.Errorf("%s: the user is %q", c.address, config.User)
+		}
+	}
+}
