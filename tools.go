@@ -139,14 +139,9 @@ type givenKey struct{}
 func (t recallTool) Run(ctx context.Context, args map[string]any) (core.Result, error) {
 	r, err := t.FuncTool.Run(context.WithValue(ctx, givenKey{}, args["allConversations"] != nil), args)
 	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, learnMore(t.GetName()))
+		err = fmt.Errorf("%w\n%s", err, toolname.LearnMore(t.GetName()))
 	}
 	return r, err
-}
-
-// learnMore says where the whole text of a tool is.
-func learnMore(tool string) string {
-	return fmt.Sprintf("To learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", tool)
 }
 
 // Call implements [core.Tool].
@@ -228,7 +223,7 @@ func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, err
 		Agent: core.AgentContextFrom(ctx).AgentName(), Runner: t.runner,
 	})
 	if err == nil && a.Method == delegation.MethodNone {
-		a.Notes = append(slices.Clone(a.Notes), learnMore(ExpandQueryName))
+		a.Notes = append(slices.Clone(a.Notes), toolname.LearnMore(ExpandQueryName))
 	}
 	return a, err
 }

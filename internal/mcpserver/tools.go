@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/jsonstring"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -205,7 +206,7 @@ func (c *call) read(request any) error {
 
 // learnMore adds the call that shows the tool's troubleshooting guide.
 func learnMore(t core.Tool, err error) error {
-	return fmt.Errorf("%w\nTo learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", err, t.GetName())
+	return fmt.Errorf("%w\n%s", err, toolname.LearnMore(t.GetName()))
 }
 
 // failure returns an error to the model. A refusal keeps the tool's own words.

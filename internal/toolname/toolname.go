@@ -4,6 +4,7 @@
 package toolname
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -19,6 +20,11 @@ const (
 // Agent returns the names of the tools that every agent gets, in the order in which
 // it gets them.
 func Agent() []string { return []string{Grep, Describe, ExpandQuery} }
+
+// LearnMore returns the sentence that leads from an error of a tool to its guide.
+func LearnMore(tool string) string {
+	return fmt.Sprintf("To learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", tool)
+}
 
 // IsOwn reports whether a tool is lcm's, under its own name or the name that a host
 // gives to tools of an MCP server.
