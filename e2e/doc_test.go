@@ -15,7 +15,7 @@
 //
 // The tests in run_*_test.go run the agents twice, without lcm and with `lcm run`,
 // against an API that refuses the requests that the real ones refuse (strict_api_test.go).
-// TestRunLong has turns that do not fit the model's window, TestRunScenes what users
+// TestRunLong has turns that do not fit the model's window, TestRunScenes does what users
 // do in the middle of one, TestRunKilled kills lcm again and again, and TestRunSecrets
 // looks for credentials. Where a host has a command only on its screen, a scene drives
 // the server behind that screen (codex app-server, opencode serve). LCM_E2E_LONG=1

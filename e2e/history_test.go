@@ -91,7 +91,7 @@ func (s session) title() string {
 	return string(r[:min(len(r), 50)])
 }
 
-// turn is a prompt and what the assistant does until the next one.
+// turn is a prompt and the steps of the assistant until the next one.
 type turn struct {
 	prompt string
 	does   []utterance

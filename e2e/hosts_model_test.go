@@ -11,7 +11,7 @@ import (
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
-// scene is what a prompt tells the model to play: "play:recall".
+// scene is the play that a prompt names: "play:recall".
 var scene = regexp.MustCompile(`play:(\w+)`)
 
 // play answers as the newest prompt says, by how often tools were called

@@ -43,7 +43,7 @@ type agent interface {
 	// trust lets it run hooks, in its own way.
 	trust(b *bed)
 	// ask starts a session with a prompt, and goOn continues the newest
-	// session of the directory with one. Both return what the agent prints.
+	// session of the directory with one. Both return the output of the agent.
 	ask(b *bed, prompt string) string
 	goOn(b *bed, prompt string) string
 	// compact has it compact the last session and go on with it; it returns
@@ -51,7 +51,7 @@ type agent interface {
 	compact(b *bed, prompt string) bool
 	// put writes a session of the bed's directory as the agent keeps it.
 	put(b *bed, s session)
-	// records returns what must be in the database, word for word.
+	// records returns the texts that must be in the database, word for word.
 	records(b *bed) [][]byte
 	// rewritten are files that the agent itself writes to while it runs.
 	rewritten() []string
@@ -138,14 +138,14 @@ func (b *bed) write(path, content string) {
 	}
 }
 
-// host runs an agent and returns what it printed.
+// host runs an agent and returns its output.
 func (b *bed) host(program string, args ...string) string {
 	b.Helper()
 	all := slices.Concat(b.wrap, []string{program}, args, b.flags)
 	return b.run(all[0], all[1:]...)
 }
 
-// run runs a program in the project and returns what it printed.
+// run runs a program in the project and returns its output.
 func (b *bed) run(program string, args ...string) string {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
@@ -252,7 +252,7 @@ func (b *bed) reminded(asked []llmtest.Exchange) {
 	b.Errorf("after its compaction the session is not told of itself; %d requests, the last: %.6000s", len(asked), asked[len(asked)-1].Body)
 }
 
-// answered checks what the model was given for its calls.
+// answered checks the results that the model was given for its calls.
 func (b *bed) answered(asked []llmtest.Exchange) {
 	b.Helper()
 	got := map[string]string{}
@@ -270,7 +270,7 @@ func (b *bed) answered(asked []llmtest.Exchange) {
 	}
 }
 
-// toolResult is a call of a tool and what the host gave its model for it.
+// toolResult is a call of a tool and the result that the host gave its model.
 type toolResult struct {
 	tool, args, text string
 }
@@ -301,7 +301,7 @@ func toolResults(asked []llmtest.Exchange) []toolResult {
 	return all
 }
 
-// alive checks what doctor says about the connection.
+// alive checks doctor's findings about the connection.
 func (b *bed) alive(h agent) {
 	b.Helper()
 	c := exec.CommandContext(b.Context(), b.lcm, "doctor", "--json")
@@ -322,7 +322,7 @@ func (b *bed) alive(h agent) {
 	b.Errorf("lcm doctor does not say that %s is alive:\n%s", h.name(), out)
 }
 
-// settings reads every file of the home but what programs write as their data.
+// settings reads every file of the home except the data of programs.
 func (b *bed) settings() map[string]string {
 	b.Helper()
 	all := map[string]string{}

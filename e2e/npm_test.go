@@ -57,7 +57,7 @@ func buildLCM(t testing.TB) string {
 	return path
 }
 
-// npmInstall installs what a manifest names, once, and returns the directory
+// npmInstall installs the packages of a manifest, once, and returns the directory
 // with node_modules. Install scripts are not run, and there is no lock file,
 // which would name the registry of whoever wrote it. It needs the network,
 // unless npm's cache has everything.
@@ -118,7 +118,7 @@ func node(t testing.TB, dir string) string {
 	return path
 }
 
-// run runs a program and returns what it printed.
+// run runs a program and returns its output.
 func run(t testing.TB, c *exec.Cmd) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -19,7 +19,7 @@ type stage struct {
 	turns int // that were set
 }
 
-// turnScript is what the model does after a prompt, step by step.
+// turnScript has the steps of the model after a prompt.
 type turnScript struct {
 	prompt string
 	steps  []func(r llms.Request) llmtest.Reply

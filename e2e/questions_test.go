@@ -240,7 +240,7 @@ func (m *questionMachine) askAll(questions []question) []asked {
 	return all
 }
 
-// marks are what lcm puts around a match.
+// marks are the texts that lcm puts around a match.
 var marks = strings.NewReplacer("«", "", "»", "")
 
 // holds reports whether a result holds an answer: as it is, or within the

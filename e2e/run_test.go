@@ -94,7 +94,7 @@ func (b *runBed) dumped(dir string) []string {
 	return found
 }
 
-// outcome is what a person sees of a turn.
+// outcome is the part of a turn that a person sees.
 type outcome struct {
 	Code   int
 	Answer string

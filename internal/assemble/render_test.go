@@ -33,7 +33,7 @@ func ExampleRenderSummary() {
 	// </summary>
 }
 
-// element is what a reader of the XML sees.
+// element is an element of the XML as a reader sees it.
 type element struct {
 	XMLName xml.Name   `xml:"summary"`
 	Attrs   []xml.Attr `xml:",any,attr"`

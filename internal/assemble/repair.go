@@ -50,59 +50,12 @@ type result struct {
 // calls, one for each, and nothing is empty. Valid messages are left as
 // they are. It returns a list of its changes.
 func repair(group []entry, names *namer) ([]entry, []string) {
-	if len(group) == 1 && plain(group[0].msg.Parts) {
-		return group, nil
+	touchy := func(p llms.Part) bool {
+		return p.Kind == llms.PartToolCall || p.Kind == llms.PartToolResult || blank(p)
 	}
-	if regular(group, names) {
-		for _, p := range group[0].msg.Parts {
-			if isCall(p) {
-				names.name(p.Call.ID)
-			}
-		}
-		return group, nil
+	if parts := group[0].msg.Parts; len(group) == 1 && len(parts) > 0 && !slices.ContainsFunc(parts, touchy) {
+		return group, nil // most groups are one message that says something
 	}
-	return mend(group, names)
-}
-
-// regular reports whether a group is a message with calls of new ids and then
-// nothing but their results, one for each. Most groups are, and need no repair.
-func regular(group []entry, names *namer) bool {
-	var few [8]string
-	open := few[:0]
-	for _, p := range group[0].msg.Parts {
-		switch {
-		case isCall(p):
-			if names.used[p.Call.ID] > 0 || slices.Contains(open, p.Call.ID) {
-				return false
-			}
-			open = append(open, p.Call.ID)
-		case p.Kind == llms.PartToolCall || p.Kind == llms.PartToolResult || blank(p):
-			return false
-		}
-	}
-	if len(open) == 0 {
-		return false
-	}
-	for _, e := range group[1:] {
-		for _, p := range e.msg.Parts {
-			if !isResult(p) {
-				return false
-			}
-			at := slices.Index(open, p.Result.CallID)
-			if at < 0 {
-				return false
-			}
-			open = slices.Delete(open, at, at+1)
-		}
-		if len(e.msg.Parts) == 0 {
-			return false
-		}
-	}
-	return len(open) == 0
-}
-
-// mend is repair for groups that may need it.
-func mend(group []entry, names *namer) ([]entry, []string) {
 	r := repairer{group: group, done: make([]bool, len(group))}
 	r.match(names)
 	for i := range group {
@@ -113,16 +66,6 @@ func mend(group []entry, names *namer) ([]entry, []string) {
 		r.answer(i)
 	}
 	return r.out, r.notes
-}
-
-// plain reports whether parts need no repair: most messages do not.
-func plain(parts []llms.Part) bool {
-	for _, p := range parts {
-		if p.Kind == llms.PartToolCall || p.Kind == llms.PartToolResult || blank(p) {
-			return false
-		}
-	}
-	return len(parts) > 0
 }
 
 type repairer struct {
@@ -206,19 +149,10 @@ func (r *repairer) kept(i int) []int {
 			kept = append(kept, k)
 		}
 	}
-	if len(kept) == 0 && !hasResult(parts) {
+	if len(kept) == 0 && !slices.ContainsFunc(parts, isResult) {
 		r.note(i, "left out, because it is empty")
 	}
 	return kept
-}
-
-func hasResult(parts []llms.Part) bool {
-	for _, p := range parts {
-		if isResult(p) {
-			return true
-		}
-	}
-	return false
 }
 
 // blank reports whether a part says nothing; providers refuse blank text.
@@ -392,20 +326,8 @@ func (r *repairer) beside(j int) []int {
 }
 
 func (r *repairer) hasCalls(j int) bool {
-	for _, p := range r.group[j].msg.Parts {
-		if p.Kind == llms.PartToolCall {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.group[j].msg.Parts, func(p llms.Part) bool { return p.Kind == llms.PartToolCall })
 }
 
 // next reports whether everything between messages i and j was sent.
-func (r *repairer) next(i, j int) bool {
-	for k := i + 1; k < j; k++ {
-		if !r.done[k] {
-			return false
-		}
-	}
-	return i < j
-}
+func (r *repairer) next(i, j int) bool { return i < j && !slices.Contains(r.done[i+1:j], false) }

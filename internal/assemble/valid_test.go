@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// checkValid says what a provider would refuse.
+// checkValid reports the messages that a provider would refuse.
 func checkValid(ms []llms.Message) error {
 	used := map[string]bool{}
 	pending := map[string]bool{}

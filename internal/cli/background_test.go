@@ -37,7 +37,7 @@ func writeLong() {
 // patience is how long a script waits for a process in the background.
 const patience = time.Minute
 
-// until runs a command again and again until it prints what is waited for.
+// until runs a command again and again until its output matches a pattern.
 func until(pattern string, command ...string) error {
 	wanted := regexp.MustCompile(pattern)
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {

@@ -63,7 +63,7 @@ func TestBackupAndExportRemoveWhatKilledOnesLeft(t *testing.T) {
 	}
 }
 
-// A place that cannot be written to is what is spoken of, not the database.
+// The error names the directory that cannot be written to, not the database.
 func TestBackupSpeaksOfTheDirectory(t *testing.T) {
 	dir, command := commanded(t)
 	if code, _, errs := command("import", "-", "--session", "s"); code != exitOK {

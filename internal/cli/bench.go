@@ -51,23 +51,27 @@ type measured struct {
 // report is the report of a benchmark, and its own JSON.
 type report interface{ Text() string }
 
-// reported returns the outcome of a benchmark.
-func reported[R report](r R, err error) (measured, error) {
+// reported returns the outcome of a benchmark, with its checks if it has some.
+func reported(r report, err error) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
-	return measured{text: r.Text(), json: r}, nil
+	m := measured{text: r.Text(), json: r}
+	if c, ok := r.(interface{ Checks() []harness.Check }); ok {
+		m.json = map[string]any{"report": r, "checks": c.Checks()}
+	}
+	return m, nil
 }
 
-// checked is reported for a benchmark that checks its figures.
-func checked[R interface {
-	report
-	Checks() []harness.Check
-}](r R, err error) (measured, error) {
-	if err != nil {
-		return measured{}, err
+// withDir measures in the directory that a flag names, or else in a temporary one.
+func withDir(dir *string, measure func() (measured, error)) (m measured, err error) {
+	if *dir == "" {
+		if *dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
+			return m, err
+		}
+		defer os.RemoveAll(*dir)
 	}
-	return measured{text: r.Text(), json: map[string]any{"report": r, "checks": r.Checks()}}, nil
+	return measure()
 }
 
 // benchmark makes c a command that measures under a progress bar.
@@ -150,12 +154,12 @@ func newBenchScale(p *program) *cobra.Command {
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		o.Progress = b.set
 		if postgres.IsURL(p.database) {
-			return checked(scale.MeasureServer(ctx, p.database, o))
+			return reported(scale.MeasureServer(ctx, p.database, o))
 		}
 		if p.database != "" {
 			return measured{}, failed(exitUsage, "leave --db out: the databases are made in a temporary directory", "`lcm bench scale` measures no database file")
 		}
-		return checked(scale.Measure(ctx, o))
+		return reported(scale.Measure(ctx, o))
 	})
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{1_000, 10_000, 100_000}, "numbers of messages")
 	c.Flags().IntSliceVar(&o.Spreads, "spread", []int{1, 1_000}, "numbers of conversations they are spread over")
@@ -172,7 +176,7 @@ func newBenchSoak(p *program) *cobra.Command {
 		Short: "Append, search and fold for an hour and watch memory and latency",
 	}, func(ctx context.Context, b *bar) (measured, error) {
 		o.Progress = b.set
-		return checked(soak.Measure(ctx, o))
+		return reported(soak.Measure(ctx, o))
 	})
 	c.Flags().DurationVar(&o.Duration, "duration", time.Hour, "how long it lasts")
 	c.Flags().Float64Var(&o.Rate, "rate", 50, "appends a second")
@@ -248,14 +252,8 @@ func newBenchHook(p *program) *cobra.Command {
 		if o.Binary, err = os.Executable(); err != nil {
 			return m, err
 		}
-		if o.Dir == "" {
-			if o.Dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
-				return m, err
-			}
-			defer os.RemoveAll(o.Dir)
-		}
 		o.Progress = b.set
-		return reported(hooks.Measure(ctx, o))
+		return withDir(&o.Dir, func() (measured, error) { return reported(hooks.Measure(ctx, o)) })
 	})
 	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")
 	c.Flags().IntVar(&o.Runs, "runs", 200, "how often each command is timed")
@@ -272,7 +270,7 @@ func newBenchUI(p *program) *cobra.Command {
 			return m, failed(exitUsage, "", "--messages and --runs must be positive")
 		}
 		o.Progress = b.set
-		return checked(pages.Measure(ctx, o))
+		return reported(pages.Measure(ctx, o))
 	})
 	c.Flags().IntVar(&o.Messages, "messages", 100_000, "number of messages in the session")
 	c.Flags().IntVar(&o.Runs, "runs", 100, "how often each page is asked for")
@@ -354,17 +352,13 @@ func newBenchPatterns(p *program) *cobra.Command {
 		if o.Messages < 1 || o.Runs < 1 {
 			return m, failed(exitUsage, "", "--messages and --runs must be positive")
 		}
-		if o.Dir == "" {
-			if o.Dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
-				return m, err
-			}
-			defer os.RemoveAll(o.Dir)
-		}
 		o.Progress = b.set
-		if words {
-			return checked(patterns.MeasureWords(ctx, o))
-		}
-		return checked(patterns.Measure(ctx, o))
+		return withDir(&o.Dir, func() (measured, error) {
+			if words {
+				return reported(patterns.MeasureWords(ctx, o))
+			}
+			return reported(patterns.Measure(ctx, o))
+		})
 	})
 	c.Flags().IntVar(&o.Messages, "messages", 200_000, "number of messages in the database")
 	c.Flags().IntVar(&o.Runs, "runs", 3, "how often each pattern is searched for; the fastest counts")

@@ -22,7 +22,7 @@ const firstTurn = "Remember this: the key to the boathouse hangs behind the thir
 
 var snippetField = regexp.MustCompile(`"snippet":"((?:[^"\\]|\\.)*)"`)
 
-// talker is a model that chats, and looks up what it is asked to recall.
+// talker is a model that chats, and looks up facts that it is asked to recall.
 func talker(r llms.Request) llmtest.Reply {
 	last := r.Messages[len(r.Messages)-1]
 	if results := last.ToolResults(); len(results) > 0 {

@@ -126,7 +126,7 @@ func (cmd *conversationsCommand) list(ctx context.Context, ar *archive) error {
 		{head: ">TOKENS", text: func(c store.Conversation) string { return prose.Number(c.Tokens) }, drop: 2},
 		{head: ">SUMMARIES", text: func(c store.Conversation) string { return prose.Number(c.Summaries) }, drop: 3},
 		{head: ">VIEW", text: func(c store.Conversation) string { return prose.Number(c.ViewTokens) }, drop: 1},
-		{head: "LAST ACTIVITY (" + zone(time.Now()) + ")", text: func(c store.Conversation) string { return stamp(c.UpdatedAt) }},
+		{head: "LAST ACTIVITY (" + prose.Zone(time.Now()) + ")", text: func(c store.Conversation) string { return stamp(c.UpdatedAt) }},
 	}
 	titles := make([]string, len(found))
 	longest := 0

@@ -52,12 +52,13 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 			return failed(exitNotFound, "name a database: a file or a URL", "%w", err)
 		}
 	}
-	source, err := cmd.open(ctx, cfg, from)
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)}
+	source, err := openPath(ctx, address(cfg, from), o)
 	if err != nil {
 		return databaseFailure(err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := cmd.open(ctx, cfg, to)
+	target, err := openPath(ctx, address(cfg, to), o)
 	if err != nil {
 		return databaseFailure(err)
 	}
@@ -101,21 +102,10 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 	return nil
 }
 
-// open opens one of the databases.
-func (cmd *copyCommand) open(ctx context.Context, cfg *config.Config, path string) (database, error) {
-	if postgres.IsURL(path) {
-		if clean, own := postgres.TakePassword(path); own == "" && clean == cfg.Storage.DatabasePath {
-			path = postgres.WithPassword(path, cfg.DatabasePassword)
-		}
-		db, err := postgres.Open(ctx, path, postgres.Options{DeferIndex: true, Log: cmd.logger(cfg)})
-		if err != nil {
-			return nil, err
-		}
-		return db, nil
+// address returns the path with the password of the configured database, if it is that one.
+func address(cfg *config.Config, path string) string {
+	if clean, own := postgres.TakePassword(path); own == "" && clean == cfg.Storage.DatabasePath {
+		return postgres.WithPassword(path, cfg.DatabasePassword)
 	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)})
-	if err != nil {
-		return nil, err
-	}
-	return db, nil
+	return path
 }

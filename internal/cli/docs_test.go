@@ -13,8 +13,7 @@ import (
 
 //go:generate go test -run TestCommandsAreDocumented -update .
 
-// TestCommandsAreDocumented holds docs/CLI.md to what the commands say about
-// themselves.
+// TestCommandsAreDocumented compares docs/CLI.md with the help of the commands.
 func TestCommandsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# The command line\n\n<!-- Generated from the commands by \"go generate ./internal/cli\"; edit those. -->\n")

@@ -112,7 +112,7 @@ func (cmd *doctorCommand) doctor(ctx context.Context) error {
 	return cmd.printDoctor(r, found)
 }
 
-// doctorInstead says what looks after a PostgreSQL database.
+// doctorInstead names the tools that check and restore a PostgreSQL database.
 const doctorInstead = "`lcm verify` proves the record; amcheck checks the server's pages, and a backup (pg_dump, PITR) brings them back"
 
 // patient returns the input of package doctor.

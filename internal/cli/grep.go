@@ -125,7 +125,7 @@ func (cmd *grepCommand) show(ctx context.Context, ar *archive, answer recall.Gre
 // print prints matches under their conversations, or a line for each.
 func (cmd *grepCommand) print(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
 	if cmd.heading && len(answer.Matches) > 0 {
-		cmd.note("times are %s", zone(time.Now()))
+		cmd.note("times are %s", prose.Zone(time.Now()))
 	}
 	last := store.ConversationID(0)
 	for i, m := range answer.Matches {

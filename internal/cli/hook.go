@@ -166,27 +166,18 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 }
 
 func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (database, error) {
-	if postgres.IsURL(h.path) {
-		db, err := postgres.Open(ctx, postgres.WithPassword(h.path, h.cfg.DatabasePassword), postgres.Options{Relaxed: true, DeferIndex: true, Log: o.Log})
-		if err != nil {
-			return nil, err
-		}
-		return db, nil
-	}
-	db, err := sqlite.Open(ctx, h.path, o)
+	address := postgres.WithPassword(h.path, h.cfg.DatabasePassword)
+	db, err := openPath(ctx, address, o)
 	if dbfile.Full(err) && !h.goOn {
 		// Nothing can be stored, but a session is still told of earlier work.
 		h.log(err)
 		o.ReadOnly = true
-		db, err = sqlite.Open(ctx, h.path, o)
+		return openPath(ctx, address, o)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !o.ReadOnly {
+	if err == nil && !postgres.IsURL(h.path) {
 		reserveLog(hookLog(h.path))
 	}
-	return db, nil
+	return db, err
 }
 
 // answer handles the event on standard input.

@@ -37,7 +37,7 @@ func TestHookEndsWhateverTheFileSystemDoes(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(h.limit + 2*hookGrace + 5*time.Second):
+	case <-time.After(time.Minute): // it would wait for the file for ever
 		t.Fatal("the hook hangs")
 	}
 	if out.Len()+errs.Len() > 0 {

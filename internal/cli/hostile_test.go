@@ -19,7 +19,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// evil is text that would recolour, retitle or reorder what a terminal shows.
+// evil is text that would recolour, retitle or reorder the text of a terminal.
 const evil = "\x1b[31mred\x1b]0;owned\a\u009b2J\u202eback\u2066\r\x00\x7f needle"
 
 // hostileDatabase makes a database in which everything that can hold text is
@@ -184,7 +184,7 @@ func hostileIDs(t *testing.T, path string) map[string]string {
 	return ids
 }
 
-// What JSON carries is what is stored, whatever is escaped on the way.
+// JSON carries the stored text, whatever is escaped on the way.
 func TestJSONIsNotChangedByWhatIsEscaped(t *testing.T) {
 	var out bytes.Buffer
 	a := newProgram(nil, &out, &out)

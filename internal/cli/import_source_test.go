@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// endless repeats a text for good, and counts what was read of it.
+// endless repeats a text without end, and counts the bytes that were read.
 type endless struct {
 	text []byte
 	read int

@@ -68,8 +68,8 @@ type database interface {
 	Mask(context.Context, []store.Mask) error
 }
 
-// inFile returns the database as a file, for commands that need one. instead says what
-// does the same for PostgreSQL.
+// inFile returns the database as a file, for commands that need one. instead names
+// the tool that does the same for PostgreSQL.
 func (ar *archive) inFile(instead string) (*sqlite.DB, error) {
 	if db, ok := ar.db.(*sqlite.DB); ok {
 		return db, nil
@@ -146,26 +146,36 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 
 func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) (database, error) {
 	path := cfg.Storage.DatabasePath
-	relaxed, log := cfg.Storage.Synchronous == "relaxed", p.logger(cfg)
-	if postgres.IsURL(path) {
-		db, err := postgres.Open(ctx, postgres.WithPassword(path, cfg.DatabasePassword), postgres.Options{Relaxed: relaxed, Log: log})
-		if err != nil {
-			return nil, databaseFailure(err)
-		}
-		return db, nil
-	}
-	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(path) {
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
-	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: relaxed, Log: log}
-	db, err := sqlite.Open(ctx, path, o)
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
+	address := postgres.WithPassword(path, cfg.DatabasePassword)
+	db, err := openPath(ctx, address, o)
 	// A read-only or damaged file, or one on a full disk, may still be read.
 	if n == toRead && (errors.Is(err, store.ErrReadOnly) || damaged(err) || dbfile.Full(err)) {
 		o.ReadOnly = true
-		db, err = sqlite.Open(ctx, path, o)
+		db, err = openPath(ctx, address, o)
 	}
 	if err != nil {
 		return nil, databaseFailure(err)
+	}
+	return db, nil
+}
+
+// openPath opens a database file, or the PostgreSQL database of a URL with the options
+// that it shares with files.
+func openPath(ctx context.Context, path string, o sqlite.Options) (database, error) {
+	if postgres.IsURL(path) {
+		db, err := postgres.Open(ctx, path, postgres.Options{ReadOnly: o.ReadOnly, Relaxed: o.Relaxed, DeferIndex: o.DeferIndex, Log: o.Log})
+		if err != nil {
+			return nil, err // db in an interface would not be nil
+		}
+		return db, nil
+	}
+	db, err := sqlite.Open(ctx, path, o)
+	if err != nil {
+		return nil, err
 	}
 	return db, nil
 }

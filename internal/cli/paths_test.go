@@ -147,7 +147,7 @@ func (o *oddHome) write(path, content string) string {
 	return path
 }
 
-// start runs a program in the project and returns what it printed.
+// start runs a program in the project and returns its output.
 func (o *oddHome) start(stdin, name string, args ...string) (string, error) {
 	c := exec.CommandContext(o.Context(), name, args...)
 	c.Dir, c.Stdin = o.project, strings.NewReader(stdin)
@@ -168,7 +168,7 @@ func (o *oddHome) run(stdin, name string, args ...string) string {
 	return out
 }
 
-// fails runs lcm and returns what it complained about.
+// fails runs lcm and returns its error.
 func (o *oddHome) fails(args ...string) string {
 	o.Helper()
 	out, err := o.start("", o.program, args...)
@@ -214,7 +214,7 @@ func (o *oddHome) record() {
 	}
 }
 
-// settings has a host set up, and runs what was written there as it would.
+// settings sets a host up, and runs the commands in its settings as the host would.
 func (o *oddHome) settings() {
 	o.Helper()
 	const before = "{\"theme\": \"dark\"}\n"

@@ -139,7 +139,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 		}
 	}
 	if !cmd.json && !cmd.raw {
-		cmd.note("conversation %d (%s), %s; times are %s", c.ID, safetext.Line(c.Key), held(c.Messages, c.Erased), zone(time.Now()))
+		cmd.note("conversation %d (%s), %s; times are %s", c.ID, safetext.Line(c.Key), held(c.Messages, c.Erased), prose.Zone(time.Now()))
 	}
 	last, damaged, shown := q.After, 0, 0
 	var hidden []store.MessageID

@@ -139,7 +139,7 @@ func (cmd *syncCommand) run(ctx context.Context, ar *archive) error {
 	if err == nil || r.Messages+r.Erased > 0 {
 		err = errors.Join(cmd.print(r), err)
 	}
-	return err
+	return teamFailure(err)
 }
 
 func (cmd *syncCommand) print(r teamsync.Report) error {
@@ -173,7 +173,7 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 func (cmd *syncCommand) compare(ctx context.Context, p *teamsync.Pusher) error {
 	v, err := p.Verify(ctx)
 	if err != nil {
-		return err
+		return teamFailure(err)
 	}
 	if cmd.json {
 		err = cmd.printJSON(v)

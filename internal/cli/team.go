@@ -58,7 +58,8 @@ func teamFailure(err error) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		code = exitConfig
 	}
-	return failed(code, recallWords.Replace(refused.Hint), "%s", recallWords.Replace(refused.Error()))
+	text, advice := split(err)
+	return failed(code, recallWords.Replace(advice), "%s", recallWords.Replace(text))
 }
 
 func (cmd *grepCommand) grepTeam(ctx context.Context, c teamsync.Client) error {

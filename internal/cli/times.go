@@ -18,22 +18,6 @@ func stamp(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// zone names the local zone. A zone with summer time has two names.
-func zone(now time.Time) string {
-	name := func(month time.Month) string {
-		n := time.Date(now.Year(), month, 1, 12, 0, 0, 0, time.Local).Format("MST")
-		if strings.HasPrefix(n, "+") || strings.HasPrefix(n, "-") {
-			n = "UTC" + n // zones without a name of their own
-		}
-		return n
-	}
-	winter, summer := name(time.January), name(time.July)
-	if winter == summer {
-		return winter
-	}
-	return winter + "/" + summer
-}
-
 // timeLayouts are the forms of --since and --before. A time without a zone is local.
 var timeLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04Z07:00",

@@ -130,7 +130,7 @@ func (d *treeDrawing) print(ctx context.Context, c store.Conversation) error {
 	}
 	d.printf("%s\n", d.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(safetext.Line(c.Key), 50))))
 	d.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), prose.Number(c.Tokens),
-		prose.Count(len(view.Items), "item", "items"), prose.Number(view.Tokens), zone(time.Now()))
+		prose.Count(len(view.Items), "item", "items"), prose.Number(view.Tokens), prose.Zone(time.Now()))
 	d.draw(roots, "")
 	return nil
 }

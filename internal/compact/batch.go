@@ -16,11 +16,9 @@ import (
 // writes them all, so that readers of the view see them at once. Each change of
 // the view makes the provider cache its beginning again.
 type batch struct {
-	size    int // how many folds are written together
-	folds   []madeFold
-	made    map[store.SummaryID]store.Summary // by their provisional ids
-	ends    map[store.SummaryID]int64         // the position of the last item that each replaces
-	removed int                               // items by which the folds make the view shorter
+	size  int // how many folds are written together
+	folds []madeFold
+	made  map[store.SummaryID]store.Summary // by their provisional ids
 }
 
 // madeFold is a fold of a batch. Its items may be summaries of the same batch.
@@ -35,24 +33,15 @@ type madeFold struct {
 // assigns the final one.
 func (b *batch) add(f Fold, items []store.Item, shape store.Summary, w store.Wording) store.Summary {
 	if b.made == nil {
-		b.made, b.ends = map[store.SummaryID]store.Summary{}, map[store.SummaryID]int64{}
+		b.made = map[store.SummaryID]store.Summary{}
 	}
 	digest := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", items[0].Pos, len(b.folds), w.Body))
 	s := shape
 	s.ID = store.SummaryID(fmt.Sprintf("sum_%x", digest[:8]))
 	s.Pos, s.Body, s.Tokens = items[0].Pos, w.Body, w.Tokens
 	b.folds = append(b.folds, madeFold{Fold: f, items: slices.Clone(items), wording: w, id: s.ID})
-	b.made[s.ID], b.ends[s.ID] = s, b.end(items[len(items)-1])
-	b.removed += len(items) - 1
+	b.made[s.ID] = s
 	return s
-}
-
-// end is the position of the last item of the stored view that an item stands for.
-func (b *batch) end(it store.Item) int64 {
-	if end, ok := b.ends[it.Summary]; ok && it.IsSummary() {
-		return end
-	}
-	return it.Pos
 }
 
 // commit writes the folds of the batch in one transaction.

@@ -29,7 +29,7 @@ func (s *beforeLease) Put(ctx context.Context, space, key string, data []byte, v
 	return s.DB.Put(ctx, space, key, data, version, expires)
 }
 
-// listener notes what it is shown.
+// listener keeps the requests that it gets.
 type listener struct {
 	mu    sync.Mutex
 	heard strings.Builder

@@ -62,7 +62,7 @@ func TestRunsGoDownToTheLowWaterMark(t *testing.T) {
 	}
 }
 
-// A view that is read in parts is folded in one write too.
+// A view of thousands of items is folded in one write too.
 func TestALongViewIsFoldedInOneWrite(t *testing.T) {
 	db, id := open(t)
 	var ms []llms.Message

@@ -195,7 +195,7 @@ func allowed(v store.View, f *compact.Fold, pol compact.Policy, lim compact.Limi
 	return false
 }
 
-// piece is what the largest run costs that may not be parted.
+// piece is the cost of the largest run that may not be parted.
 func piece(v store.View, cuts []bool) int {
 	largest, tokens := 0, 0
 	for i, it := range v.Items {

@@ -21,7 +21,7 @@ const words = "compaction folds older messages into summaries and keeps src/stor
 
 func text(n int) string { return strings.Repeat(words, n/len(words)+1)[:n] }
 
-// turn draws what is said in one turn: a question, rounds of tool calls, some
+// turn draws the messages of one turn: a question, rounds of tool calls, some
 // of them never answered or answered late, and an answer.
 func turn(t *rapid.T, n int, budget int) []llms.Message {
 	size := func(label string, most int) string { return text(rapid.IntRange(1, most).Draw(t, label)) }
@@ -154,7 +154,7 @@ func cut(_ context.Context, r summary.Request) (string, error) {
 	return text(min(len(material(r)), 2*r.Target)) + "\n" + summary.Footer + "the rest", nil
 }
 
-// conversing says with what conversations are compacted.
+// conversing has the settings with which conversations are compacted.
 type conversing struct {
 	primary  *summariser
 	fallback summary.Summariser

@@ -107,7 +107,7 @@ func (n *run) late() bool { return n.clock().Sub(n.began) >= n.bounds.Deadline }
 // stale reads the view again after another process has changed it.
 func (n *run) stale(ctx context.Context) error {
 	n.report.Stale++
-	if err := n.read(ctx, windowFirst); err != nil {
+	if err := n.read(ctx); err != nil {
 		return err
 	}
 	if n.report.Stale > maxStale {

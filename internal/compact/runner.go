@@ -179,10 +179,10 @@ func (n *run) guarded(ctx context.Context) error {
 		n.report.Reason = Below
 		return nil
 	}
-	step, err := n.first(ctx)
-	if err != nil {
+	if err := n.read(ctx); err != nil {
 		return err
 	}
+	step := Plan(n.view, n.lim, n.pol)
 	n.report.TokensBefore = n.view.Tokens
 	if n.mode == Soft && !pays(n.view, n.lim, n.pol) {
 		n.report.Reason, n.report.Detail = Exhausted, exhaustedFew
@@ -213,22 +213,6 @@ func (n *run) guarded(ctx context.Context) error {
 	return n.leased(ctx, entry)
 }
 
-// first reads the view and plans the first step.
-func (n *run) first(ctx context.Context) (Step, error) {
-	if err := n.read(ctx, windowFirst); err != nil {
-		return Step{}, err
-	}
-	for {
-		step := Plan(n.view, n.lim, n.pol)
-		if !n.unsure(step, step.Stubs) {
-			return step, nil
-		}
-		if err := n.refill(ctx); err != nil {
-			return Step{}, err
-		}
-	}
-}
-
 // leased runs while it holds the conversation's lease. It reads the view again
 // under the lease: messages may have been folded or erased since, and no model
 // may be shown an erased message.
@@ -243,7 +227,7 @@ func (n *run) leased(ctx context.Context, entry *Entry) error {
 	}
 	n.lease = held
 	if err = n.reserve(ctx, entry); err == nil {
-		err = n.read(ctx, windowFirst)
+		err = n.read(ctx)
 	}
 	switch {
 	case err != nil:

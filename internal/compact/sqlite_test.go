@@ -136,7 +136,7 @@ func checkContext(t *rapid.T, db store.Store, v store.View, budget int) {
 	}
 }
 
-// BenchmarkPass measures what a pass costs beside the summariser: planning,
+// BenchmarkPass measures the cost of a pass beside the summariser: planning,
 // loading about 20,000 tokens and folding them, all of it on disk.
 func BenchmarkPass(b *testing.B) {
 	db, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "lcm.db"), sqlite.Options{})

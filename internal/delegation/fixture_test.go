@@ -89,8 +89,8 @@ func (f *fixture) fold(c store.ConversationID, n int, body string) store.Summary
 	return s.ID
 }
 
-// scripted is a runner whose sub-agents read what their task names, unless they
-// are lazy, and then do what a function says.
+// scripted is a runner whose sub-agents read the ids of their task, unless they
+// are lazy, and then follow a function.
 type scripted struct {
 	mu       sync.Mutex
 	children []delegation.Child

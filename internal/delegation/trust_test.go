@@ -309,6 +309,7 @@ func TestQuestionsHaveNoOperators(t *testing.T) {
 
 // A caller with less time than the model still gets evidence within it.
 func TestACallersDeadlineLeavesTimeForEvidence(t *testing.T) {
+	t.Parallel() // it waits for its deadline
 	var runner scripted
 	runner.do = func(ctx context.Context, _ *subAgent, _ string) (string, error) {
 		<-ctx.Done()
@@ -316,7 +317,7 @@ func TestACallersDeadlineLeavesTimeForEvidence(t *testing.T) {
 	}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", "the anchor lies at 12 fathoms")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	a, err := f.Ask(ctx, delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 	if err != nil {
@@ -329,10 +330,11 @@ func TestACallersDeadlineLeavesTimeForEvidence(t *testing.T) {
 
 // So does one whose model ignores that its time is up.
 func TestACallersDeadlineHoldsWhateverTheModelDoes(t *testing.T) {
+	t.Parallel()
 	runner := stubborn{make(chan struct{}), new(delegation.Child)}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
 	c := f.talk("s", "the anchor lies at 12 fathoms")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	a, err := f.Ask(ctx, delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 	if err != nil || a.Method != delegation.MethodEvidence || !strings.Contains(a.Answer, "12 fathoms") {

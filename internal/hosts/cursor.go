@@ -110,10 +110,8 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if !wait {
 			return nil, errBusy
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(poll):
+		if err := store.Wait(ctx, f.store, poll); err != nil {
+			return nil, err
 		}
 	}
 }

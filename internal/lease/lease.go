@@ -67,12 +67,8 @@ func (l *Leases) Take(ctx context.Context, key string, wait bool) (*Lease, error
 		if !wait {
 			return nil, ErrBusy
 		}
-		t := time.NewTimer(poll)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return nil, ctx.Err()
-		case <-t.C:
+		if err := store.Wait(ctx, l.State, poll); err != nil {
+			return nil, err
 		}
 	}
 }

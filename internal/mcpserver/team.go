@@ -90,7 +90,7 @@ func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
 	if ctx.Err() != nil {
 		return answer{}, err
 	}
-	problem := "the team's server did not answer: " + safetext.Line(prose.Clip(err.Error(), 200))
+	problem := "the team's server could not be asked: " + safetext.Line(prose.Clip(err.Error(), 200))
 	if slices.ContainsFunc(theirs, func(name string) bool { return args[name] != nil }) {
 		return answer{}, fmt.Errorf("%s; ids and cursors of the team's record mean nothing in the record of this machine: ask again later", problem)
 	}

@@ -68,7 +68,8 @@ func texts(t *testing.T, db store.Store, id store.ConversationID) (all []string)
 
 // Connections are cut at any moment, and the server is stopped at once and started
 // again, while sessions append. Every acknowledged message is stored once; one that was
-// not acknowledged at most once.
+// not acknowledged at most once. A fault waits until a message was appended after the
+// one before, so that a slow machine comes to an end too.
 func TestAppendsSurviveCutsAndCrashes(t *testing.T) {
 	server, err := pgtest.Start(t.Context())
 	pgtest.Require(t, err)
@@ -82,6 +83,7 @@ func TestAppendsSurviveCutsAndCrashes(t *testing.T) {
 	db := open(t, through, postgres.Options{})
 	const sessions, each = 6, 40
 	stop := make(chan struct{})
+	appended := make(chan struct{}, 1) // since the last fault
 	var faults sync.WaitGroup
 	faults.Go(func() {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -89,7 +91,8 @@ func TestAppendsSurviveCutsAndCrashes(t *testing.T) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(time.Duration(10+r.IntN(60)) * time.Millisecond):
+			case <-appended:
+				time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
 			}
 			switch {
 			case n%12 == 0:
@@ -127,6 +130,10 @@ func TestAppendsSurviveCutsAndCrashes(t *testing.T) {
 				})
 				if err == nil {
 					acknowledged[n] = append(acknowledged[n], text)
+				}
+				select {
+				case appended <- struct{}{}:
+				default:
 				}
 			}
 		})

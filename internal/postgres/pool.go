@@ -39,6 +39,7 @@ type pool struct {
 	closed  bool
 	out     sync.WaitGroup // calls that are under way
 	settled settled
+	notices notices
 }
 
 var _ sqldb.DB = (*pool)(nil)
@@ -249,13 +250,17 @@ func (p *pool) TransactHeld(ctx context.Context, fn func(sqldb.Conn) error) erro
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
 	defer s.leave()
-	return p.retry(ctx, func() error {
+	err := p.retry(ctx, func() error {
 		return p.lend(ctx, func(c *conn) error {
 			c.slow = s.wait
 			defer func() { c.slow = nil }()
 			return transact(c, fn)
 		})
 	})
+	if err == nil {
+		p.notify()
+	}
+	return err
 }
 
 // slot is the permission of a transaction to use a connection. One that waits for a lock
@@ -361,9 +366,13 @@ func (p *pool) Hold() (release func(), err error) {
 // Now implements [sqldb.DB].
 func (p *pool) Now() time.Time { return p.opts.Clock() }
 
+// indexCache is larger than that of SQLite: reading a section of the index takes a round
+// trip to the server, and not a page of the file cache.
+const indexCache = 64 << 20
+
 // Settings implements [sqldb.DB].
 func (p *pool) Settings() sqldb.Settings {
-	return sqldb.Settings{ReadOnly: p.opts.ReadOnly, DeferIndex: p.opts.DeferIndex, Log: p.opts.Log}
+	return sqldb.Settings{ReadOnly: p.opts.ReadOnly, DeferIndex: p.opts.DeferIndex, IndexCache: indexCache, Log: p.opts.Log}
 }
 
 // close waits for the calls that are under way and closes the connections.
@@ -374,11 +383,13 @@ func (p *pool) close() error {
 		return nil
 	}
 	p.closed = true
-	idle := p.idle
-	p.idle = nil
 	p.mu.Unlock()
 	p.end()
 	p.out.Wait()
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.life), rollbackTime)
 	defer cancel()
 	for _, c := range idle {

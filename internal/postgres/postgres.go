@@ -4,9 +4,11 @@
 // digest.
 //
 // Any number of processes may use a database at once. Writers of different
-// conversations do not wait for each other; those of one conversation wait in order, for
-// the lock of its row. An acknowledged write has been committed with the server's
-// synchronous_commit.
+// conversations do not wait for each other; those of one conversation wait in order, in
+// their process and then for the lock of its row. An erasure stops the writers of the
+// conversations that lose messages. An acknowledged write has been committed with the
+// server's synchronous_commit. Processes that wait for others are woken by notices, which
+// carry no data.
 package postgres
 
 import (
@@ -71,6 +73,7 @@ var (
 	_ store.Store       = (*DB)(nil)
 	_ store.VectorCache = (*DB)(nil)
 	_ store.VectorIndex = (*DB)(nil)
+	_ store.Waiter      = (*DB)(nil)
 )
 
 // IsURL reports whether a database path names a PostgreSQL database.
@@ -180,6 +183,9 @@ func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done reco
 }
 
 var errInProgress = errors.New("the transaction is still in progress")
+
+// Wait implements [store.Waiter].
+func (db *DB) Wait(ctx context.Context, d time.Duration) error { return db.pool.Wait(ctx, d) }
 
 // Search implements [store.Searcher].
 func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {

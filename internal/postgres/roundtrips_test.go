@@ -26,7 +26,7 @@ func TestRoundTripsAreFew(t *testing.T) {
 	}
 	defer engine.Close(t.Context())
 	n := 0
-	session := "a"
+	session, running := "a", engine.Session("c")
 	add := func(count int, native bool) func() {
 		return func() {
 			var ms []llms.Message
@@ -62,28 +62,33 @@ func TestRoundTripsAreFew(t *testing.T) {
 	}{
 		{"append 1", 5, add(1, false)},
 		{"append 1 with an id", 5, add(1, true)},
+		{"append 1 by a running session", 3, func() {
+			if err := running.Append(t.Context(), llms.Text(llms.RoleUser, "more")); err != nil {
+				t.Fatal(err)
+			}
+		}},
 		{"append 10", 5, add(10, false)},
 		{"append 10 with ids", 6, add(10, true)},
 		{"append 1000", 5, add(1000, false)},
 		{"append 1000 with ids", 6, add(1000, true)},
 		{"append 1000 again", 6, func() { n -= 1000; add(1000, true)() }},
 		{"another session", 5, func() { session = "b"; add(60, false)() }},
-		{"context", 5, view},
-		// A search reads on several connections, which have statements to prepare.
+		{"context of 240 messages", 7, view},
+		// A search reads on several connections.
 		{"word", 30, search(store.FullText, "word77")},
 		{"question, 400 candidates", 50, search(store.FullText, "what does message say of word77 and more?")},
 		{"regex, 200 candidates", 50, search(store.Regex, "says word7[0-9]* and")},
 	} {
-		c.run() // prepares the statements and reads the index
-		if got := trips.Of(c.run); got > c.most {
-			t.Errorf("%s: %d round trips, want at most %d", c.name, got, c.most)
+		got := trips.Of(c.run)
+		if t.Logf("%s: %d round trips", c.name, got); got > c.most {
+			t.Errorf("that is more than %d", c.most)
 		}
 		if err := db.Reindex(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c := conversation(t, db, "a")
-	if v, err := db.Verify(t.Context(), c); err != nil || len(v.Faults) > 0 || v.Messages != 4044 {
+	if v, err := db.Verify(t.Context(), c); err != nil || len(v.Faults) > 0 || v.Messages != 4*2*(1+10+1000) {
 		t.Errorf("%d messages, %v, %v", v.Messages, v.Faults, err)
 	}
 }

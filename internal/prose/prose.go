@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Number returns n in digits with a comma between thousands: "12,000".
@@ -63,6 +64,22 @@ func Clip(text string, characters int) string {
 		}
 	}
 	return text
+}
+
+// Zone names the local zone. A zone with summer time has two names.
+func Zone(now time.Time) string {
+	name := func(month time.Month) string {
+		n := time.Date(now.Year(), month, 1, 12, 0, 0, 0, time.Local).Format("MST")
+		if strings.HasPrefix(n, "+") || strings.HasPrefix(n, "-") {
+			n = "UTC" + n // zones without a name of their own
+		}
+		return n
+	}
+	winter, summer := name(time.January), name(time.July)
+	if winter == summer {
+		return winter
+	}
+	return winter + "/" + summer
 }
 
 // OneLine puts a single space in place of each run of white space.

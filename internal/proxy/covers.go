@@ -34,7 +34,7 @@ func (r coverReader) remember(p *overlay.Plan) {
 // beneath it are used.
 func (r coverReader) cover(ctx context.Context, id store.SummaryID, below int) (*overlay.Cover, error) {
 	c := &overlay.Cover{ID: id}
-	sum, err := r.summary(ctx, id)
+	sum, err := store.First(r.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
 	if unusable(err) || err == nil && sum.Depth >= below {
 		return c, nil
 	}
@@ -79,7 +79,7 @@ func (r coverReader) changed(ctx context.Context, p *overlay.Plan) (bool, error)
 		return false, nil
 	}
 	for _, c := range p.Covers {
-		sum, err := r.summary(ctx, c.ID)
+		sum, err := store.First(r.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{c.ID}}))
 		if unusable(err) || err == nil && sum.Revision != c.Revision {
 			return true, nil
 		}
@@ -88,13 +88,6 @@ func (r coverReader) changed(ctx context.Context, p *overlay.Plan) (bool, error)
 		}
 	}
 	return false, nil
-}
-
-// summary reads one summary.
-func (r coverReader) summary(ctx context.Context, id store.SummaryID) (sum store.Summary, err error) {
-	for sum, err = range r.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-	}
-	return sum, err
 }
 
 // unusable reports whether an error is one of the record itself. Others pass with time.

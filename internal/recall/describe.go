@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/store"
@@ -111,6 +112,9 @@ func (s *Service) Describe(ctx context.Context, r DescribeRequest) (_ DescribeAn
 	default:
 		err = d.message(ctx, id.Message)
 	}
+	if err == nil && d.answer.ConversationID != 0 {
+		err = d.answer.nameMachine(ctx, s.store)
+	}
 	if err != nil {
 		return DescribeAnswer{}, err
 	}
@@ -122,6 +126,16 @@ type description struct {
 	*Service
 	request DescribeRequest
 	answer  DescribeAnswer
+}
+
+// nameMachine notes the agent, the user and the machine of a session that was pushed to
+// a team's server.
+func (a *DescribeAnswer) nameMachine(ctx context.Context, from store.Reader) error {
+	c, err := from.Conversation(ctx, a.ConversationID)
+	if err == nil && strings.Contains(c.Agent, "@") {
+		a.Notes = append(a.Notes, "from a session of "+oneLine(c.Agent))
+	}
+	return err
 }
 
 // Bounds of a manifest.

@@ -168,8 +168,10 @@ type GrepAnswer struct {
 	Kinds   string     `json:"kinds"` // that were searched: the request's scope
 	Tier    string     `json:"tier"`  // index, or scan where nothing can be looked up
 	Scope   Scope      `json:"scope"`
-	// Total counts the matches of all pages, as the first page knew them.
+	// Total counts the matches of all pages, as the first page knew them, InSummaries
+	// those of them that are summaries.
 	Total             int        `json:"total"`
+	InSummaries       int        `json:"-"`
 	TotalIsLowerBound bool       `json:"totalIsLowerBound,omitempty"`
 	NextCursor        string     `json:"nextCursor,omitempty"`
 	Unfinished        bool       `json:"unfinished,omitempty"` // the deadline came first
@@ -305,6 +307,9 @@ func (a *GrepAnswer) account(lanes []*lane) {
 	a.Tier = "index"
 	for _, l := range lanes {
 		a.Total += l.place.Total
+		if l.summaries {
+			a.InSummaries += l.place.Total
+		}
 		a.TotalIsLowerBound = a.TotalIsLowerBound || l.place.AtLeast
 		a.Unfinished = a.Unfinished || l.found.Unfinished
 		if l.found.Tier == "scan" {
@@ -328,7 +333,7 @@ func (a *GrepAnswer) nameSummaries(lanes []*lane, beneath map[store.SummaryID]st
 	for _, h := range lanes[1].found.Hits {
 		best, ok := beneath[h.Summary]
 		at := slices.IndexFunc(a.Matches, func(m Match) bool { return m.ID == store.Node{Message: best}.String() })
-		if ok && at >= 0 {
+		if ok && at >= 0 && !h.Beside {
 			a.Matches[at].AlsoIn = append(a.Matches[at].AlsoIn, string(h.Summary))
 		}
 	}

@@ -94,7 +94,7 @@ func TestGrepDefaults(t *testing.T) {
 	s := newStory(t)
 	a := s.grep(recall.GrepRequest{Pattern: "deployment", Where: s.here()})
 	want := recall.GrepAnswer{
-		Matches: a.Matches, Pattern: "deployment", Mode: "regex", Sort: "recency", Kinds: "both", Tier: "index", Total: 4,
+		Matches: a.Matches, Pattern: "deployment", Mode: "regex", Sort: "recency", Kinds: "both", Tier: "index", Total: 4, InSummaries: 1,
 		Scope: recall.Scope{Kind: "current", ConversationIDs: []store.ConversationID{s.a}},
 	}
 	if diff := cmp.Diff(want, a); diff != "" {

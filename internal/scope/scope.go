@@ -164,8 +164,15 @@ func (n *reads) inside(ctx context.Context, inherited bool) ([]store.Conversatio
 	return ids, nil
 }
 
+// maxChosen is how many chosen conversations are looked up one by one. For more of them
+// a list of all is faster.
+const maxChosen = 16
+
 // choose returns the chosen conversations (none: all) that are inside.
 func (n *reads) choose(ctx context.Context, chosen []store.ConversationID, inherited bool) ([]store.ConversationID, error) {
+	if 0 < len(chosen) && len(chosen) <= maxChosen {
+		return n.chooseFew(ctx, chosen, inherited)
+	}
 	ids, err := n.inside(ctx, inherited)
 	if len(chosen) == 0 {
 		return ids, err
@@ -175,6 +182,25 @@ func (n *reads) choose(ctx context.Context, chosen []store.ConversationID, inher
 		in[id] = true
 	}
 	return slices.DeleteFunc(slices.Clone(chosen), func(id store.ConversationID) bool { return !in[id] }), err
+}
+
+// chooseFew is choose without a list of all conversations.
+func (n *reads) chooseFew(ctx context.Context, chosen []store.ConversationID, inherited bool) (ids []store.ConversationID, err error) {
+	for _, id := range chosen {
+		c, err := n.admit(ctx, id)
+		foreign := false
+		if err == nil && !inherited {
+			foreign, err = n.inherits(ctx, c)
+		}
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return nil, err
+		case !foreign && c.ErasedAt.IsZero():
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 // admitNode returns ErrNotFound for a message or summary outside.

@@ -16,9 +16,10 @@
 // BM25 of the best passage, by words that stand side by side as in the query, by
 // the messages before and after, and by the session around them (see [Rank]).
 // Its work is bounded: of the candidates that are ranked only the best are scored
-// against their texts, and the others keep the score of their postings; words too common to look up are scored only among the
-// candidates of rarer ones, and when all are that common the newest matches are
-// ranked; [Result] says so. The division of documents into segments does not
+// against their texts, and the others keep the score of their postings; words too
+// common to look up are scored only among the candidates of rarer ones, and when
+// all are that common the newest matches are ranked; [Result] says so. A phrase is
+// found and counted by the positions of its words, where the segments have them. The division of documents into segments does not
 // change an answer.
 //
 // Damaged sections are reported as [segment.ErrCorrupt].

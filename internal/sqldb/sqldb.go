@@ -51,6 +51,9 @@ type DB interface {
 	Scrub(ctx context.Context) error
 	// Size returns the room that the database takes.
 	Size(ctx context.Context) (Size, error)
+	// Wait waits until another process may have written, or for d, or longer if it
+	// would notice. A caller looks for itself afterwards.
+	Wait(ctx context.Context, d time.Duration) error
 	// Background runs work on a goroutine that Close waits for. The context of
 	// work ends with the database. It reports false if the database is closed.
 	Background(work func(ctx context.Context)) bool
@@ -67,6 +70,9 @@ type Settings struct {
 	ReadOnly bool
 	// DeferIndex leaves indexing to an explicit call.
 	DeferIndex bool
+	// IndexCache is how many bytes of the search index a process keeps in memory, 0
+	// for a small default.
+	IndexCache int
 	// Log receives failures of background work.
 	Log *slog.Logger
 }

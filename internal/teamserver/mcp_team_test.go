@@ -64,7 +64,7 @@ func TestMCPOfALaptopSearchesTheTeam(t *testing.T) {
 		t.Errorf("with team: %s", text)
 	}
 	id := regexp.MustCompile(`msg_\d+`).FindString(text)
-	if text, refused := say(t, session, lcm.DescribeName, map[string]any{"id": id, "team": "true"}); refused || !strings.Contains(text, "Vienna") {
+	if text, refused := say(t, session, lcm.DescribeName, map[string]any{"id": id, "team": "true"}); refused || !strings.Contains(text, "Vienna") || !strings.Contains(text, "claude (alice@bobs)") {
 		t.Errorf("%s: %s", id, text)
 	}
 	if text, refused := say(t, session, lcm.ExpandQueryName, map[string]any{"prompt": "Where does the kangaroo live?", "team": true}); refused || !strings.Contains(text, "Vienna") {
@@ -91,7 +91,7 @@ func TestMCPOfALaptopWithoutTheServer(t *testing.T) {
 			lcm.ExpandQueryName: {"prompt": "kangaroo", "team": true, "allConversations": true},
 		} {
 			text, refused := say(t, session, tool, args)
-			if refused || !strings.Contains(text, "of this machine") || !strings.Contains(text, "the team's server did not answer") || strings.Contains(text, "lcm_wrong") {
+			if refused || !strings.Contains(text, "of this machine") || !strings.Contains(text, "the team's server could not be asked") || strings.Contains(text, "lcm_wrong") {
 				t.Errorf("%s, %s: %s", name, tool, text)
 			}
 		}

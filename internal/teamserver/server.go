@@ -182,7 +182,7 @@ func (s *Server) authorized(serve func(*client, http.ResponseWriter, *http.Reque
 		t, err := s.tokens.Check(r.Context(), mcpserver.Bearer(r))
 		if errors.Is(err, access.ErrInvalid) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
-			refuse(w, http.StatusUnauthorized, err.Error(), "ask for one: `lcm token add` on the server makes it; it is sent as a bearer token")
+			refuse(w, http.StatusUnauthorized, err.Error(), "it may have expired or been revoked: `lcm token list` on the server says so, and `lcm token add` makes another")
 			return
 		}
 		if err == nil {

@@ -72,7 +72,7 @@ func (c *collector) path(s *tracepb.Span) string {
 	return s.Name
 }
 
-// traced starts a server that sends its spans to a collector.
+// traced starts a server that sends its spans to a collector. flush ends it.
 func (f *fixture) traced(c *collector) (flush func()) {
 	f.t.Helper()
 	f.t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
@@ -84,7 +84,11 @@ func (f *fixture) traced(c *collector) (flush func()) {
 	web := httptest.NewServer(s.Handler())
 	f.t.Cleanup(web.Close)
 	f.url = web.URL
-	return func() { p.Stop(f.t.Context()) }
+	return func() { // a span ends after the answer was sent
+		s.Close()
+		web.Close()
+		p.Stop(f.t.Context())
+	}
 }
 
 // A request, its recall and its reads are one trace, and no text is in it.
@@ -128,8 +132,10 @@ func TestTraces(t *testing.T) {
 	} {
 		agent.call(call)
 	}
+	if code, text := f.get(f.url+"/metrics", ""); code != http.StatusOK || strings.Contains(text, marked) {
+		t.Errorf("the metrics, %d, have text:\n%s", code, text)
+	}
 	flush()
-
 	if bytes.Contains(bytes.ToLower(c.bytes), []byte(marked)) || bytes.Contains(c.bytes, []byte(token)) {
 		t.Error("the spans have text of messages, queries, projects or tokens")
 	}

@@ -108,7 +108,11 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 	}
 	got, err := client.Do(r)
 	if err != nil {
-		return ctx.Err() == nil, &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: "everything stays on this machine; `lcm sync` pushes it later"}
+		advice := "everything stays on this machine; `lcm sync` pushes it later"
+		if path == GrepPath || path == AskPath {
+			advice = "without --team the record of this machine answers; sync.url names the server"
+		}
+		return ctx.Err() == nil, &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: advice}
 	}
 	defer got.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(got.Body, MaxBody))

@@ -9,8 +9,8 @@
 // while the user types and keyboard keys. Each page is also JSON under /api:
 //
 //	GET /                       sessions, projects, hosts                (/api/sessions)
-//	GET /activity               messages per day                         (/api/activity)
-//	GET /session/{n}            messages around ?at=SEQ                  (/api/session/{n})
+//	GET /activity               messages per day; ?day= is marked        (/api/activity)
+//	GET /session/{n}            messages around ?at=SEQ, or from ?day=2026-02-18 on; beside them ?summary=sum_… (/api/session/{n})
 //	GET /session/{n}/map        the summaries as an icicle               (/api/session/{n}/map)
 //	GET /session/{n}/context    the context at ?at=SEQ with ?budget=N    (/api/session/{n}/context)
 //	GET /session/{n}/sent       its requests that came through lcm       (/api/session/{n}/sent)
@@ -35,6 +35,9 @@
 //
 // [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
 // no server.
+//
+// Times and days on pages are in the zone of the server, which every page names; those
+// of the API are in UTC, except for the days of /api/activity.
 //
 // A page with ?fragment=1 is its main part alone. The pages of a search, a context, a
 // question and an erasure come without their answer, which takes longer: the script

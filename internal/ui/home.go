@@ -57,8 +57,10 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 	}
 	project, host := q.Get("project"), q.Get("host")
 	d.Day = q.Get("day")
-	if _, err := time.Parse(time.DateOnly, d.Day); d.Day != "" && err != nil {
-		return d, fmt.Errorf("day is %q: want a date like 2026-02-18: %w", prose.Clip(d.Day, 40), errBadRequest)
+	if d.Day != "" {
+		if _, err := parseDay(d.Day); err != nil {
+			return d, err
+		}
 	}
 	d.Filtered = project != "" || host != "" || d.Day != ""
 	projects, hosts := map[string]int{}, map[string]int{}
@@ -93,7 +95,7 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 }
 
 func activeOn(c store.Conversation, day string) bool {
-	return c.CreatedAt.UTC().Format(time.DateOnly) <= day && day <= c.UpdatedAt.UTC().Format(time.DateOnly)
+	return c.CreatedAt.Local().Format(time.DateOnly) <= day && day <= c.UpdatedAt.Local().Format(time.DateOnly)
 }
 
 // counts lists names by count, each with the path that selects it or, if it is
@@ -161,8 +163,9 @@ func (a *activityCache) read(ctx context.Context, count func(context.Context, st
 
 // activityData is a calendar of a year.
 type activityData struct {
-	Days map[string]int `json:"days"`
+	Days map[string]int `json:"days"` // in the local zone
 	last time.Time
+	day  string // the chosen one
 }
 
 func (activityData) title() string { return "Activity" }
@@ -171,6 +174,7 @@ func (activityData) title() string { return "Activity" }
 type Cell struct {
 	X, Y, Level int
 	Path, Label string
+	On          bool // the user has chosen the day
 }
 
 // The calendar's measures, in pixels.
@@ -193,7 +197,7 @@ func (d activityData) cells() []Cell {
 		n := d.Days[date]
 		c := Cell{X: i / 7 * cellSize, Y: i % 7 * cellSize, Label: day.Format("2 January 2006") + ": " + prose.Count(n, "message", "messages")}
 		if n > 0 {
-			c.Level, c.Path = 1+3*n/(most+1), "/?day="+date
+			c.Level, c.Path, c.On = 1+3*n/(most+1), "/?day="+date, date == d.day
 		}
 		cells = append(cells, c)
 	}
@@ -228,7 +232,8 @@ func (s *Server) activityPage(r *http.Request) (d activityData, err error) {
 	if d.Days, err = s.activity.read(r.Context(), s.Activity); err != nil {
 		return d, err
 	}
-	d.last = time.Now().UTC().Truncate(24 * time.Hour)
+	d.day = r.URL.Query().Get("day")
+	d.last, _ = time.Parse(time.DateOnly, time.Now().Format(time.DateOnly)) // its own form
 	if days := slices.Sorted(maps.Keys(d.Days)); len(days) > 0 {
 		d.last, err = time.Parse(time.DateOnly, days[len(days)-1])
 	}

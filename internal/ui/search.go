@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -19,7 +17,7 @@ import (
 type Found struct {
 	recall.Match
 	Path string `json:"path"`
-	HTML markup `json:"-"` // the snippet with its matches marked
+	HTML markup `json:"-"` // the snippet with its matches marked, see mark
 }
 
 // searchData is the data of the search page.
@@ -35,7 +33,10 @@ type searchData struct {
 	All     bool    `json:"all,omitempty"` // with the hosts' own records
 	Matches []Found `json:"matches"`
 	Total   int     `json:"total"`
-	AtLeast bool    `json:"atLeast,omitempty"`
+	// InMessages and InSummaries are the parts of Total.
+	InMessages  int  `json:"inMessages"`
+	InSummaries int  `json:"inSummaries"`
+	AtLeast     bool `json:"atLeast,omitempty"`
 	searchCounts
 	Notes   []string `json:"notes,omitempty"`
 	Cursor  string   `json:"cursor,omitempty"`
@@ -75,8 +76,8 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		return d, err
 	}
 	req := recall.GrepRequest{
-		Pattern: d.Query, Mode: d.mode(), Role: llms.Role(d.Role), Tool: d.Tool, Since: d.Since, Before: d.Before, Everything: d.All,
-		Limit: pageMatches, Cursor: r.URL.Query().Get("cursor"), Snippet: 300,
+		Pattern: d.Query, Mode: d.mode(), Role: llms.Role(d.Role), Tool: d.Tool, Since: localTime(d.Since), Before: localTime(d.Before), Everything: d.All,
+		Compact: true, Limit: pageMatches, Cursor: r.URL.Query().Get("cursor"), Snippet: 300,
 	}
 	in, narrowed := d.conversations(all)
 	if req.AllConversations = !narrowed; narrowed && len(in) > 0 {
@@ -91,9 +92,13 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		if err != nil {
 			return d, err
 		}
-		d.Total, d.AtLeast, d.Notes, d.Cursor = a.Total, a.TotalIsLowerBound, advice(a.Notes), a.NextCursor
+		d.Total, d.InMessages, d.InSummaries, d.AtLeast = a.Total, a.Total-a.InSummaries, a.InSummaries, a.TotalIsLowerBound
+		d.Notes, d.Cursor = advice(a.Notes), a.NextCursor
 		for _, m := range a.Matches {
-			d.Matches = append(d.Matches, Found{m, pathOf(m.ID), mark(m.Snippet, m.MatchRanges)})
+			if m.Beside {
+				continue // it has none of the words, and its match is on another page
+			}
+			d.Matches = append(d.Matches, Found{m, pathOf(m.ID), mark(m)})
 		}
 	}
 	query := with(r)[len(r.URL.Path):]
@@ -116,24 +121,4 @@ func (d searchData) conversations(all []store.Conversation) (ids []store.Convers
 		}
 	}
 	return ids, d.Host != "" || d.Project != ""
-}
-
-// mark escapes a snippet and marks its matches, which count code points.
-func mark(snippet string, ranges [][2]int) markup {
-	runes := []rune(snippet)
-	var b strings.Builder
-	at := 0
-	write := func(to int) {
-		to = min(max(to, at), len(runes))
-		b.WriteString(html.EscapeString(safetext.Text(string(runes[at:to]))))
-		at = to
-	}
-	for _, m := range ranges {
-		write(m[0])
-		b.WriteString("<mark>")
-		write(m[1])
-		b.WriteString("</mark>")
-	}
-	write(len(runes))
-	return markup(b.String())
 }

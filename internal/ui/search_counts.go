@@ -70,7 +70,7 @@ func (s *Server) count(ctx context.Context, r *http.Request, d searchData, all [
 	if search.Mode == store.Regex || strings.ContainsAny(d.Query, `"*`) {
 		search.Limit = countedTexts
 	}
-	if search.Since, search.Before, err = recall.Span(d.Since, d.Before, time.Now()); err != nil {
+	if search.Since, search.Before, err = recall.Span(localTime(d.Since), localTime(d.Before), time.Now()); err != nil {
 		return c, err
 	}
 	found, err := s.record.Search(ctx, search)

@@ -41,7 +41,7 @@ func (s *Server) toolsPage(r *http.Request) (d toolsData, err error) {
 	if q.Role != "" {
 		search.Roles = []llms.Role{llms.Role(q.Role)}
 	}
-	if search.Since, search.Before, err = recall.Span(q.Since, q.Before, time.Now()); err != nil {
+	if search.Since, search.Before, err = recall.Span(localTime(q.Since), localTime(q.Before), time.Now()); err != nil {
 		return d, err
 	}
 	all, err := s.record.Conversations(ctx, store.ConversationQuery{})
@@ -124,6 +124,17 @@ func searchOf(r *http.Request) searchData {
 		Query: q.Get("q"), Mode: cmp.Or(q.Get("mode"), "words"), Role: q.Get("role"), Tool: q.Get("tool"), Host: q.Get("host"),
 		Project: q.Get("project"), Since: q.Get("since"), Before: q.Get("before"), All: q.Get("all") != "", Matches: []Found{},
 	}
+}
+
+// localTime writes a time without a zone, which is meant as the pages show times, with
+// its zone. Package recall reads all other forms.
+func localTime(text string) string {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01"} {
+		if t, err := time.ParseInLocation(layout, strings.TrimSpace(text), time.Local); err == nil {
+			return t.Format(time.RFC3339)
+		}
+	}
+	return text
 }
 
 func (d searchData) mode() store.Mode {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -91,7 +92,8 @@ var functions = map[string]any{
 	"markdown": markdown,
 	"links":    linkIDs,
 	"code":     code,
-	"when":     when,
+	"when":     whenTag,
+	"zone":     func() string { return prose.Zone(time.Now()) },
 	"zero":     time.Time.IsZero,
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"clock":    func(t time.Time) string { return t.Local().Format("15:04") },
@@ -125,11 +127,23 @@ var functions = map[string]any{
 	"round":    func(n float64) string { return prose.Number(int64(n)) },
 }
 
+// when writes a time to the minute, in the local zone, which the pages name at their
+// end.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.Local().Format("2006-01-02 15:04")
+}
+
+// whenTag writes a time for people and for programs.
+func whenTag(t time.Time) markup { return timeTag(t, when(t)) }
+
+func timeTag(t time.Time, text string) markup {
+	if t.IsZero() {
+		return ""
+	}
+	return markup(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(time.RFC3339), text))
 }
 
 // Token returns the token of the link to open, which works once.

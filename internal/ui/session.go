@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -82,17 +83,20 @@ type sessionData struct {
 	Related []Session `json:"related,omitempty"`
 	Map     *mapData  `json:"-"`
 	Part    bool      `json:"-"` // messages alone, for scrolling
+	// Panel is the summary that is shown beside the messages, Day the day of ?day=.
+	Panel store.SummaryID `json:"-"`
+	Day   string          `json:"-"`
 }
 
 func (d sessionData) title() string { return d.Session.Title }
 
 // days returns the span of time of the session.
-func (d sessionData) days() string {
+func (d sessionData) days() markup {
 	from, to := d.Session.Created.Local(), d.Session.Updated.Local()
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
-		return from.Format("2 Jan 2006, 15:04") + "–" + to.Format("15:04")
+		return timeTag(from, from.Format("2 Jan 2006, 15:04")) + "–" + timeTag(to, to.Format("15:04"))
 	}
-	return from.Format("2 Jan 2006") + " – " + to.Format("2 Jan 2006")
+	return timeTag(from, from.Format("2 Jan 2006")) + " – " + timeTag(to, to.Format("2 Jan 2006"))
 }
 
 // conversation returns the conversation that the path of a request names.
@@ -118,7 +122,8 @@ func positive(r *http.Request, name string, other int64) (int64, error) {
 	return n, nil
 }
 
-// sessionPage loads the messages around ?at=SEQ, or those ?after= or ?before= one.
+// sessionPage loads the messages around ?at=SEQ or the first one of ?day=2026-02-18,
+// or those ?after= or ?before= one. With ?summary= it shows a summary beside them.
 func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	ctx := r.Context()
 	c, err := s.conversation(r)
@@ -137,6 +142,14 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	at, after, before := numbers[0], numbers[1], numbers[2]
 	q := r.URL.Query()
 	d.All, d.Part = q.Get("all") != "", q.Has("after") || q.Has("before")
+	if id, err := store.ParseID(q.Get("summary")); err == nil {
+		d.Panel = id.Summary
+	}
+	if d.Day = q.Get("day"); d.Day != "" {
+		if at, err = s.firstOf(ctx, c, d.Day); err != nil {
+			return d, err
+		}
+	}
 	switch {
 	case q.Has("before"):
 		d.Messages, d.Before, err = s.list(ctx, store.MessageQuery{Conversation: c.ID, Before: max(before, 1), Newest: true}, window, d.All)
@@ -176,6 +189,32 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	return d, nil
 }
 
+// firstOf returns the first message of a day, by Seq, or the first one after it. It
+// takes the messages to be in the order of their times.
+func (s *reader) firstOf(ctx context.Context, c store.Conversation, day string) (int64, error) {
+	begin, err := parseDay(day)
+	if err != nil {
+		return 0, err
+	}
+	n := sort.Search(int(c.Messages), func(i int) bool {
+		for m, e := range s.record.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: int64(i), Limit: 1, NoRaw: true, Erased: true}) {
+			err = cmp.Or(err, e)
+			return e == nil && !m.Body.Time.Before(begin)
+		}
+		return true
+	})
+	return int64(n) + 1, err
+}
+
+// parseDay returns the beginning of a day in the local zone.
+func parseDay(day string) (time.Time, error) {
+	begin, err := time.ParseInLocation(time.DateOnly, day, time.Local)
+	if err != nil {
+		return begin, fmt.Errorf("day is %q: want a date like 2026-02-18: %w", prose.Clip(day, 40), errBadRequest)
+	}
+	return begin, nil
+}
+
 // loadAround loads a quarter of a window before a place, and the rest from it on.
 func (s *reader) loadAround(ctx context.Context, d *sessionData, c store.Conversation, at int64) error {
 	at = min(at, max(c.Messages, 1))
@@ -185,7 +224,7 @@ func (s *reader) loadAround(ctx context.Context, d *sessionData, c store.Convers
 	}
 	newer, after, err := s.list(ctx, store.MessageQuery{Conversation: c.ID, After: at - 1}, window, d.All)
 	if len(newer) > 0 {
-		newer[0].Focus = newer[0].Seq == at
+		newer[0].Focus = newer[0].Seq == at || d.Day != ""
 	}
 	d.Messages, d.Before, d.After = append(older, newer...), before, after
 	return err
@@ -271,23 +310,20 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	tick := time.NewTicker(400 * time.Millisecond)
-	defer tick.Stop()
-	known := int64(-1)
-	for beat := 0; ; beat++ {
+	known, told := int64(-1), time.Now()
+	for {
 		if c.Messages != known {
-			known = c.Messages
+			known, told = c.Messages, time.Now()
 			_, err = fmt.Fprintf(w, "event: messages\ndata: %d\n\n", known)
-		} else if beat%40 == 0 {
+		} else if time.Since(told) > 15*time.Second {
+			told = time.Now()
 			_, err = fmt.Fprint(w, ": still here\n\n")
 		}
 		if err = cmp.Or(err, out.Flush()); err != nil {
 			return
 		}
-		select {
-		case <-r.Context().Done():
+		if store.Wait(r.Context(), s.record, 400*time.Millisecond) != nil {
 			return
-		case <-tick.C:
 		}
 		if c, err = s.record.Conversation(r.Context(), c.ID); err != nil {
 			return

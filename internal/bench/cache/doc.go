@@ -1,4 +1,4 @@
-// Package cache measures what a session's input costs at a provider that caches
+// Package cache measures the cost of a session's input at a provider that caches
 // the beginning of prompts.
 //
 // It replays a session request by request against a simulated provider

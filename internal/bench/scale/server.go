@@ -136,8 +136,12 @@ func (r *ServerReport) appends(ctx context.Context, address string, o Options) e
 				return err
 			}
 			defer hand.close(ctx)
+			agents := make([]*lcm.Session, sessions)
+			for n := range agents {
+				agents[n] = engine.Session(key(n))
+			}
 			t := inTurns{
-				engine: func(session, n int) error { return engine.Session(key(session)).Append(ctx, harness.Message(n)) },
+				engine: func(session, n int) error { return agents[session].Append(ctx, harness.Message(n)) },
 				hand:   func(session int) error { return hand.append(ctx, session) },
 				follow: func(sessions int) error { return hand.follow(ctx, sessions) },
 			}

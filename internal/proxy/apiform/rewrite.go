@@ -2,8 +2,9 @@ package apiform
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/jsonstring"
 )
 
 // Edit replaces the messages from From to To-1 with one user message that says the
@@ -122,11 +123,8 @@ func (r *Request) userMessage(texts []string, mark []byte) []byte {
 
 // quote returns a text as a JSON string.
 func quote(text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string can always be encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	literal, _ := jsonstring.Marshal(text) // a string can always be encoded
+	return literal
 }
 
 // UnitsOf is the size that texts have in a request.

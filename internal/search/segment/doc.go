@@ -7,7 +7,8 @@
 //   - words: a dictionary of the terms of package analysis, with the passages
 //     (at most 128 words) in which each occurs. Passages are numbered by
 //     conversation, so that a search inside one conversation skips the rest and
-//     knows how rare a word is there;
+//     knows how rare a word is there. Each occurrence has its position and its
+//     form, as it was written, so that phrases need no texts;
 //   - trigrams: the three-byte sequences of the case-folded text, with the
 //     blocks (about two kilobytes of consecutive documents) in which each
 //     occurs. The trigrams that a regular expression requires choose the blocks
@@ -15,7 +16,8 @@
 //
 // [Build] makes a segment, [Open] reads one through [Blobs], [Merge] joins
 // several, [PlanMerge] says which, and a [Tail] holds the newest documents in
-// memory. Sections have checksums: damage is reported as [ErrCorrupt].
+// memory. Sections have checksums: damage is reported as [ErrCorrupt]. Segments of
+// the first version of the format have no positions and stay readable.
 //
 // The package reads and writes no files and knows nothing of ranking.
 package segment

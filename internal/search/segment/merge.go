@@ -15,7 +15,8 @@ import (
 const mergeSections = 32
 
 // Merge makes one segment of several whose ids follow each other. It needs no
-// texts. To leave out forgotten documents, build the segment again instead.
+// texts, and stops when ctx ends. The result has positions if all segments have
+// them. To leave out forgotten documents, build the segment again instead.
 func Merge(ctx context.Context, segments []*Segment) (Sealed, error) {
 	if len(segments) == 0 {
 		return Sealed{}, fmt.Errorf("index: nothing to merge")
@@ -132,6 +133,9 @@ func (s *wordSource) advance() (err error) {
 		if s.block == len(s.in.r.Segment.terms) {
 			s.done = true
 			return nil
+		}
+		if err := s.in.r.ctx.Err(); err != nil {
+			return err
 		}
 		if s.c, err = s.in.r.dictBlockAt(s.block); err != nil {
 			return err
@@ -339,6 +343,9 @@ func (s *gramSource) advance() (err error) {
 		if s.block == len(s.in.r.Segment.grams) {
 			s.done = true
 			return nil
+		}
+		if err := s.in.r.ctx.Err(); err != nil {
+			return err
 		}
 		if s.c, err = s.in.r.gramBlockAt(s.block); err != nil {
 			return err

@@ -1,6 +1,8 @@
 package segment_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -88,6 +90,37 @@ func TestPlanMergeBoundsMemory(t *testing.T) {
 		// Each is at least a third of what one may hold.
 		if few := 3 * (30 + total/(36*segment.SealDocs) + total*seal.bytes/most); len(infos) > few || written > 2*total {
 			t.Errorf("%+v: %d segments, more than %d, and written %.2f times over", seal, len(infos), few, float64(written)/float64(total))
+		}
+	}
+}
+
+// A merge stops when its context ends, and a segment merged from one without
+// positions has none.
+func TestMergeStopsAndMixes(t *testing.T) {
+	a, b := seal(t, []segment.Doc{{ID: 1, Text: []byte("some words")}}), seal(t, []segment.Doc{{ID: 2, Text: []byte("other words")}})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := segment.Merge(ended, []*segment.Segment{a, b}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of its context a merge returned %v", err)
+	}
+	sealed, err := segment.Build(t.Context(), []segment.Doc{{ID: 3, Text: []byte("old words")}}, segment.Options{NoPositions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := sealed.Segment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		segments  []*segment.Segment
+		positions bool
+	}{{[]*segment.Segment{a, b}, true}, {[]*segment.Segment{a, b, old}, false}} {
+		sealed, err := segment.Merge(t.Context(), c.segments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merged, err := sealed.Segment(t.Context()); err != nil || merged.HasPositions() != c.positions || merged.Check(t.Context()) != nil {
+			t.Errorf("%d segments: positions %v, %v", len(c.segments), merged.HasPositions(), err)
 		}
 	}
 }

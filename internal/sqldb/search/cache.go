@@ -6,15 +6,16 @@ import "sync"
 // ids are never reused, so a cached section stays valid.
 type sectionKey struct{ segment, n int64 }
 
-// cacheBytes is the size of the cache. It is small, because a long-lived
-// process fills it before the record is large; the operating system caches the
-// rest.
+// cacheBytes is the size of the cache, unless [sqldb.Settings] has another. It is small,
+// because a long-lived process fills it before the record is large; the operating system
+// caches the rest.
 const cacheBytes = 8 << 20
 
 // sectionCache keeps recently read sections in two generations, and drops the
 // older when the newer is full. It is coarser than a list by age, and a hit
 // changes nothing.
 type sectionCache struct {
+	size      int // in bytes
 	mu        sync.Mutex
 	young     map[sectionKey][]byte
 	old       map[sectionKey][]byte
@@ -48,7 +49,7 @@ func (c *sectionCache) clear() {
 }
 
 func (c *sectionCache) add(k sectionKey, data []byte) {
-	if c.young == nil || c.youngSize+len(data) > cacheBytes/2 {
+	if c.young == nil || c.youngSize+len(data) > c.size/2 {
 		c.old, c.young, c.youngSize = c.young, map[sectionKey][]byte{}, 0
 	}
 	c.young[k] = data

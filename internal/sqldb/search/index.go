@@ -9,6 +9,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type Index struct {
 
 // New returns the index of a file.
 func New(f sqldb.DB) *Index {
-	ix := &Index{file: f}
+	ix := &Index{file: f, sections: sectionCache{size: cmp.Or(f.Settings().IndexCache, cacheBytes)}}
 	ix.messages, ix.summaries = newLane(ix, record.LaneMessages), newLane(ix, record.LaneSummaries)
 	return ix
 }

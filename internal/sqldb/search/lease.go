@@ -62,10 +62,8 @@ func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error 
 		if !wait {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(turnPoll):
+		if err := l.ix.file.Wait(ctx, turnPoll); err != nil {
+			return err
 		}
 	}
 }

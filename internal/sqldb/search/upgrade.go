@@ -88,7 +88,7 @@ func (u upgrade) buildAgain(ctx context.Context, after int64, old *segment.Segme
 	for more := true; more; {
 		var docs []segment.Doc
 		err := u.ix.file.Reader(ctx, func(c sqldb.Conn) (err error) {
-			docs, more, err = u.read(c, after, info.LastID, backlogged)
+			docs, more, err = u.read(c, after, info.LastID, segment.SealDocs)
 			return err
 		})
 		if err != nil {

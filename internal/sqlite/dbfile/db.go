@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // DB returns the file as the database of the packages that both backends use.
@@ -93,6 +95,11 @@ func (d database) Size(ctx context.Context) (s sqldb.Size, err error) {
 		}
 	}
 	return s, err
+}
+
+// Wait implements [sqldb.DB]. Nothing tells when another process has written.
+func (d database) Wait(ctx context.Context, after time.Duration) error {
+	return store.Wait(ctx, nil, after)
 }
 
 // Settings implements [sqldb.DB].

@@ -212,34 +212,68 @@ function showPlace() {
   if (link) link.search = '?at=' + last;
 }
 
-// panels shows a summary beside the conversation.
+// panels shows a summary beside the conversation. The address names it, so that going
+// back and reloading show it again.
 function panels() {
   const panel = $('#panel');
   if (!panel) return;
-  document.addEventListener('click', async (e) => {
+  const named = () => new URL(location.href).searchParams.get('summary');
+  document.addEventListener('click', (e) => {
     const link = e.target.closest('a[data-panel]');
-    if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
-    e.preventDefault();
-    const path = link.getAttribute('href'), nodes = await fragment(path), close = document.createElement('button');
-    close.className = 'close';
-    close.textContent = '×';
-    close.setAttribute('aria-label', 'Close the summary');
-    close.addEventListener('click', closePanel);
-    panel.replaceChildren(close, nodes);
-    panel.hidden = false;
-    panel.parentElement.classList.add('open');
-    panel.scrollTop = 0;
-    panel.focus({ preventScroll: true });
-    all('.icicle a').forEach((a) => a.classList.toggle('chosen', a.getAttribute('href') === path));
+    if (e.ctrlKey || e.metaKey || e.shiftKey) return;
+    if (link) {
+      e.preventDefault();
+      nameSummary(link.getAttribute('href').split('/').at(-1));
+      showPanel(named());
+      return;
+    }
+    // A link from the panel to a message of the session keeps the panel where there is
+    // room for both.
+    const place = e.target.closest('#panel a[href*="?at="]');
+    if (place && place.pathname === location.pathname && matchMedia('(min-width: 60.01rem)').matches) {
+      const url = new URL(place.href);
+      url.searchParams.set('summary', named());
+      place.href = url;
+    }
   });
+  $('.close', panel).addEventListener('click', closePanel);
+  addEventListener('popstate', () => showPanel(named()));
+  markBlock(named());
+}
+
+// nameSummary writes the summary that is shown into the address, or none.
+function nameSummary(id) {
+  const url = new URL(location.href);
+  if (id) url.searchParams.set('summary', id); else url.searchParams.delete('summary');
+  history.pushState(null, '', url);
+}
+
+// showPanel shows a summary in the panel, or hides the panel if there is none.
+async function showPanel(id) {
+  const panel = $('#panel'), content = $('div', panel);
+  const kept = panel.hidden === !id ? null : all('#messages .message').find((m) => m.getBoundingClientRect().bottom > 60);
+  const from = kept?.getBoundingClientRect().top;
+  markBlock(id);
+  const nodes = id && await fragment('/summary/' + id);
+  panel.hidden = !id;
+  panel.parentElement.classList.toggle('open', !!id);
+  if (kept) scrollBy(0, kept.getBoundingClientRect().top - from); // the lines break elsewhere
+  if (!id) return;
+  content.removeAttribute('data-load');
+  content.replaceChildren(nodes);
+  panel.scrollTop = 0;
+  panel.focus({ preventScroll: true });
+}
+
+function markBlock(id) {
+  all('.icicle a').forEach((a) => a.classList.toggle('chosen', a.getAttribute('href') === '/summary/' + id));
 }
 
 function closePanel() {
   const panel = $('#panel');
   if (!panel || panel.hidden) return;
-  panel.hidden = true;
-  panel.parentElement.classList.remove('open');
-  all('.icicle a.chosen').forEach((a) => a.classList.remove('chosen'));
+  nameSummary(null);
+  showPanel(null);
 }
 
 // whole replaces a message that was cut with all of it.

@@ -15,9 +15,24 @@ import (
 
 // pages are looked at by axe-core, measured and photographed.
 var pages = []struct{ name, path string }{
-	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
+	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"day", "/?day=2026-03-04"}, {"jump", "/session/1?day=2026-03-04"}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
 	{"context", "/session/1/context?at=400&budget=16000"}, {"ask", "/ask?q=When+was+the+polling+interval+decided%3F"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
 	{"activity", "/activity"}, {"counts", "/search/counts?q=interval"}, {"tools", "/search/tools?q=interval"},
+}
+
+// nameSummary completes the paths of the pages that show a summary, from the page of a
+// session.
+func nameSummary(b *browser) {
+	b.t.Helper()
+	path := eval[string](b, `document.querySelector('.icicle a[data-panel]').getAttribute('href')`)
+	for i, p := range pages {
+		switch p.name {
+		case "summary":
+			pages[i].path = path
+		case "beside":
+			pages[i].path = "/session/1?at=200&summary=" + strings.TrimPrefix(path, "/summary/")
+		}
+	}
 }
 
 // shift returns the cumulative layout shift of a page, and the elements that moved.
@@ -45,7 +60,7 @@ func (b *browser) shift() (float64, string) {
 func TestNothingMoves(t *testing.T) {
 	onEach(t, func(t *testing.T, b *browser, s session) {
 		b.visit("/session/1")
-		pages[2].path = eval[string](b, `document.querySelector('.icicle a[data-panel]').getAttribute('href')`)
+		nameSummary(b)
 		for _, width := range []int64{1280, 400} {
 			b.run(emulation.SetDeviceMetricsOverride(width, 900, 1, false), network.SetCacheDisabled(true),
 				network.EmulateNetworkConditions(false, 150, 200_000, 200_000), emulation.SetCPUThrottlingRate(2))
@@ -66,55 +81,90 @@ func TestNothingMoves(t *testing.T) {
 	})
 }
 
-// TestAccessible runs axe-core on every page in light and dark, wide and at 400
-// pixels, and checks that nothing moves and nothing is wider than the screen.
-func TestAccessible(t *testing.T) {
-	axe, err := os.ReadFile(env(t, "AXE"))
+// look takes a screenshot of the page, if they are wanted, and checks that nothing is
+// wider than the screen, that nothing has moved, and that axe-core finds nothing. The
+// explanations of words are open for axe-core.
+func (b *browser) look(name string, width int64, moves bool) {
+	b.t.Helper()
+	axe, err := os.ReadFile(env(b.t, "AXE"))
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	shots := os.Getenv("SHOTS")
-	b := sessions(t)
-	b.visit("/session/1")
-	pages[2].path = eval[string](b, `document.querySelector('.icicle a[data-panel]').getAttribute('href')`)
+	if shots := os.Getenv("SHOTS"); shots != "" {
+		var png []byte
+		b.run(chromedp.CaptureScreenshot(&png))
+		if err := os.WriteFile(filepath.Join(shots, name+".png"), png, 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if shift, moved := b.shift(); shift > 0.1 && !moves {
+		b.t.Errorf("%s: the layout shift is %.3f: %s", name, shift, moved)
+	}
+	b.run(chromedp.Evaluate(`document.querySelectorAll('.terms').forEach((d) => { d.open = true; })`, nil), chromedp.Evaluate(string(axe), nil))
+	if wide := eval[int](b, `document.documentElement.scrollWidth`); wide > int(width) {
+		b.t.Errorf("%s is %d pixels wide", name, wide)
+	}
+	found := eval[[]struct {
+		ID    string
+		Help  string
+		Nodes []string
+	}](b, `axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0]?.message || ''))})))`)
+	for _, v := range found {
+		b.t.Errorf("%s: %s: %s\n%s", name, v.ID, v.Help, strings.Join(v.Nodes, "\n"))
+	}
+}
+
+// inEach runs a function in light and dark, wide and at 400 pixels.
+func (b *browser) inEach(look func(scheme string, width int64)) {
+	b.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 400} {
 			b.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 				emulation.SetDeviceMetricsOverride(width, 900, 1, false))
-			for _, p := range pages {
-				name := fmt.Sprintf("%s-%s-%d", p.name, scheme, width)
-				b.visit(p.path)
-				if p.name == "panel" {
-					b.run(chromedp.Evaluate(`document.querySelector('.icicle a[data-panel]').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))`, nil))
-					b.until(`document.querySelector('#panel h1')`)
-					if !eval[bool](b, `(() => { const p = document.querySelector('#panel'); p.scrollTop = 1e6; const end = p.getBoundingClientRect().bottom, more = p.scrollTop > 0; p.scrollTop = 0; return more && end <= innerHeight; })()`) {
-						t.Errorf("at %d pixels the panel does not scroll to its end", width)
-					}
-				}
-				if shots != "" {
-					var png []byte
-					b.run(chromedp.CaptureScreenshot(&png))
-					if err := os.WriteFile(filepath.Join(shots, name+".png"), png, 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if wide := eval[int](b, `document.documentElement.scrollWidth`); wide > int(width) {
-					t.Errorf("%s is %d pixels wide", name, wide)
-				}
-				if shift, moved := b.shift(); shift > 0.1 && p.name != "panel" { // the user opens the panel
-					t.Errorf("%s: the layout shift is %.3f: %s", name, shift, moved)
-				}
-				b.run(chromedp.Evaluate(string(axe), nil))
-				found := eval[[]struct {
-					ID    string
-					Help  string
-					Nodes []string
-				}](b, `axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0]?.message || ''))})))`)
-				for _, v := range found {
-					t.Errorf("%s: %s: %s\n%s", name, v.ID, v.Help, strings.Join(v.Nodes, "\n"))
-				}
-			}
+			look(scheme, width)
 		}
 	}
+}
+
+// TestAccessible runs axe-core on every page in light and dark, wide and at 400
+// pixels, and checks that nothing moves and nothing is wider than the screen.
+func TestAccessible(t *testing.T) {
+	b := sessions(t)
+	b.visit("/session/1")
+	nameSummary(b)
+	b.inEach(func(scheme string, width int64) {
+		for _, p := range pages {
+			b.visit(p.path)
+			if p.name == "panel" {
+				b.run(chromedp.Evaluate(`document.querySelector('.icicle a[data-panel]').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))`, nil))
+				b.until(`document.querySelector('#panel h1')`)
+				if !eval[bool](b, `(() => { const p = document.querySelector('#panel'); p.scrollTop = 1e6; const end = p.getBoundingClientRect().bottom, more = p.scrollTop > 0; p.scrollTop = 0; return more && end <= innerHeight; })()`) {
+					t.Errorf("at %d pixels the panel does not scroll to its end", width)
+				}
+			}
+			b.look(fmt.Sprintf("%s-%s-%d", p.name, scheme, width), width, p.name == "panel") // the user opens the panel
+		}
+	})
+	b.clean()
+}
+
+// TestEmptyRecord looks at the pages of a record without sessions: its only one was
+// forgotten.
+func TestEmptyRecord(t *testing.T) {
+	r := empty(t)
+	path := filepath.Join(r.home, "session.jsonl")
+	if err := os.WriteFile(path, []byte(`{"role":"user","content":"one message","id":"1","timestamp":"2026-02-18T10:00:00Z"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.lcm("import", path)
+	r.lcm("forget", "1", "--yes")
+	r.start()
+	b := open(r)
+	b.inEach(func(scheme string, width int64) {
+		for name, path := range map[string]string{"home": "/", "search": "/search?q=interval", "nosearch": "/search", "ask": "/ask?q=when%3F", "health": "/health", "forget": "/forget"} {
+			b.visit(path)
+			b.look(fmt.Sprintf("empty-%s-%s-%d", name, scheme, width), width, false)
+		}
+	})
 	b.clean()
 }

@@ -28,9 +28,9 @@ func TestHome(t *testing.T) {
 		b.run(emulation.ClearDeviceMetricsOverride())
 		b.visit("/")
 		b.click(".days a rect")
-		b.until(`location.search.startsWith('?day=') && document.querySelector('.sessions .item') && document.querySelector('.days a')`)
+		b.until(`location.search.startsWith('?day=') && document.querySelector('.sessions .item') && document.querySelectorAll('.days a[aria-current=date]').length === 1`)
 		b.run(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
-		b.until(`location.pathname === '/session/1'`)
+		b.until(`location.pathname === '/session/1' && document.querySelector('.message.focus').dataset.day === new URL(location.href).searchParams.get('day')`)
 		b.clean()
 	})
 }
@@ -57,7 +57,13 @@ func TestSession(t *testing.T) {
 			b.until(`document.querySelector('#panel h1').parentElement.innerText !== ` + quoted(before))
 		}
 		b.click(`#panel a[href*="#msg_"] .about`)
-		b.until(`document.querySelector('.message.focus')`)
+		b.until(`document.querySelector('.message.focus') && document.querySelector('#panel h1')`) // the summary stays
+		b.run(chromedp.KeyEvent(kb.Escape))
+		b.until(`document.querySelector('#panel').hidden && !location.search.includes('summary=')`)
+		b.run(chromedp.Evaluate(`history.back()`, nil))
+		b.until(`!document.querySelector('#panel').hidden && location.search.includes('summary=')`)
+		b.run(chromedp.Reload())
+		b.until(`document.querySelector('#panel h1') && document.querySelector('.message.focus')`)
 		b.click(`.message.focus .id`)
 		b.until(`location.pathname.startsWith('/message/') && document.querySelector('a[href="` + id + `"]')`)
 		b.visit(fmt.Sprintf("/session/1?at=%d", s.at-100))
