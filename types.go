@@ -238,13 +238,15 @@ type (
 	// records that searches leave out.
 	GrepRequest = recall.GrepRequest
 	// GrepAnswer is a page of Matches: Total counts all (TotalIsLowerBound: at
-	// least so many), NextCursor leads to the next page. Pattern, Mode, Sort,
+	// least so many), InSummaries those that are summaries, and NextCursor leads to the
+	// next page. Pattern, Mode, Sort,
 	// Kinds, Tier and Scope say how and where it searched, Unfinished that time
 	// ran out, Elsewhere and Widened that other conversations match. Notes are
 	// hints for the reader.
 	GrepAnswer = recall.GrepAnswer
 	// Match is a message, summary or file that a search found: ID, Type and the
-	// Snippet around the MatchRanges (Truncated: not the whole text; CutBefore and CutAfter say which end is missing);
+	// Snippet around the MatchRanges (Truncated: not the whole text; CutBefore and
+	// CutAfter say which end is missing);
 	// ConversationID, Host, Title, Project, CreatedAt and Role of a message.
 	// Depth, Kind, SummaryID, EarliestAt and LatestAt describe a summary,
 	// MessageID the message of a file. CoveredBy is the summary of a message,
