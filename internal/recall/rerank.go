@@ -101,6 +101,11 @@ func (r *Reranker) Search(ctx context.Context, from Store, q store.Search) (stor
 func (r *Reranker) byMeaning(ctx context.Context, from Store, q store.Search, words store.Found) (found store.Found, reranked bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer within %v", r.timeout))
 	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx) // whoever noticed it
+		}
+	}()
 	worth := meaningWorth
 	found, joined, err := r.join(ctx, from, q, words)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/bench/harness"
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/sample"
 )
@@ -155,10 +156,10 @@ func TestTimeIsLinear(t *testing.T) {
 		"curl -u a:", "login user: ", "basic QWxhZGRpbjpvcGVu", "password is ",
 	} {
 		text := []byte(strings.Repeat(unit, (1<<18)/len(unit)))
-		begun := time.Now()
+		before := harness.CPUTime()
 		redact.Redactor{Secrets: true}.Text(text)
-		if took := time.Since(begun); took > 6*time.Second {
-			t.Errorf("256 kB of %q take %s", unit, took)
+		if took := harness.CPUTime() - before; took > 6*time.Second {
+			t.Errorf("256 kB of %q take %s of processor time", unit, took)
 		}
 	}
 }
