@@ -106,7 +106,9 @@ func (e *Engine) Embed(ctx context.Context, limits EmbedLimits) (EmbedReport, er
 	return a.reranker.EmbedAll(ctx, e.store, limits)
 }
 
-// Recall returns the search over the engine's record.
+// Recall returns the search over the engine's record. It has no current
+// conversation: a request must set Where.ConversationID, or Where.AllConversations
+// to search the whole record.
 func (e *Engine) Recall() (*Recall, error) {
 	a, err := e.ready()
 	if err != nil {
@@ -115,8 +117,8 @@ func (e *Engine) Recall() (*Recall, error) {
 	return a.recall, nil
 }
 
-// Ask answers a question about the record. The question says where to look;
-// [Session.Ask] looks in the session.
+// Ask answers a question about the record. The question must say where to look:
+// set ConversationID or AllConversations. [Session.Ask] looks in the session.
 func (e *Engine) Ask(ctx context.Context, r Question) (Answer, error) {
 	a, err := e.ready()
 	if err != nil {
@@ -129,8 +131,9 @@ func (e *Engine) Ask(ctx context.Context, r Question) (Answer, error) {
 }
 
 // Ask answers a question about the session, or with AllConversations about the
-// whole record: lcm_expand_query for programs. Questions of one session take
-// turns.
+// whole record: lcm_expand_query for programs. Only Prompt is required; without
+// Query and SummaryIDs its words find the summaries and messages to read.
+// Questions of one session take turns.
 func (s *Session) Ask(ctx context.Context, r Question) (Answer, error) {
 	id, err := s.active(ctx)
 	if err != nil {

@@ -258,11 +258,16 @@ func TestGuidanceIsInTheSystemPrompt(t *testing.T) {
 	want := "## Memory & Context\n\nUse LCM tools for recall:\n1. `lcm_grep` — Search all conversations by keyword/regex\n" +
 		"2. `lcm_describe` — Inspect a specific summary (cheap, no sub-agent)\n3. `lcm_expand_query` — Deep recall with sub-agent expansion\n\n" +
 		"When summaries in context have an \"Expand for details about:\" footer\nlisting something you need, use `lcm_expand_query` to get the full detail."
-	if diff := cmp.Diff(want, l.session.Guidance()); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(want, l.session.Memory(0).Guidance()); diff != "" {
-		t.Error(diff)
+	here := "\n\nBy default the tools look in the current conversation.\nUse `allConversations: true` to search across all of them."
+	project := "\n\nBy default the tools look in all sessions of the project, and further where it has little.\n" +
+		"Use `allConversations: true` to search across all projects."
+	for got, want := range map[string]string{
+		l.session.Guidance(): want + here, l.session.Memory(0).Guidance(): want + here,
+		l.session.Memory(0, lcm.ProjectScope()).Guidance(): want + project,
+	} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -292,7 +297,7 @@ func TestToolsDocumentThemselves(t *testing.T) {
 		}
 		for name := range schema.Properties {
 			if !documented[name] {
-				t.Errorf("%s does not document %s", tool.GetName(), name)
+				t.Errorf("%s does not document %[2]s: it needs a row | `%[2]s` | in prompts/%[1]s.md", tool.GetName(), name)
 			}
 		}
 		for name := range documented {
@@ -308,7 +313,13 @@ func TestToolsPageIsFresh(t *testing.T) {
 	l := newLong(t)
 	var b strings.Builder
 	b.WriteString(lcm.ToolsIntroduction())
-	for _, tool := range l.session.Tools()[:3] {
+	for _, tool := range l.session.Tools() {
+		if tool.GetName() == tools.ExpandName {
+			continue
+		}
+		if !strings.Contains(lcm.ToolsIntroduction(), "`"+tool.GetName()+"`") {
+			t.Errorf("prompts/tools.md does not name %s", tool.GetName())
+		}
 		d, _ := core.AsDiscoverable(tool)
 		section(&b, tool.GetName(), d.BasicDescription(), d.AdvanceDescription(), d.Troubleshooting())
 	}

@@ -20,8 +20,10 @@ import (
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/tools"
 )
 
 // bland writes summaries that hold nothing of their sources, so that what a
@@ -276,5 +278,8 @@ func TestSessionToolsReachTheModelAsTheSeedsSay(t *testing.T) {
 	}
 	if want := []string{"lcm_grep", "lcm_describe", "lcm_expand_query", "expand"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v: lcm_expand is for sub-agents only", names, want)
+	}
+	if listed := append(toolname.Agent(), tools.ExpandName); !slices.Equal(names, listed) {
+		t.Errorf("tools %v, but internal/toolname lists %v", names, listed)
 	}
 }

@@ -67,7 +67,7 @@
 // second; then it returns the newest messages that fit. Without a model,
 // summaries are extractive: sentences of the messages, without a network, and the
 // same for the same messages. [WithSummariser] with [NewModelSummariser] has a
-// model write them.
+// model write them; its example has a type of the program do it.
 //
 // Folding removes nothing from the record. Every summary names its sources, and
 // [Session.Verify] proves that every message is still there, byte for byte.
@@ -83,7 +83,8 @@
 //
 // [Session.Ask] answers a question about the record in one call. A sub-agent
 // reads the folded messages and cites them; without a model the answer is the
-// best verbatim passages. [Engine.Recall] searches without either.
+// best verbatim passages. [Engine.Recall] searches without either; its example
+// searches all conversations.
 //
 // # Options
 //

@@ -19,10 +19,11 @@ import (
 //
 // Agents that share one Memory take turns.
 type Memory struct {
-	session *Session
-	budget  int
-	tools   []core.Tool
-	turns   turns.Turns
+	session  *Session
+	budget   int
+	tools    []core.Tool
+	guidance string
+	turns    turns.Turns
 }
 
 var (
@@ -34,7 +35,7 @@ var (
 // messages of one call (0: the engine's). The options are those of
 // [Session.Tools].
 func (s *Session) Memory(budget int, options ...ToolOption) *Memory {
-	return &Memory{session: s, budget: budget, tools: s.Tools(options...)}
+	return &Memory{session: s, budget: budget, tools: s.Tools(options...), guidance: s.Guidance(options...)}
 }
 
 // TakeTurn implements [agents.TurnTaker].
@@ -54,7 +55,7 @@ func (m *Memory) Context(ctx context.Context) ([]llms.Message, error) {
 }
 
 // Guidance implements [agents.Memory].
-func (m *Memory) Guidance() string { return m.session.Guidance() }
+func (m *Memory) Guidance() string { return m.guidance }
 
 // Tools implements [agents.Memory].
 func (m *Memory) Tools() []core.Tool { return m.tools }

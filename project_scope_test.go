@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -28,7 +29,12 @@ func TestProjectScopeChangesTheSchema(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(plain, `"default":false`) || strings.Contains(schema, `"default":false`) || strings.Contains(schema, "the current one") {
-			t.Errorf("%s: %s", tool.GetName(), schema)
+			t.Errorf("%s: with ProjectScope the schema must not say that the current conversation is the default: add the words of its parameters to projectParameters in tools.go\n%s", tool.GetName(), schema)
+		}
+	}
+	for _, tool := range session.Tools(lcm.ProjectScope()) {
+		if text := core.BasicDescription(tool); strings.Contains(text, "this conversation") {
+			t.Errorf("%s: with ProjectScope the description must not say that it looks in this conversation: add the words to projectWords in tools.go\n%s", tool.GetName(), text)
 		}
 	}
 }

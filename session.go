@@ -222,7 +222,8 @@ func (s *Session) Rewind(ctx context.Context, to MessageID, cause string) error 
 	})
 }
 
-// Verify proves the session's active conversation.
+// Verify proves the session's active conversation. A session whose key was never used
+// is sound and has no messages; that is no error.
 func (s *Session) Verify(ctx context.Context) (ConversationVerification, error) {
 	id, err := s.active(ctx)
 	if err != nil {

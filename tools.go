@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/jsonstring"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -22,9 +24,9 @@ var texts embed.FS
 
 // The names of the tools that every agent gets.
 const (
-	GrepName        = "lcm_grep"
-	DescribeName    = "lcm_describe"
-	ExpandQueryName = "lcm_expand_query"
+	GrepName        = toolname.Grep
+	DescribeName    = toolname.Describe
+	ExpandQueryName = toolname.ExpandQuery
 )
 
 // ToolOption says more about the tools of a session.
@@ -54,15 +56,20 @@ type toolset struct {
 	project bool
 }
 
-// Tools returns the tools with which an agent finds older messages: lcm_grep,
-// lcm_describe and lcm_expand_query, and expand, which describes each of them in
-// detail.
-func (s *Session) Tools(options ...ToolOption) []core.Tool {
+func newToolset(s *Session, options []ToolOption) *toolset {
 	t := &toolset{session: s}
 	for _, o := range options {
 		o(t)
 	}
-	return []core.Tool{
+	return t
+}
+
+// Tools returns the tools with which an agent finds older messages: lcm_grep,
+// lcm_describe and lcm_expand_query, and expand, which describes each of them in
+// detail.
+func (s *Session) Tools(options ...ToolOption) []core.Tool {
+	t := newToolset(s, options)
+	return []core.Tool{ // in the order of toolname.Agent
 		newRecallTool(GrepName, t.project, t.grep),
 		newRecallTool(DescribeName, t.project, t.describe),
 		newRecallTool(ExpandQueryName, t.project, t.expandQuery),
@@ -75,6 +82,20 @@ type recallTool struct {
 	*core.FuncTool
 	project bool // ProjectScope
 }
+
+// prompt returns one of the texts for models. They are part of the program.
+func prompt(name string) string {
+	text, err := texts.ReadFile("prompts/" + name + ".md")
+	if err != nil {
+		panic("lcm: " + err.Error())
+	}
+	return string(text)
+}
+
+// projectWords rewords the texts of tools that name the default scope.
+var projectWords = strings.NewReplacer(
+	"before in this conversation, and with allConversations: true in all others:", "before, in this and earlier sessions:",
+)
 
 // projectParameters rewords the parameters whose default ProjectScope changes. A
 // model that fills in defaults must not narrow the search by that.
@@ -94,11 +115,11 @@ func (t recallTool) Parameters() json.RawMessage {
 }
 
 func newRecallTool[In any](name string, project bool, run func(context.Context, In) (any, error)) core.Tool {
-	text, err := texts.ReadFile("prompts/" + name + ".md")
-	if err != nil {
-		panic("lcm: " + err.Error()) // the texts are part of the program
+	text := prompt(name)
+	if project {
+		text = projectWords.Replace(text)
 	}
-	return recallTool{core.MustTool(core.MustToolInfo(name, string(text)), func(ctx context.Context, in In) (core.Result, error) {
+	return recallTool{core.MustTool(core.MustToolInfo(name, text), func(ctx context.Context, in In) (core.Result, error) {
 		answer, err := run(ctx, in)
 		if err != nil {
 			return core.Result{}, err
@@ -118,14 +139,9 @@ type givenKey struct{}
 func (t recallTool) Run(ctx context.Context, args map[string]any) (core.Result, error) {
 	r, err := t.FuncTool.Run(context.WithValue(ctx, givenKey{}, args["allConversations"] != nil), args)
 	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, learnMore(t.GetName()))
+		err = fmt.Errorf("%w\n%s", err, toolname.LearnMore(t.GetName()))
 	}
 	return r, err
-}
-
-// learnMore says where the whole text of a tool is.
-func learnMore(tool string) string {
-	return fmt.Sprintf("To learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", tool)
 }
 
 // Call implements [core.Tool].
@@ -192,7 +208,12 @@ type expandQueryArgs struct {
 	Output           string         `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
 }
 
+// expandQuery answers a question. Unlike [Session.Ask] it refuses a call without
+// query and summaryIds.
 func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
+	if strings.TrimSpace(in.Query+strings.Join(in.SummaryIDs, "")) == "" {
+		return nil, errors.New("neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with")
+	}
 	w, err := t.where(ctx, in.ConversationID, in.AllConversations)
 	if err != nil {
 		return nil, err
@@ -202,7 +223,7 @@ func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, err
 		Agent: core.AgentContextFrom(ctx).AgentName(), Runner: t.runner,
 	})
 	if err == nil && a.Method == delegation.MethodNone {
-		a.Notes = append(slices.Clone(a.Notes), learnMore(ExpandQueryName))
+		a.Notes = append(slices.Clone(a.Notes), toolname.LearnMore(ExpandQueryName))
 	}
 	return a, err
 }

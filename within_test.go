@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/scopetest"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -59,6 +61,11 @@ func TestWithinRefusesOtherProjects(t *testing.T) { backendtest.Each(t, withinRe
 func withinRefuses(t *testing.T, b backendtest.Backend) {
 	w, engine := tenants(t, b)
 	session := engine.Session(w.Key)
+	for _, name := range toolname.Agent() {
+		if !slices.ContainsFunc(w.Refused(), func(c scopetest.Call) bool { return c.Tool == name }) {
+			t.Errorf("no request of internal/scopetest/requests.go calls %s", name)
+		}
+	}
 	for name, tools := range map[string][]core.Tool{"session": session.Tools(), "project": session.Tools(lcm.ProjectScope())} {
 		for _, c := range w.Refused() {
 			if c.Tool == "" {

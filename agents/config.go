@@ -35,11 +35,11 @@ type AgentConfig struct {
 	// chat stands alone.
 	Memory Memory
 
-	// Model overrides the engine's own model.
+	// Model replaces the default model of LLMEngine.
 	Model string
-	// MaxTokens limits each answer of the model; 0 leaves it to the engine.
+	// MaxTokens limits each answer of the model; 0 is the default of LLMEngine.
 	MaxTokens int
-	// Temperature is the engine's default when nil.
+	// Temperature is the default of LLMEngine when nil.
 	Temperature *float64
 
 	// MaxToolIterations is how many rounds of tool calls one chat may take.

@@ -156,7 +156,8 @@ func Result(callID, name, output string, isError bool) Message {
 }
 
 // PlainText returns the text parts of the message joined by blank lines, without
-// reasoning, tool calls, tool results and blobs.
+// reasoning, tool calls, tool results and blobs. It is empty for a message of tool
+// results: see [Message.ToolResults].
 func (m Message) PlainText() string {
 	var said []string
 	for _, p := range m.Parts {

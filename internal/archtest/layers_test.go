@@ -26,6 +26,7 @@ var Layers = [][]string{
 		"internal/regularfile",
 		"internal/search/...",
 		"internal/tomledit",
+		"internal/toolname",
 		"internal/tracing",
 		"internal/turns",
 	}, {

@@ -42,16 +42,12 @@ func newAsk(p *program) *cobra.Command {
 
 // askWords translates messages of package delegation into flags and commands.
 var askWords = strings.NewReplacer(
-	"neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with", "neither --summary nor --query is given",
 	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
 	"lcm_grep", "`lcm grep`", "allConversations: true", "--all", "Try other words for the query", "Try other words with --query",
 )
 
 func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
 	cmd.Prompt = args[0]
-	if cmd.Query == "" && len(cmd.SummaryIDs) == 0 {
-		cmd.Query = cmd.Prompt
-	}
 	if cmd.evidence {
 		cmd.Output = delegation.OutputEvidence
 	}

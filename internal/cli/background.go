@@ -69,8 +69,8 @@ func foldAbove(cfg *config.Config) int {
 	return int(cfg.Context.SoftThreshold * float64(cfg.Context.TokenBudget))
 }
 
-// folder returns the engine that folds unasked. It calls a model only if the settings say so.
-func (ar *archive) folder(more ...lcm.Option) (*lcm.Engine, error) {
+// foldingEngine returns the engine that folds unasked. It calls a model only if the settings say so.
+func (ar *archive) foldingEngine(more ...lcm.Option) (*lcm.Engine, error) {
 	cfg := *ar.cfg
 	if cfg.Compaction.Background != config.BackgroundModel {
 		cfg.Summary.Model = ""
@@ -79,15 +79,15 @@ func (ar *archive) folder(more ...lcm.Option) (*lcm.Engine, error) {
 }
 
 // foldInBackground folds the given conversations, nil for all, that are large enough.
-// The process then has a low priority and two processors at most: with one, appends of
-// other processes took twice as long.
+// The process then has a low priority and two processors at most: with one processor,
+// appends of other processes took twice as long.
 func (ar *archive) foldInBackground(ctx context.Context, of []store.ConversationID) error {
 	if foldAbove(ar.cfg) == 0 {
 		return nil
 	}
 	lowerPriority()
 	runtime.GOMAXPROCS(2)
-	engine, err := ar.folder()
+	engine, err := ar.foldingEngine()
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func TestBackgroundSpendsNothingUnlessAllowed(t *testing.T) {
 			if err := ar.engine.Session("s").Append(t.Context(), sample.Messages()[:120]...); err != nil {
 				t.Fatal(err)
 			}
-			engine, err := ar.folder()
+			engine, err := ar.foldingEngine()
 			if err != nil {
 				t.Fatal(err)
 			}

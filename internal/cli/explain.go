@@ -48,7 +48,7 @@ func explainHint(subject string) string {
 // ownTools are the tools that lcm brings along.
 func ownTools() []core.Tool {
 	// The tools describe themselves without a record behind them.
-	return append(new(lcm.Engine).Session("").Tools(), tools.NewDelegateTool(), tools.NewFooTool())
+	return append(new(lcm.Engine).Session("").Tools(lcm.ProjectScope()), tools.NewDelegateTool(), tools.NewFooTool())
 }
 
 // explainable lists the names of those tools. Making the tools would delay every command.

@@ -43,7 +43,7 @@ func (cmd *importCommand) foldDue(ctx context.Context) error {
 }
 
 func (cmd *importCommand) foldSome(ctx context.Context, ar *archive) error {
-	engine, err := ar.folder()
+	engine, err := ar.foldingEngine()
 	if err != nil {
 		return err
 	}

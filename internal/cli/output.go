@@ -62,7 +62,7 @@ func (l lasting) Read(p []byte) (int, error) {
 		n   int
 		err error
 	}
-	// What is read after the end goes here, and not where nobody expects it.
+	// A read that returns after ctx ended fills b, not the caller's buffer.
 	b, done := make([]byte, len(p)), make(chan read, 1)
 	go func() {
 		n, err := l.r.Read(b)

@@ -101,6 +101,7 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 
 // recallWords translates messages of package recall into flags and commands.
 var recallWords = strings.NewReplacer(
+	"conversationId (in Go: Where.ConversationID)", "--conversation", "allConversations: true (Where.AllConversations)", "--all-conversations",
 	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all-conversations",
 	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
 	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",

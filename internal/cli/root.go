@@ -74,10 +74,10 @@ func newRoot(p *program) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: "record", Title: "the record"},
 		&cobra.Group{ID: "view", Title: "the view"},
-		&cobra.Group{ID: "recall", Title: "the way back"},
+		&cobra.Group{ID: "recall", Title: "search and read"},
 		&cobra.Group{ID: "hosts", Title: "the agents"},
 		&cobra.Group{ID: "team", Title: "the team"},
-		&cobra.Group{ID: "care", Title: "keeping it"},
+		&cobra.Group{ID: "care", Title: "maintenance"},
 		&cobra.Group{ID: "more", Title: "more"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
@@ -100,15 +100,15 @@ func newRoot(p *program) *cobra.Command {
 	return root
 }
 
-// memoryless are the commands that do not use the database.
-var memoryless = []string{
+// withoutDB are the commands that do not use the database.
+var withoutDB = []string{
 	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
 	"lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak", "lcm bench proxy", "lcm bench ui",
 }
 
 // withoutDatabase removes --db from the commands that do not use a database.
 func withoutDatabase(c *cobra.Command) {
-	if slices.Contains(memoryless, c.CommandPath()) || c.HasParent() && slices.Contains(memoryless, c.Parent().CommandPath()) {
+	if slices.Contains(withoutDB, c.CommandPath()) || c.HasParent() && slices.Contains(withoutDB, c.Parent().CommandPath()) {
 		c.Flags().String("db", "", "")
 		_ = c.Flags().MarkHidden("db") // it was added the line before
 		check := c.Args

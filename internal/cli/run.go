@@ -205,7 +205,7 @@ func childCode(s *os.ProcessState) int {
 
 // newServer returns the proxy as the settings and flags want it.
 func (p *program) newServer(ctx context.Context, ar *archive, f proxyFlags, host, dir string, routes map[string]*url.URL) (*proxy.Server, error) {
-	engine, err := ar.folder(proxy.EngineOptions()...)
+	engine, err := ar.foldingEngine(proxy.EngineOptions()...)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ const flushTime = 2 * time.Second
 
 func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
 	log := cmd.logger(ar.cfg)
-	folder, err := ar.folder()
+	folder, err := ar.foldingEngine()
 	if err != nil {
 		return err
 	}

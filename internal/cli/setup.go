@@ -42,7 +42,7 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	o := setup.Options{Machine: m, Guidance: setup.Guidance(cmd.guidance), Text: new(lcm.Engine).Session("").Guidance()}
+	o := setup.Options{Machine: m, Guidance: setup.Guidance(cmd.guidance), Text: new(lcm.Engine).Session("").Guidance(lcm.ProjectScope())}
 	if !slices.Contains(flagValues["guidance"], cmd.guidance) {
 		return wrongUsage(c, fmt.Errorf("--guidance is skill, file or none, not %q", cmd.guidance))
 	}

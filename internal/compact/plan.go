@@ -58,9 +58,9 @@ func pays(v store.View, lim Limits, pol Policy) bool {
 // the hard limit any fold that makes the view smaller. Its result depends on
 // nothing but its arguments. A run begins at the soft threshold.
 //
-// A view that was read in part may be planned for; no fold spans the gap. Calls
-// and results that hold more than half the hard limit together, because they
-// overlap without end, may be parted when nothing else is left to fold.
+// A view that was read in part may be planned for; no fold spans the gap. If
+// overlapping calls and results form one run of more than half the hard limit, Plan
+// may part a call from its result, once nothing else is left to fold.
 func Plan(v store.View, lim Limits, pol Policy) Step {
 	lim = lim.withDefaults()
 	if v.Tokens < lim.Low {

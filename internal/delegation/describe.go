@@ -10,14 +10,11 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 )
 
 //go:embed prompts/lcm_describe.md
 var describeText string
-
-// DescribeName is the name of the tool that looks one thing up. A sub-agent's
-// lcm_describe is limited to its grant.
-const DescribeName = "lcm_describe"
 
 // Bounds of a description.
 const (
@@ -87,7 +84,7 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 		p.grant.served.add(piece, store.Node{Message: holder}, false)
 	}
 	listIDs(&facts, "Files:", a.FileIDs)
-	facts.WriteString(" " + ExpandName + " reads it whole.\n")
+	facts.WriteString(" " + toolname.Expand + " reads it whole.\n")
 	return facts.String()
 }
 

@@ -12,13 +12,11 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 )
 
 //go:embed prompts/lcm_expand.md
 var expandText string
-
-// ExpandName is the name of the tool that only sub-agents have.
-const ExpandName = "lcm_expand"
 
 type expandArgs struct {
 	SummaryIDs      []string             `json:"summaryIds,omitempty" description:"Summaries to expand (sum_…): those you were given, and any beneath them"`
@@ -36,14 +34,14 @@ type expandArgs struct {
 // and lcm_grep. None of them reaches anything outside the grant.
 func (g *Grant) Tools() []core.Tool {
 	return []core.Tool{
-		core.MustTool(core.MustToolInfo(ExpandName, expandText), g.expand),
-		core.MustTool(core.MustToolInfo(DescribeName, describeText), g.describe),
-		core.MustTool(core.MustToolInfo(GrepName, grepText), g.grep),
+		core.MustTool(core.MustToolInfo(toolname.Expand, expandText), g.expand),
+		core.MustTool(core.MustToolInfo(toolname.Describe, describeText), g.describe),
+		core.MustTool(core.MustToolInfo(toolname.Grep, grepText), g.grep),
 	}
 }
 
 // ExpandInfo returns the description of lcm_expand, for documentation.
-func ExpandInfo() core.ToolInfo { return core.MustToolInfo(ExpandName, expandText) }
+func ExpandInfo() core.ToolInfo { return core.MustToolInfo(toolname.Expand, expandText) }
 
 // expand serves one page. Calls take turns: each is charged before the next one.
 func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) {

@@ -12,14 +12,11 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 )
 
 //go:embed prompts/lcm_grep.md
 var grepText string
-
-// GrepName is the name of the tool that searches. A sub-agent's lcm_grep is limited to
-// its grant.
-const GrepName = "lcm_grep"
 
 // grepPages bounds how many pages of matches are looked through, in each
 // stretch of time, for those that the grant covers.
@@ -59,9 +56,9 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
 			break
 		}
 	}
-	head := fmt.Sprintf("Passages that match, in what you may expand. %s reads a message or summary whole.\n\n", ExpandName)
+	head := fmt.Sprintf("Passages that match, in what you may expand. %s reads a message or summary whole.\n\n", toolname.Expand)
 	if len(p.pieces) == 0 {
-		head = fmt.Sprintf("Nothing that you may expand matches %q: use other words, or read it with %s.\n\n", prose.Clip(in.Pattern, 80), ExpandName)
+		head = fmt.Sprintf("Nothing that you may expand matches %q: use other words, or read it with %s.\n\n", prose.Clip(in.Pattern, 80), toolname.Expand)
 	}
 	p.left -= g.count(head)
 	g.settle(p)

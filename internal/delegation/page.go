@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 )
 
 // page collects the texts that one call serves.
@@ -225,7 +226,7 @@ func (p *page) text() string {
 	case p.next != "" && p.grant.left < minPage:
 		b.WriteString("\nThere is more, but the tokens are spent: answer from what you have read and set \"truncated\" to true.\n")
 	case p.next != "":
-		fmt.Fprintf(&b, "\nThere is more: call %s again with the same arguments and cursor %q.\n", ExpandName, p.next)
+		fmt.Fprintf(&b, "\nThere is more: call %s again with the same arguments and cursor %q.\n", toolname.Expand, p.next)
 	default:
 		b.WriteString("\nThat is all.\n")
 	}

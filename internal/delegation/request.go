@@ -37,8 +37,8 @@ const (
 
 // Request is a question about the record.
 type Request struct {
-	// SummaryIDs are the summaries to expand, Query finds them; at least one of
-	// the two is required.
+	// SummaryIDs are the summaries to expand, and Query finds them. Without both,
+	// the Prompt is the Query.
 	SummaryIDs []string `json:"summaryIds,omitempty"`
 	Query      string   `json:"query,omitempty"`
 	// Prompt is the question.
@@ -66,7 +66,7 @@ func (r *Request) check() error {
 	r.SummaryIDs = slices.DeleteFunc(slices.Clone(r.SummaryIDs), func(id string) bool { return strings.TrimSpace(id) == "" })
 	r.Query, r.Prompt = strings.TrimSpace(r.Query), strings.TrimSpace(r.Prompt)
 	if len(r.SummaryIDs) == 0 && r.Query == "" {
-		wrong = append(wrong, errors.New("neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with"))
+		r.Query = r.Prompt
 	}
 	if len(r.SummaryIDs) > maxSummaryIDs {
 		wrong = append(wrong, fmt.Errorf("summaryIds has %d entries: at most %d can be expanded for one question", len(r.SummaryIDs), maxSummaryIDs))

@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -356,7 +357,7 @@ func (c *cursor) note(rec *Record) {
 	own, others := false, false
 	for _, p := range rec.Parts {
 		switch {
-		case p.Call != nil && ingest.IsOwnTool(p.Call.Name):
+		case p.Call != nil && toolname.IsOwn(p.Call.Name):
 			c.Own = append(c.Own, p.Call.ID)
 		case p.Result != nil && slices.Contains(c.Own, p.Result.CallID):
 			c.Own = slices.DeleteFunc(c.Own, func(id string) bool { return id == p.Result.CallID })

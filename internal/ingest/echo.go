@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -21,26 +22,10 @@ func echo(m llms.Message) store.Flag {
 	for _, p := range m.Parts {
 		ours := p.Kind == llms.PartText && strings.HasPrefix(strings.TrimSpace(p.Text), ContextTag) ||
 			p.Kind == llms.PartOther && bytes.Contains(p.Extra, []byte(ContextTag)) || // a host's record of its hook's output
-			p.Result != nil && IsOwnTool(p.Result.Name) || p.Call != nil && IsOwnTool(p.Call.Name)
+			p.Result != nil && toolname.IsOwn(p.Result.Name) || p.Call != nil && toolname.IsOwn(p.Call.Name)
 		if !ours {
 			return 0
 		}
 	}
 	return store.FlagEcho
-}
-
-// IsOwnTool reports whether a tool is lcm's, under its own name or the name that
-// a host gives to tools of an MCP server.
-func IsOwnTool(name string) bool {
-	if i := strings.LastIndex(name, "__"); i >= 0 {
-		name = name[i+2:]
-	}
-	if rest, ok := strings.CutPrefix(name, "lcm_lcm_"); ok {
-		name = "lcm_" + rest // opencode prefixes the server's name and one underscore
-	}
-	switch name {
-	case "lcm_grep", "lcm_describe", "lcm_expand", "lcm_expand_query":
-		return true
-	}
-	return false
 }

@@ -134,9 +134,6 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if r.Query == "" && len(r.SummaryIDs) == 0 {
-		r.Query = r.Prompt
-	}
 	r.Caller, r.Agent = c.client, from.Host
 	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
 		r.MaxTokens = most

@@ -16,8 +16,10 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/tools"
 )
 
 func TestToolsAreListedAsAHostNeedsThem(t *testing.T) {
@@ -44,7 +46,7 @@ func TestToolsAreListedAsAHostNeedsThem(t *testing.T) {
 			t.Errorf("%s: output schema %v", tool.Name, tool.OutputSchema)
 		}
 	}
-	if want := []string{"expand", "lcm_describe", "lcm_expand_query", "lcm_grep"}; !slices.Equal(names, want) {
+	if want := slices.Sorted(slices.Values(append(toolname.Agent(), tools.ExpandName))); !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	again, err := c.ListTools(t.Context(), nil)
@@ -85,7 +87,7 @@ func TestInstructionsFitAndNameWhatThereIs(t *testing.T) {
 	}
 	for _, tool := range list.Tools {
 		if !strings.Contains(said, tool.Name) {
-			t.Errorf("%s is not mentioned", tool.Name)
+			t.Errorf("%s is not mentioned in internal/mcpserver/instructions.md", tool.Name)
 		}
 	}
 	for _, word := range []string{"conversationId", "allConversations", "nextCursor", "cursor", "prompt", "query", "summaryIds"} {

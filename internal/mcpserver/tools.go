@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/guard"
 	"github.com/lossless-context/lcm/internal/jsonstring"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -96,7 +97,7 @@ func (s *Server) addTools() error {
 
 // tools returns the tools of a session. The session itself is never opened: each
 // call decides anew which conversation is current.
-func (s *Server) tools() []core.Tool { return s.config.Engine.Session("mcp").Tools() }
+func (s *Server) tools() []core.Tool { return s.config.Engine.Session("mcp").Tools(lcm.ProjectScope()) }
 
 // charsPerToken is more than any text has, so that a bound in characters never
 // cuts a text that is within the bound in tokens.
@@ -205,7 +206,7 @@ func (c *call) read(request any) error {
 
 // learnMore adds the call that shows the tool's troubleshooting guide.
 func learnMore(t core.Tool, err error) error {
-	return fmt.Errorf("%w\nTo learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", err, t.GetName())
+	return fmt.Errorf("%w\n%s", err, toolname.LearnMore(t.GetName()))
 }
 
 // failure returns an error to the model. A refusal keeps the tool's own words.

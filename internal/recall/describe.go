@@ -35,7 +35,7 @@ type DescribeRequest struct {
 }
 
 // DescribeAnswer has the details of a summary, a file or a message: those that all
-// of them have, and one of the three details, whose fields stand beside the
+// of them have, and one of the three details, whose fields are beside the
 // others in JSON.
 type DescribeAnswer struct {
 	ID             string               `json:"id"`
@@ -103,22 +103,29 @@ func (s *Service) Describe(ctx context.Context, r DescribeRequest) (_ DescribeAn
 	if err != nil {
 		return DescribeAnswer{}, err
 	}
-	a := DescribeAnswer{Scope: scope}
+	d := description{Service: s, request: r, answer: DescribeAnswer{Scope: scope}}
 	switch {
 	case id.Summary != "":
-		err = s.describeSummary(ctx, r, id.Summary, &a)
+		err = d.summary(ctx, id.Summary)
 	case id.Payload != "":
-		err = s.describeFile(ctx, r, id.Payload, &a)
+		err = d.file(ctx, id.Payload)
 	default:
-		err = s.describeMessage(ctx, r, id.Message, &a)
+		err = d.message(ctx, id.Message)
 	}
-	if err == nil && a.ConversationID != 0 {
-		err = a.nameMachine(ctx, s.store)
+	if err == nil && d.answer.ConversationID != 0 {
+		err = d.answer.nameMachine(ctx, s.store)
 	}
 	if err != nil {
 		return DescribeAnswer{}, err
 	}
-	return a, nil
+	return d.answer, nil
+}
+
+// description is a request on its way to an answer.
+type description struct {
+	*Service
+	request DescribeRequest
+	answer  DescribeAnswer
 }
 
 // nameMachine notes the agent, the user and the machine of a session that was pushed to

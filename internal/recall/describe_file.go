@@ -28,17 +28,18 @@ type FileDetail struct {
 // maxHolders bounds how many messages of a file are named.
 const maxHolders = 20
 
-func (s *Service) describeFile(ctx context.Context, r DescribeRequest, id store.PayloadID, a *DescribeAnswer) error {
-	p, err := s.store.Payload(ctx, id)
+func (d *description) file(ctx context.Context, id store.PayloadID) error {
+	r, a := d.request, &d.answer
+	p, err := d.store.Payload(ctx, id)
 	if err != nil {
 		return lookup(string(id), err)
 	}
-	holders, err := s.store.Holders(ctx, id, a.Scope.ConversationIDs, maxHolders)
+	holders, err := d.store.Holders(ctx, id, a.Scope.ConversationIDs, maxHolders)
 	if err != nil {
 		return err
 	}
 	if len(holders) == 0 && a.Scope.Kind != ScopeAll {
-		return s.foreignFile(ctx, id, a.Scope)
+		return d.foreignFile(ctx, id)
 	}
 	a.FileDetail = &FileDetail{
 		FileName: p.Name, MIMEType: p.MIME, FileKind: p.Kind, ExplorationSummary: p.Summary,
@@ -48,7 +49,7 @@ func (s *Service) describeFile(ctx context.Context, r DescribeRequest, id store.
 		a.MessageIDs = append(a.MessageIDs, m.String())
 	}
 	if len(holders) > 0 {
-		m, err := s.message(ctx, holders[0])
+		m, err := d.Service.message(ctx, holders[0])
 		if err != nil {
 			return err
 		}
@@ -64,23 +65,23 @@ func (s *Service) describeFile(ctx context.Context, r DescribeRequest, id store.
 			return err
 		}
 	}
-	return s.cut(r, a, w)
+	return d.cut(w)
 }
 
 // foreignFile says where a file is that the scope does not hold.
-func (s *Service) foreignFile(ctx context.Context, id store.PayloadID, scope Scope) error {
-	holders, err := s.store.Holders(ctx, id, nil, 1)
+func (d *description) foreignFile(ctx context.Context, id store.PayloadID) error {
+	holders, err := d.store.Holders(ctx, id, nil, 1)
 	if err != nil {
 		return err
 	}
 	if len(holders) == 0 {
 		return refuse("ask again with allConversations: true", "%s belongs to no message and so to no conversation: it is %w", id, ErrOutOfScope)
 	}
-	m, err := s.message(ctx, holders[0])
+	m, err := d.Service.message(ctx, holders[0])
 	if err != nil {
 		return err
 	}
-	return scope.within(string(id), m.Conversation)
+	return d.answer.Scope.within(string(id), m.Conversation)
 }
 
 // lines returns the bytes of a range of lines. An end of 0 is the last line. A
@@ -129,14 +130,15 @@ type window struct {
 
 // cut fills in the content of an answer: the range that was asked for, and of
 // it as much as the bounds allow.
-func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
+func (d *description) cut(w window) error {
+	r, a := d.request, &d.answer
 	if w.from > w.to {
 		return refuse("", "offset %d lies behind the end of %s, which has %s", w.from, a.ID, prose.Plural(int(w.to), "byte", "bytes"))
 	}
 	if r.Length > 0 && r.Length < w.to-w.from {
 		w.to = w.from + r.Length
 	}
-	digest := question(s.store, "content", a.ID, w.from, w.to, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(d.store, "content", a.ID, w.from, w.to, r.ConversationID, r.AllConversations, r.Current)
 	at, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return err
@@ -149,7 +151,7 @@ func (s *Service) cut(r DescribeRequest, a *DescribeAnswer, w window) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", a.ID, err)
 	}
-	text = s.bounded(text, r)
+	text = d.bounded(text)
 	a.Content, a.Offset = string(text), from
 	done := from + int64(len(text))
 	a.Truncated = from > 0 || done < w.to
@@ -178,7 +180,8 @@ func (r *DescribeRequest) enough(remain int64) int64 {
 }
 
 // bounded cuts text between characters to the bounds of a request.
-func (s *Service) bounded(text []byte, r DescribeRequest) []byte {
+func (d *description) bounded(text []byte) []byte {
+	r := d.request
 	if r.MaxBytes > 0 && len(text) > r.MaxBytes {
 		n := boundary(text, r.MaxBytes)
 		if n == 0 {
@@ -187,7 +190,7 @@ func (s *Service) bounded(text []byte, r DescribeRequest) []byte {
 		text = text[:n]
 	}
 	if r.MaxTokens > 0 {
-		text = text[:s.fit(text, r.MaxTokens)]
+		text = text[:d.fit(text, r.MaxTokens)]
 	}
 	return text
 }

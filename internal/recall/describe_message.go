@@ -40,15 +40,16 @@ type PartInfo struct {
 	MIMEType string        `json:"mime,omitempty"`
 }
 
-func (s *Service) describeMessage(ctx context.Context, r DescribeRequest, id store.MessageID, a *DescribeAnswer) error {
-	m, err := s.message(ctx, id)
+func (d *description) message(ctx context.Context, id store.MessageID) error {
+	r, a := d.request, &d.answer
+	m, err := d.Service.message(ctx, id)
 	if err != nil {
 		return lookup(r.ID, err)
 	}
 	if err := a.Scope.within(id.String(), m.Conversation); err != nil {
 		return err
 	}
-	text, damaged, err := s.original(ctx, m)
+	text, damaged, err := d.original(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -58,12 +59,12 @@ func (s *Service) describeMessage(ctx context.Context, r DescribeRequest, id sto
 		Role: m.Body.Role, Seq: m.Seq, NativeID: m.Native, Format: m.Format, Flags: flagNames(m.Flags), StoredAt: m.Stored,
 		ContentSize: int64(len(text)), Parts: partInfos(m.Body.Parts),
 	}
-	attached, err := s.store.Attached(ctx, id)
+	attached, err := d.store.Attached(ctx, id)
 	if err != nil {
 		return err
 	}
 	a.FileIDs = names(attached)
-	around, err := s.around(ctx, m, 1)
+	around, err := d.around(ctx, m, 1)
 	if err != nil {
 		return err
 	}
@@ -73,20 +74,20 @@ func (s *Service) describeMessage(ctx context.Context, r DescribeRequest, id sto
 	if len(around.After) > 0 {
 		a.MessageDetail.Next = &around.After[0]
 	}
-	if a.CoveringIDs, err = s.chain(ctx, store.Node{Message: id}); err != nil {
+	if a.CoveringIDs, err = d.chain(ctx, store.Node{Message: id}); err != nil {
 		return err
 	}
-	return s.cut(r, a, window{from: r.Offset, to: int64(len(text)), read: func(from, to int64) ([]byte, error) { return text[from:to], nil }})
+	return d.cut(window{from: r.Offset, to: int64(len(text)), read: func(from, to int64) ([]byte, error) { return text[from:to], nil }})
 }
 
 // maxChain bounds the way up, which is as long as the DAG is deep.
 const maxChain = 64
 
 // chain leads from a node up to the summary in the view.
-func (s *Service) chain(ctx context.Context, n store.Node) ([]string, error) {
+func (d *description) chain(ctx context.Context, n store.Node) ([]string, error) {
 	ids := []string{}
 	for len(ids) < maxChain {
-		over, ok, err := s.covering(ctx, n)
+		over, ok, err := d.covering(ctx, n)
 		if err != nil || !ok {
 			return ids, err
 		}

@@ -24,7 +24,7 @@ type SummaryDetail struct {
 	ChildIDs         []string `json:"childIds"`
 	SourceMessageIDs []string `json:"sourceMessageIds"`
 	// SourceTokens is the cost of its direct sources, MessageTokens that of all
-	// messages beneath it cost.
+	// messages beneath it.
 	SourceTokens  int           `json:"sourceTokens"`
 	MessageTokens int64         `json:"messageTokens"`
 	Level         summary.Level `json:"level"`
@@ -45,8 +45,8 @@ type Branch struct {
 	Kind       summary.Kind `json:"kind,omitempty"`
 	Role       llms.Role    `json:"role,omitempty"`
 	TokenCount int          `json:"tokenCount"` // of the node itself
-	// SourceTokens is the cost of one step down, MessageTokens that of reading all
-	// messages beneath costs.
+	// SourceTokens is the cost of one step down, MessageTokens that of all
+	// messages beneath.
 	SourceTokens    int       `json:"sourceTokens,omitempty"`
 	MessageTokens   int64     `json:"messageTokens,omitempty"`
 	MessageCount    int       `json:"messageCount,omitempty"`
@@ -55,8 +55,9 @@ type Branch struct {
 	LatestAt        time.Time `json:"latestAt"`
 }
 
-func (s *Service) describeSummary(ctx context.Context, r DescribeRequest, id store.SummaryID, a *DescribeAnswer) error {
-	sum, err := s.summary(ctx, id)
+func (d *description) summary(ctx context.Context, id store.SummaryID) error {
+	a := &d.answer
+	sum, err := d.Service.summary(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -65,56 +66,58 @@ func (s *Service) describeSummary(ctx context.Context, r DescribeRequest, id sto
 	}
 	a.ID, a.Type, a.ConversationID, a.CreatedAt = string(sum.ID), "summary", sum.Conversation, sum.CreatedAt
 	a.Content, a.TokenCount, a.ByteSize, a.FileIDs = sum.Body, sum.Tokens, int64(len(sum.Body)), names(sum.Files)
-	d := &SummaryDetail{
+	detail := &SummaryDetail{
 		Depth: sum.Depth, Kind: sum.Kind, EarliestAt: sum.Earliest, LatestAt: sum.Latest,
 		DescendantCount: sum.Descendants, MessageCount: sum.Messages, ParentIDs: []string{}, SourceMessageIDs: []string{},
 		SourceTokens: sum.SourceTokens, MessageTokens: sum.MessageTokens,
 		Level: sum.Level, Method: sum.Method, Model: sum.Model, Revision: sum.Revision, Retired: sum.Retired,
 	}
-	a.SummaryDetail = d
-	sources, err := s.store.Sources(ctx, id)
+	a.SummaryDetail = detail
+	sources, err := d.store.Sources(ctx, id)
 	if err != nil {
 		return err
 	}
 	for _, n := range sources {
 		if n.IsSummary() {
-			d.ParentIDs = append(d.ParentIDs, string(n.Summary))
+			detail.ParentIDs = append(detail.ParentIDs, string(n.Summary))
 		} else {
-			d.SourceMessageIDs = append(d.SourceMessageIDs, n.Message.String())
+			detail.SourceMessageIDs = append(detail.SourceMessageIDs, n.Message.String())
 		}
 	}
-	derived, err := s.store.Derived(ctx, store.Node{Summary: id})
+	derived, err := d.store.Derived(ctx, store.Node{Summary: id})
 	if err != nil {
 		return err
 	}
-	d.ChildIDs = names(derived)
-	if len(s.bounded([]byte(sum.Body), r)) < len(sum.Body) {
-		return s.longSummary(ctx, r, sum, a)
+	detail.ChildIDs = names(derived)
+	if len(d.bounded([]byte(sum.Body))) < len(sum.Body) {
+		return d.longSummary(ctx, sum)
 	}
-	return s.manifest(ctx, r, id, a)
+	return d.manifest(ctx, id)
 }
 
 // longSummary shows a summary that the bounds of a request do not hold in
 // pages, and the nodes beneath it after the last of them.
-func (s *Service) longSummary(ctx context.Context, r DescribeRequest, sum store.Summary, a *DescribeAnswer) error {
+func (d *description) longSummary(ctx context.Context, sum store.Summary) error {
+	a := &d.answer
 	body := []byte(sum.Body)
-	err := s.cut(r, a, window{to: int64(len(body)), read: func(from, to int64) ([]byte, error) { return body[from:to], nil }})
+	err := d.cut(window{to: int64(len(body)), read: func(from, to int64) ([]byte, error) { return body[from:to], nil }})
 	if err == nil {
 		a.Manifest = []Branch{}
 		if a.NextCursor != "" {
 			return nil
 		}
-		r.Cursor = ""
+		d.request.Cursor = ""
 	} else {
 		// The cursor is one of the manifest, or of neither: that will be said.
 		a.Content, a.Offset, a.Truncated = "", int64(len(body)), true
 	}
-	return s.manifest(ctx, r, sum.ID, a)
+	return d.manifest(ctx, sum.ID)
 }
 
 // manifest lists a page of the nodes beneath a summary.
-func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.SummaryID, a *DescribeAnswer) error {
-	digest := question(s.store, "manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
+func (d *description) manifest(ctx context.Context, id store.SummaryID) error {
+	r, a := d.request, &d.answer
+	digest := question(d.store, "manifest", id, r.IncludeMessages, r.ConversationID, r.AllConversations, r.Current)
 	from, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return err
@@ -125,7 +128,7 @@ func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.Summ
 	}
 	a.Manifest = []Branch{}
 	n := 0
-	for st, err := range s.descend(ctx, []store.SummaryID{id}, 0, r.IncludeMessages) {
+	for st, err := range d.descend(ctx, []store.SummaryID{id}, 0, r.IncludeMessages) {
 		if err != nil {
 			return err
 		}
@@ -137,7 +140,7 @@ func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.Summ
 			a.Notes = append(a.Notes, "the manifest goes on: ask again with cursor set to nextCursor")
 			break
 		}
-		b, err := s.branch(ctx, st)
+		b, err := d.branch(ctx, st)
 		if err != nil {
 			return err
 		}
@@ -146,15 +149,15 @@ func (s *Service) manifest(ctx context.Context, r DescribeRequest, id store.Summ
 	return nil
 }
 
-func (s *Service) branch(ctx context.Context, st step) (Branch, error) {
+func (d *description) branch(ctx context.Context, st step) (Branch, error) {
 	b := Branch{ID: st.Node.String(), Level: st.level}
 	if !st.IsSummary() {
-		m, err := s.message(ctx, st.Message)
+		m, err := d.Service.message(ctx, st.Message)
 		b.Type, b.Role, b.TokenCount = "message", m.Body.Role, m.Tokens
 		b.EarliestAt, b.LatestAt = m.Body.Time, m.Body.Time
 		return b, err
 	}
-	sum, err := s.summary(ctx, st.Summary)
+	sum, err := d.Service.summary(ctx, st.Summary)
 	b.Type, b.Depth, b.Kind, b.TokenCount = "summary", &sum.Depth, sum.Kind, sum.Tokens
 	b.SourceTokens, b.MessageTokens, b.MessageCount, b.DescendantCount = sum.SourceTokens, sum.MessageTokens, sum.Messages, sum.Descendants
 	b.EarliestAt, b.LatestAt = sum.Earliest, sum.Latest

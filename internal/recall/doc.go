@@ -24,7 +24,7 @@
 // allows it, a search with few matches in its scope continues in all
 // conversations and says so; otherwise it counts the matches of a wider search.
 // The prompt of the current turn, lcm's own output and the bookkeeping of
-// hosts are found only when everything is asked for.
+// hosts are found only with [GrepRequest.Everything].
 //
 // # Meaning
 //

@@ -36,8 +36,8 @@ type EmbedReport struct {
 	Bytes    int64 `json:"bytes"`    // of the indexed vectors
 }
 
-// ErrNoVectors says that the store keeps no vectors.
-var ErrNoVectors = errors.New("the store keeps no embedding vectors")
+// errNoVectors says that the store keeps no vectors.
+var errNoVectors = errors.New("the store keeps no embedding vectors")
 
 // EmbedAll embeds all messages that the index lacks, the newest first. It stores
 // the vectors of every batch, so that a run that ends early, whatever the reason,
@@ -48,7 +48,7 @@ func (r *Reranker) EmbedAll(ctx context.Context, from Store, limits EmbedLimits)
 		index, _ = r.cache.(store.VectorIndex)
 	}
 	if index == nil {
-		return EmbedReport{}, ErrNoVectors
+		return EmbedReport{}, errNoVectors
 	}
 	run := embedRun{Reranker: r, index: index, from: from, limits: limits}
 	pending, err := index.PendingBlocks(ctx, r.embedder.Name())

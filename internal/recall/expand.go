@@ -12,9 +12,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// DefaultTokenCap is how many tokens of text a page of Expand holds unless it
+// defaultTokenCap is how many tokens of text a page of Expand holds unless it
 // is asked for more or less.
-const DefaultTokenCap = 4000
+const defaultTokenCap = 4000
 
 // maxPieces bounds a page of many short messages.
 const maxPieces = 1000
@@ -36,7 +36,7 @@ type ExpandRequest struct {
 	// Raw returns the records of messages exactly as they arrived, in place of
 	// their text.
 	Raw bool `json:"raw,omitempty"`
-	// TokenCap bounds the text of one page; 0 is DefaultTokenCap.
+	// TokenCap bounds the text of one page; 0 is 4,000.
 	TokenCap int    `json:"tokenCap,omitempty"`
 	Cursor   string `json:"cursor,omitempty"`
 }
@@ -125,7 +125,7 @@ func (s *Service) Expand(ctx context.Context, r ExpandRequest) (_ ExpandAnswer, 
 	defer func() { span.End(err) }()
 	limit := r.TokenCap
 	if limit == 0 {
-		limit = DefaultTokenCap
+		limit = defaultTokenCap
 	}
 	if limit < 1 {
 		return ExpandAnswer{}, refuse("", "tokenCap is %d: it must be at least 1", r.TokenCap)

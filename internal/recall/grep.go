@@ -34,14 +34,14 @@ type GrepRequest struct {
 	Pattern string     `json:"pattern"`
 	Mode    store.Mode `json:"mode,omitempty"` // regex (RE2), or full_text
 	// OrWords answers with full text where a regex without operators matches
-	// nothing: words that stand apart, or in another case.
+	// nothing: words that are apart, or in another case.
 	OrWords bool   `json:"-"`
 	Scope   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
 	// FileIDs narrows scope files down to these.
 	FileIDs []string `json:"fileIds,omitempty"`
 	Where
-	// Since (inclusive) and Before (exclusive) bound the time, ISO. A summary
-	// stands at the newest message that it covers, its latestAt, not at the
+	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a
+	// summary is that of the newest message that it covers, its latestAt, not the
 	// time when it was written.
 	Since  string `json:"since,omitempty"`
 	Before string `json:"before,omitempty"`
@@ -55,7 +55,7 @@ type GrepRequest struct {
 	// Context adds this many messages before and after each message, 0 to 20.
 	Context int `json:"context,omitempty"`
 	// Compact leaves out matches that have no text, and shows a message that
-	// ranking brought in with the match that it stands beside.
+	// ranking brought in with the match that it is next to.
 	Compact bool `json:"-"`
 	// Fill adds the messages around the matches, nearest first, until the page
 	// costs about so many tokens.
@@ -110,7 +110,7 @@ type Match struct {
 	MessageID string `json:"messageId,omitempty"`
 	// FileIDs are the payloads that hold the match.
 	FileIDs []string `json:"fileIds,omitempty"`
-	// Beside says that the match has none of the words itself but stands next
+	// Beside says that the match has none of the words itself but is next
 	// to messages that do: ranking brings in the messages around an answer.
 	Beside bool `json:"beside,omitempty"`
 	// Instruction says that the match has none of the words but is a standing
@@ -127,7 +127,7 @@ type Match struct {
 }
 
 // Context is the messages around a match, oldest first: those that were asked
-// for, and those that ranking brought in because they stand beside it.
+// for, and those that ranking brought in because they are next to it.
 type Context struct {
 	Before []Neighbour `json:"before"`
 	After  []Neighbour `json:"after"`
@@ -183,7 +183,7 @@ type GrepAnswer struct {
 // Grep finds the messages and summaries that match a pattern or a question.
 //
 // Messages and summaries are searched apart. By recency the two are merged by
-// time, a summary standing at the newest message it covers. By relevance their
+// time; that of a summary is the time of the newest message it covers. By relevance their
 // scores do not compare, so that two messages are followed by at most one summary,
 // and only by one that matches about as well as the next message. A summary of
 // which a message was found takes no place: it is named with that message (AlsoIn).
@@ -193,7 +193,7 @@ func (s *Service) Grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	span.Int("matches", len(a.Matches))
 	span.Int("total", a.Total)
 	span.End(err)
-	// A store that was cut off may have taken records that it did not read for absent.
+	// When the deadline passes, the store may report unread records as not found.
 	if errors.Is(err, context.DeadlineExceeded) || err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = refuse("narrow it with conversationId or since, use rarer words, or allow more time", "the search did not finish: %w", context.DeadlineExceeded)
 	}
@@ -246,7 +246,7 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
 		s.otherCase(ctx, q, &a)
 	}
-	if r.Widen && !r.explicit() && q.scope.Kind != ScopeAll && !a.Unfinished {
+	if r.Widens() && q.scope.Kind != ScopeAll && !a.Unfinished {
 		for _, q := range asked {
 			if a, err = s.widen(ctx, q, a); err != nil || len(a.Matches) > 0 {
 				break
@@ -274,7 +274,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 		return GrepAnswer{}, err
 	}
 	picked := merge(lanes, q.search.Sort, q.limit, beneath)
-	q.first(picked)
+	q.preferNear(picked)
 	at.Words = q.words != nil && q.expression
 	a := GrepAnswer{
 		Pattern: q.search.Pattern, Mode: q.search.Mode, Sort: q.search.Sort, Kinds: q.kinds, Scope: q.scope, Notes: slices.Clone(q.notes),

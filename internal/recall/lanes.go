@@ -9,17 +9,22 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// place is how far a cursor has come in one lane. The total is the one that
-// the first page counted, so that all pages tell the same.
+// place is how far a cursor has come in one lane.
 type place struct {
+	// Below, Offset, Through and Now are those of [store.Cursor]: the number below
+	// which a search by recency continues, the results of a ranking that were
+	// returned, the highest number that was ranked, and the time from which ages
+	// count.
 	Below   int64 `asn1:"optional,tag:0"`
 	Offset  int   `asn1:"optional,tag:1"`
 	Through int64 `asn1:"optional,tag:2"`
 	Now     int64 `asn1:"optional,tag:3"`
-	Taken   int   `asn1:"optional,tag:4"`
-	Total   int   `asn1:"optional,tag:5"`
-	AtLeast bool  `asn1:"optional,tag:6"`
-	Done    bool  `asn1:"optional,tag:7"`
+	Taken   int   `asn1:"optional,tag:4"` // hits of this lane on all pages so far
+	// Total and AtLeast are the count of the first page, so that every page
+	// reports the same.
+	Total   int  `asn1:"optional,tag:5"`
+	AtLeast bool `asn1:"optional,tag:6"`
+	Done    bool `asn1:"optional,tag:7"` // the lane has no more hits
 	// Reranked and Joined are those of [store.Cursor].
 	Reranked bool `asn1:"optional,tag:8"`
 	Joined   bool `asn1:"optional,tag:9"`
@@ -162,9 +167,7 @@ func (l *lane) passOver(beneath map[store.SummaryID]store.MessageID) {
 const rankedBeneath = 2 * DefaultLimit
 
 // foundBeneath maps the summaries of a ranked answer to the best of the messages
-// found that they cover, where that matches about as well. A summary took the
-// place of a message that says more: with summaries among the first ten, they held
-// less evidence than without.
+// found that they cover, if that message matches about as well (see asWell).
 func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, from places) (map[store.SummaryID]store.MessageID, error) {
 	if q.search.Sort == store.ByRecency || len(lanes) < 2 || len(lanes[1].found.Hits) == 0 {
 		return nil, nil
@@ -237,9 +240,8 @@ func first(lanes []*lane, sort store.Sort) *lane {
 	return messages
 }
 
-// asWell is the share of another match at which one matches about as well.
-// Summaries that a common word of the question brought in matched a tenth as well
-// as the messages whose places they took: three of the first ten.
+// asWell: a hit counts as an equal of another if its score is at least half of it.
+// Measured: with summaries in the first ten, the page held less evidence.
 const asWell = 0.5
 
 // matchesAsWell compares a hit of one lane with one of the other. In two indexes

@@ -10,7 +10,7 @@ import (
 )
 
 // matches makes the answer's matches of hits, and reads only those. In
-// a compact answer a message that ranking brought in because it stands beside
+// a compact answer a message that ranking brought in because it is next to
 // a match is shown with that match, and one that says nothing is not shown.
 func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Match, error) {
 	messages, summaries, err := s.load(ctx, hits)
@@ -55,7 +55,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 }
 
 // once leaves each message on a page once: as a match, else beside the first
-// match that it stands next to.
+// match that it is next to.
 func once(matches []Match) {
 	seen := map[string]bool{}
 	for _, m := range matches {
@@ -75,10 +75,10 @@ func once(matches []Match) {
 	}
 }
 
-// besideReach is how far from a match its neighbours stand.
+// besideReach is how far from a match its neighbours are.
 const besideReach = 2
 
-// besideAnother reports that a message stands next to a hit that matches by
+// besideAnother reports that a message is next to a hit that matches by
 // itself.
 func besideAnother(m store.Message, hits []store.Hit, messages map[store.MessageID]store.Message) bool {
 	return slices.ContainsFunc(hits, func(h store.Hit) bool {
@@ -90,7 +90,7 @@ func near(a, b store.Message) bool {
 	return a.Conversation == b.Conversation && a.Seq-b.Seq <= besideReach && b.Seq-a.Seq <= besideReach
 }
 
-// attach shows a message with the first match that it stands next to.
+// attach shows a message with the first match that it is next to.
 func attach(matches []Match, messages map[store.MessageID]store.Message, m store.Message) {
 	n := neighbour(m)
 	if blank(n.Snippet) {
@@ -137,7 +137,7 @@ func (s sessions) describe(ctx context.Context, q *query, m *Match) error {
 	}
 	m.Host, m.Title = c.Agent, c.Title
 	if q.scope.Kind == ScopeAll && (q.home == nil || !q.home.holds(c.ID)) {
-		m.Project = projectName(c.Project)
+		m.Project = ProjectName(c.Project)
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (s *Service) holding(ctx context.Context, msg store.Message, attached []sto
 	return ids, nil
 }
 
-// covering returns the summary that was made of a node and still stands.
+// covering returns the summary that was made of a node and is not retired.
 func (s *Service) covering(ctx context.Context, n store.Node) (store.Summary, bool, error) {
 	ids, err := s.store.Derived(ctx, n)
 	if err != nil || len(ids) == 0 {
@@ -309,7 +309,7 @@ func (s *Service) covering(ctx context.Context, n store.Node) (store.Summary, bo
 		if err != nil {
 			return over, false, err
 		}
-		// The first that stands is the message's own conversation's; a fork
+		// The first that is not retired is the message's own conversation's; a fork
 		// may have folded it again.
 		if !sum.Retired && !found {
 			over, found = sum, true

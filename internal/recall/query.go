@@ -30,8 +30,7 @@ type query struct {
 	current []store.ConversationID
 	digest  string // binds cursors to the question
 	notes   []string
-	// expression says that words stands for an expression that matched
-	// nothing.
+	// expression says that words replaces an expression that matched nothing.
 	expression bool
 	// home is the scope of the question where scope goes past it.
 	home *Scope

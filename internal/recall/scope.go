@@ -17,8 +17,8 @@ import (
 type Where struct {
 	ConversationID   store.ConversationID `json:"conversationId,omitempty"`
 	AllConversations bool                 `json:"allConversations,omitempty"`
-	// CurrentOnly asks for Current and its family even where Projects is set:
-	// it stands for an explicit allConversations: false.
+	// CurrentOnly asks for Current and its family even where Projects is set. The
+	// tools set it for an explicit allConversations: false.
 	CurrentOnly bool `json:"-"`
 	// Current is the conversation that the question is asked in. The caller of
 	// an agent's tools knows it, the agent does not.
@@ -27,7 +27,8 @@ type Where struct {
 	// two sessions side by side, the question may come from either.
 	Also []store.ConversationID `json:"-"`
 	// InTurn says that an agent asks, in a turn of Current or of one of Also:
-	// searches do not find the prompt of that turn, which is the question.
+	// searches do not find the prompt of that turn, which is the question, nor its
+	// calls of lcm's tools.
 	InTurn bool `json:"-"`
 	// Projects, where set, are the default scope: every conversation held in
 	// one of them, by any agent, sub-agents included.
@@ -65,8 +66,12 @@ type Scope struct {
 	// leaves it out for a project, which may have thousands.
 	ConversationIDs []store.ConversationID `json:"conversationIds,omitempty"`
 
-	// Except are the prompts of the current turn, which searches do not find.
+	// Except are messages of the current turn that searches do not find: its
+	// prompts and OwnCalls.
 	Except []store.MessageID `json:"-"`
+	// OwnCalls are messages of the current turn that call lcm's tools, and their
+	// results: the search that is asked for, and those before it.
+	OwnCalls []store.MessageID `json:"-"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -110,7 +115,7 @@ func (s Scope) holds(id store.ConversationID) bool {
 	return s.Kind == ScopeAll || slices.Contains(s.ConversationIDs, id)
 }
 
-const askHint = "pass conversationId for one conversation, or allConversations: true for all of them"
+const askHint = "pass conversationId (in Go: Where.ConversationID) for one conversation, or allConversations: true (Where.AllConversations) for all of them"
 
 // within refuses an id of a conversation outside the scope.
 func (sc Scope) within(id string, conversation store.ConversationID) error {
@@ -129,9 +134,7 @@ func (w Where) current() []store.ConversationID {
 }
 
 // ProjectName returns a project's origin, or else its directory.
-func ProjectName(p store.Project) string { return projectName(p) }
-
-func projectName(p store.Project) string {
+func ProjectName(p store.Project) string {
 	if p.Origin != "" {
 		return p.Origin
 	}

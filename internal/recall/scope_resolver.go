@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -19,8 +20,8 @@ func (r scopeResolver) scope(ctx context.Context, w Where) (Scope, error) {
 	if err != nil {
 		return sc, err
 	}
-	if w.InTurn && w.ConversationID == 0 {
-		sc.Except, err = r.prompts(ctx, w)
+	if w.InTurn {
+		err = r.exceptTurn(ctx, w, &sc)
 	}
 	return sc, err
 }
@@ -61,7 +62,7 @@ func (r scopeResolver) project(ctx context.Context, w Where) (Scope, error) {
 		for _, c := range found {
 			sc.ConversationIDs = append(sc.ConversationIDs, c.ID)
 		}
-		if name := projectName(p); len(found) > 0 && !slices.Contains(names, name) {
+		if name := ProjectName(p); len(found) > 0 && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -76,53 +77,99 @@ func (r scopeResolver) project(ctx context.Context, w Where) (Scope, error) {
 		return Scope{Kind: ScopeAll}, nil
 	}
 	if len(sc.ConversationIDs) == 0 {
-		return sc, refuse(askHint, "nothing of the project %s is stored", projectName(w.Projects[0]))
+		return sc, refuse(askHint, "nothing of the project %s is stored", ProjectName(w.Projects[0]))
 	}
 	if len(names) == 0 {
-		names = []string{projectName(w.Projects[0])}
+		names = []string{ProjectName(w.Projects[0])}
 	}
 	sc.Project, sc.Conversations = strings.Join(names, ", "), len(sc.ConversationIDs)
 	return sc, nil
 }
 
-// prompts returns the newest prompt of each current conversation, to leave it out
-// of the matches. A prompt with files stays in, because the files are found
-// nowhere else. If the question may come from several conversations, those whose
-// last turn has ended with an answer are not asking.
-func (r scopeResolver) prompts(ctx context.Context, w Where) ([]store.MessageID, error) {
-	var ids []store.MessageID
+// turnItems is how many of the newest items of a view are looked through for calls
+// of lcm's tools in the current turn. A model repeats a search within a few calls.
+const turnItems = 64
+
+// exceptTurn leaves two kinds of message of the current turn out of the matches: its
+// prompt and the calls of lcm's tools. A prompt stays in if it has files, because
+// the files are found nowhere else, or if the question names a conversation. If the
+// question may come from several conversations, those whose last turn has ended
+// with an answer are not asking.
+func (r scopeResolver) exceptTurn(ctx context.Context, w Where, sc *Scope) error {
 	for _, id := range w.current() {
-		v, err := r.store.View(ctx, id, store.Window{Newest: 1})
+		v, err := r.store.View(ctx, id, store.Window{Newest: turnItems})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if n := len(v.Items); len(w.Also) > 0 && n > 0 && v.Items[n-1].Role == llms.RoleAssistant && len(v.Items[n-1].Calls) == 0 {
 			continue
 		}
+		calls, err := r.ownCalls(ctx, v)
+		if err != nil {
+			return err
+		}
+		sc.OwnCalls = append(sc.OwnCalls, calls...)
 		if v.LastUserItem != nil {
 			v.Items = append(v.Items, *v.LastUserItem)
 		}
 		for _, item := range v.Items {
-			if item.Pos != v.LastUser || item.Message == 0 {
+			if item.Pos != v.LastUser || item.Message == 0 || w.ConversationID != 0 {
 				continue
 			}
 			files, err := r.store.Attached(ctx, item.Message)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if len(files) == 0 {
-				ids = append(ids, item.Message)
+				sc.Except = append(sc.Except, item.Message)
 			}
 		}
 	}
-	return ids, nil
+	sc.Except = append(sc.Except, sc.OwnCalls...)
+	return nil
+}
+
+// ownCalls returns the messages after the newest prompt of a view that call only
+// lcm's tools, and those that hold only results of these calls.
+func (r scopeResolver) ownCalls(ctx context.Context, v store.View) ([]store.MessageID, error) {
+	var calling []store.MessageID
+	for _, item := range v.Items {
+		if item.Pos > v.LastUser && item.Message != 0 && len(item.Calls) > 0 {
+			calling = append(calling, item.Message)
+		}
+	}
+	if len(calling) == 0 {
+		return nil, nil
+	}
+	var own []store.MessageID
+	var calls []string
+	for m, err := range r.store.Messages(ctx, store.MessageQuery{IDs: calling, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		made := m.Body.ToolCalls()
+		if len(made) == 0 || slices.ContainsFunc(made, func(c llms.ToolCall) bool { return !toolname.IsOwn(c.Name) }) {
+			continue
+		}
+		own = append(own, m.ID)
+		for _, c := range made {
+			calls = append(calls, c.ID)
+		}
+	}
+	for _, item := range v.Items {
+		other := slices.ContainsFunc(item.Results, func(id string) bool { return !slices.Contains(calls, id) })
+		if item.Pos > v.LastUser && item.Message != 0 && len(item.Results) > 0 && !other {
+			own = append(own, item.Message)
+		}
+	}
+	return own, nil
 }
 
 // reach returns the conversations that a lookup by id may read. An id names its
 // target exactly, so an open default scope covers all conversations: the model can
 // read an id from a widened search or from the block at a session's start.
 func (r scopeResolver) reach(ctx context.Context, w Where) (Scope, error) {
-	if w.Widen && !w.explicit() {
+	if w.Widens() {
 		return Scope{Kind: ScopeAll}, nil
 	}
 	return r.scope(ctx, w)

@@ -162,3 +162,37 @@ func TestFillShowsWhatFollows(t *testing.T) {
 		t.Errorf("%d tokens:\n%s", n, short.Text())
 	}
 }
+
+// A search does not find itself: neither it nor the searches before it in the same
+// turn are matches, and the note about records that are left out does not count them.
+func TestASearchDoesNotFindItself(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("turn")
+	f.say(c, llms.User("Have we met a zebra?"),
+		llms.Calls("I look for the zebra.", llms.ToolCall{ID: "1", Name: "lcm_grep", Arguments: `{"pattern":"zebra"}`}),
+		llms.Result("1", "lcm_grep", `{"pattern":"zebra","matches":[]}`, false),
+		llms.Calls("", llms.ToolCall{ID: "2", Name: "mcp__lcm__lcm_grep", Arguments: `{"pattern":"zebra"}`}))
+	ask := recall.GrepRequest{Pattern: `"pattern":"zebra|for.the.zebra`, Where: recall.Where{Current: c, InTurn: true}}
+	for name, at := range map[string]recall.Where{
+		"current": ask.Where, "all": {Current: c, InTurn: true, AllConversations: true}, "by number": {Current: c, InTurn: true, ConversationID: c},
+	} {
+		ask.Where = at
+		if a := f.grep(ask); len(a.Matches) != 0 || len(a.Notes) != 0 {
+			t.Errorf("%s: found %s, notes %q", name, ids(a), a.Notes)
+		}
+	}
+	// The prompt is left out as well, and is counted: it may be the only place.
+	a := f.grep(recall.GrepRequest{Pattern: "met a zebra", Where: recall.Where{Current: c, InTurn: true}})
+	contains(t, "the note", strings.Join(a.Notes, "\n"), "1 match among what is left out")
+	// Other calls of the turn are found, and in later turns the text is too.
+	f.say(c, llms.Result("2", "mcp__lcm__lcm_grep", "nothing", false),
+		llms.Calls("", llms.ToolCall{ID: "3", Name: "shell", Arguments: `{"cmd":"ls zebra"}`}, llms.ToolCall{ID: "4", Name: "lcm_grep", Arguments: `{"pattern":"zebra"}`}))
+	ask.Where = recall.Where{Current: c, InTurn: true}
+	if got := ids(f.grep(ask)); got != "msg_6" {
+		t.Errorf("with another call: found %s", got)
+	}
+	f.say(c, llms.User("Go on."))
+	if got := ids(f.grep(ask)); got != "msg_6 msg_2" {
+		t.Errorf("a turn later: found %s", got)
+	}
+}

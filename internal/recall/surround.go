@@ -16,7 +16,7 @@ const surroundReach = 24
 const neighbourCost = 12
 
 // surround adds the messages around the matches until they cost so many tokens
-// together: an answer often stands a few messages after the words of its
+// together: an answer is often a few messages after the words of its
 // question. All matches get their next neighbours before any gets those beyond,
 // and messages after a match come before those that lead to it.
 func (s *Service) surround(ctx context.Context, matches []Match, messages map[store.MessageID]store.Message, tokens int) error {

@@ -14,7 +14,7 @@ func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 // Text returns the answer as people and models read it: a line with the number of
 // matches, then the matches under their sessions, each with its id, who spoke
-// and when (UTC), and after a dot the messages beside it. The match stands
+// and when (UTC), and after a dot the messages beside it. The match is
 // between « and ».
 func (a GrepAnswer) Text() string {
 	var b strings.Builder

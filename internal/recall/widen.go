@@ -27,9 +27,9 @@ const (
 	preferCurrent = 1.1
 )
 
-// first moves the hits of one ranked page that are closer to the question up
+// preferNear moves the hits of one ranked page that are closer to the question up
 // past others that are no better.
-func (q *query) first(hits []store.Hit) {
+func (q *query) preferNear(hits []store.Hit) {
 	if q.search.Sort == store.ByRecency {
 		return
 	}
@@ -53,8 +53,8 @@ func (q *query) first(hits []store.Hit) {
 	}
 }
 
-// isPlain reports whether a pattern reads like words: no text would be written
-// like this by somebody who means an expression.
+// isPlain reports whether a pattern looks like plain words and not like a regular
+// expression: one literal, or several words without operators.
 func isPlain(pattern string) bool {
 	pattern = strings.TrimPrefix(pattern, ignoreCase)
 	if expression().MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
@@ -84,7 +84,7 @@ func (q *query) wide() *query {
 	w := *q
 	home := q.scope
 	w.home, w.notes = &home, slices.Clone(q.notes)
-	w.scope = Scope{Kind: ScopeAll, Except: q.scope.Except}
+	w.scope = Scope{Kind: ScopeAll, Except: q.scope.Except, OwnCalls: q.scope.OwnCalls}
 	Narrow(&w.search, w.scope)
 	return &w
 }
@@ -208,7 +208,7 @@ func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 	if q.search.Mode == store.Regex && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
 		a.note(`a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
 	}
-	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, nil }); n > 0 && !q.search.Everything {
+	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
 		a.note(atLeast(n, more) + " among what is left out otherwise (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
 	}
 	if q.scope.Kind == ScopeAll {

@@ -22,7 +22,12 @@ import (
 // DB is an open store. Pass it to lcm.New, and close it after the engine.
 type DB = postgres.DB
 
-// Options says how a store is opened. The zero value is a good default.
+// Options says how a store is opened. The zero value is a good default. Relaxed
+// acknowledges writes before the server has synced them. ReadOnly opens an existing
+// store and never writes. MaxWriters (16) and MaxReaders (16) bound the transactions of
+// this process that write and read at a time. DeferIndex leaves indexing to a later
+// opener; searches are complete without it. Clock returns the time (time.Now), Log
+// receives failures of background work (slog.Default).
 type Options = postgres.Options
 
 // Open connects to the database of a URL and brings its schema up to date.

@@ -26,7 +26,13 @@ const Memory = sqlite.Memory
 // DB is an open store. Pass it to lcm.New, and close it after the engine.
 type DB = sqlite.DB
 
-// Options says how a store is opened. The zero value is a good default.
+// Options says how a store is opened. The zero value is a good default. Relaxed
+// acknowledges writes before they survive a power cut. ReadOnly opens an existing store
+// and never writes. BusyTimeout (30 s) is how long a write waits for other processes,
+// CacheKiB (16,384) the size of the page cache. DeferIndex leaves indexing to a later
+// opener; searches are complete without it. Clock returns the time (time.Now), Log
+// receives failures of background work (slog.Default), and VFS names a file system layer
+// of the driver.
 type Options = sqlite.Options
 
 // Open opens the store at path and brings its schema up to date. A file that

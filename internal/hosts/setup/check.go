@@ -12,6 +12,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/tools"
 )
 
 // Finding is a result of Check about one host.
@@ -49,7 +51,7 @@ type Inspection struct {
 }
 
 // wanted are the tools that an agent must have.
-var wanted = []string{"expand", "lcm_describe", "lcm_expand_query", "lcm_grep"}
+var wanted = append(toolname.Agent(), tools.ExpandName)
 
 // Check checks the connection of every host on the machine: settings, program, hooks, record
 // and tools.

@@ -17,6 +17,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 )
 
 // lagging is a feed whose transcripts are all as far behind.
@@ -48,7 +49,7 @@ func TestCheck(t *testing.T) {
 	in := setup.Inspection{Machine: m, State: db, Clock: func() time.Time { return now },
 		Feed: lagging{hosts.Lag{Ingested: now.Add(-time.Hour), Written: now.Add(-time.Hour)}},
 		Tools: func(context.Context, []string) ([]string, error) {
-			return []string{"expand", "lcm_describe", "lcm_expand_query", "lcm_grep"}, nil
+			return append(toolname.Agent(), "expand"), nil
 		}}
 	expect := func(want ...string) {
 		t.Helper()

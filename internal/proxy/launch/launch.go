@@ -9,8 +9,10 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hint"
@@ -60,7 +62,7 @@ type host struct {
 var known = map[string]host{"claude": claudeCode, "codex": codexCLI, "opencode": openCode}
 
 // Hosts lists the programs that can be started.
-func Hosts() []string { return []string{"claude", "codex", "opencode"} }
+func Hosts() []string { return slices.Sorted(maps.Keys(known)) }
 
 // HostOf returns the host of a program, by its file name.
 func HostOf(program string) (string, error) {

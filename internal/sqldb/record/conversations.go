@@ -62,10 +62,10 @@ func ReadConversation(c sqldb.Conn, id store.ConversationID) (Row, error) {
 	return r, err
 }
 
-// LockConversation is ReadConversation for a transaction that changes the
+// lockConversation is ReadConversation for a transaction that changes the
 // conversation: others that do wait until it ends. erasures reports whether anything was
 // ever erased.
-func LockConversation(c sqldb.Conn, id store.ConversationID) (r Row, erasures bool, err error) {
+func lockConversation(c sqldb.Conn, id store.ConversationID) (r Row, erasures bool, err error) {
 	// The row is read by a second statement, which sees everything that was committed
 	// while the first one waited: also the erasures.
 	if lock := c.Dialect().ForUpdate; lock != "" {
@@ -220,7 +220,7 @@ func holdProject(c sqldb.Conn, p store.Project) error {
 // Archive implements [store.Conversations].
 func (r *Records) Archive(ctx context.Context, id store.ConversationID, cause string) error {
 	return r.DB.TransactOn(ctx, lockOf(id), func(c sqldb.Conn) error {
-		row, _, err := LockConversation(c, id)
+		row, _, err := lockConversation(c, id)
 		if err != nil || !row.Active() {
 			return err
 		}
@@ -244,7 +244,7 @@ func (r *Records) Fork(ctx context.Context, from store.ConversationID, at store.
 			return &hint.Error{Err: fmt.Errorf("the session %q has a conversation already", n.Key),
 				Hint: "give the fork a session key of its own, or archive that conversation first"}
 		}
-		origin, _, err := LockConversation(c, from)
+		origin, _, err := lockConversation(c, from)
 		if err != nil {
 			return err
 		}

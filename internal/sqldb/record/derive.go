@@ -45,7 +45,7 @@ func derive(c sqldb.Conn, edges []Edge, known map[int64]store.Summary) (total st
 		total.Depth = max(total.Depth, part.Depth+1)
 		total.Descendants += 1 + part.Descendants
 		total.SourceTokens += part.Tokens
-		Cover(&total, part)
+		cover(&total, part)
 	}
 	if total.Pos, err = NodePosition(c, edges[0]); errors.Is(err, store.ErrNotFound) {
 		missing = err
@@ -70,7 +70,7 @@ func deriveMessages(c sqldb.Conn, ids []store.MessageID, total *store.Summary) e
 		SELECT p.id FROM json_each(?) j JOIN message_payloads mp ON mp.message = j.value JOIN payloads p ON p.num = mp.payload
 		ORDER BY j.rowid, p.num`, list)
 	total.SourceTokens += int(part.MessageTokens)
-	Cover(total, part)
+	cover(total, part)
 	if err == nil && part.Messages < len(ids) {
 		err = store.Missing("a message that was summarised")
 	}
@@ -80,7 +80,7 @@ func deriveMessages(c sqldb.Conn, ids []store.MessageID, total *store.Summary) e
 // UpdateDerived writes the columns of a summary that [Derive] computes, but for the
 // tokens of its sources.
 func UpdateDerived(c sqldb.Conn, num int64, s store.Summary) error {
-	files, err := FilesOf(s.Files)
+	files, err := filesOf(s.Files)
 	if err != nil {
 		return err
 	}

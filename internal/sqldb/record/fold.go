@@ -87,8 +87,8 @@ func (w *Writer) replace(over []ViewItem, by ViewItem) error {
 	return InsertItem(w.Conn, w.ID, by)
 }
 
-// Cover adds the messages, times and files of a part to a summary.
-func Cover(total *store.Summary, part store.Summary) {
+// cover adds the messages, times and files of a part to a summary.
+func cover(total *store.Summary, part store.Summary) {
 	total.Messages += part.Messages
 	total.MessageTokens += part.MessageTokens
 	if part.Messages > 0 && (total.Earliest.IsZero() || part.Earliest.Before(total.Earliest)) {
@@ -105,7 +105,7 @@ func Cover(total *store.Summary, part store.Summary) {
 }
 
 // SummaryDigest digests the key of the conversation, the sources and the text of
-// a summary. The id of the summary begins it.
+// a summary. The summary's id is the beginning of this digest.
 func SummaryDigest(c store.Conversation, over []ViewItem, body string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %d\n", c.Key, c.Segment)
@@ -120,7 +120,7 @@ func SummaryDigest(c store.Conversation, over []ViewItem, body string) string {
 }
 
 func (w *Writer) insertSummary(s store.Summary) (int64, error) {
-	files, err := FilesOf(s.Files)
+	files, err := filesOf(s.Files)
 	if err != nil {
 		return 0, err
 	}
@@ -141,7 +141,7 @@ func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if to.Body == "" {
 		return store.Summary{}, errors.New("reword: the summary has no text")
 	}
-	num, s, err := SummaryByID(w.Conn, id)
+	num, s, err := summaryByID(w.Conn, id)
 	if err != nil {
 		return s, err
 	}
@@ -207,8 +207,8 @@ func summaryWhere(c sqldb.Conn, cond, name string, arg any) (num int64, sum stor
 	return num, sum, err
 }
 
-// SummaryByID reads a summary and its number.
-func SummaryByID(c sqldb.Conn, id store.SummaryID) (int64, store.Summary, error) {
+// summaryByID reads a summary and its number.
+func summaryByID(c sqldb.Conn, id store.SummaryID) (int64, store.Summary, error) {
 	return summaryWhere(c, "s.id = ?", string(id), string(id))
 }
 
@@ -218,8 +218,8 @@ func SummaryByNum(c sqldb.Conn, num int64) (store.Summary, error) {
 	return s, err
 }
 
-// FilesOf encodes the files of a summary.
-func FilesOf(files []store.PayloadID) (any, error) {
+// filesOf encodes the files of a summary.
+func filesOf(files []store.PayloadID) (any, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Records reads the conversations of a file, each call in a transaction of its
-// own. It implements [store.Reader], [store.Attachments] and
+// Records reads and writes the conversations of a database, each call in a
+// transaction of its own. It implements [store.Reader], [store.Attachments] and
 // [store.Conversations].
 type Records struct{ DB sqldb.DB }
 
@@ -165,7 +165,7 @@ func Join(c sqldb.Conn, record []byte, cuts string) ([]byte, error) {
 		return nil, fmt.Errorf("cuts: %w", err)
 	}
 	if len(stored) == 1 && stored[0].Style == store.Verbatim {
-		data, _, err := PayloadContent(c, stored[0].Payload)
+		data, _, err := payloadContent(c, stored[0].Payload)
 		return data, err
 	}
 	places := make([]wire.Cut, len(stored))
@@ -173,7 +173,7 @@ func Join(c sqldb.Conn, record []byte, cuts string) ([]byte, error) {
 		places[i] = wire.Cut{At: cut.At, Style: cut.Style}
 	}
 	return wire.Join(record, places, func(i int) ([]byte, error) {
-		data, _, err := PayloadContent(c, stored[i].Payload)
+		data, _, err := payloadContent(c, stored[i].Payload)
 		return data, err
 	})
 }

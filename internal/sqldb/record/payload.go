@@ -125,9 +125,9 @@ func (r *content) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// PayloadContent reads a whole payload inside a transaction, and returns the hash that
+// payloadContent reads a whole payload inside a transaction, and returns the hash that
 // it should have.
-func PayloadContent(c sqldb.Conn, id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
+func payloadContent(c sqldb.Conn, id store.PayloadID) (data []byte, sum [sha256.Size]byte, err error) {
 	var p PayloadRow
 	found, err := c.One(`SELECT num, size, sha256 FROM payloads WHERE id = ?`, sqldb.Into(&p.Num, &p.Size, &p.Sum), string(id))
 	if err != nil {

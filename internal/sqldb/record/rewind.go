@@ -255,7 +255,8 @@ func numbers(items []ViewItem) map[int64]bool {
 	return set
 }
 
-// retire marks the summaries between the old items and those that stay.
+// retire retires the summaries among items, and beneath them, down to those that
+// stay.
 func (w *Writer) retire(items []ViewItem, stays map[int64]bool) error {
 	return sqldb.Each(items, func(it ViewItem) error { return w.retireNode(Edge{it.Node, it.Num}, stays) })
 }

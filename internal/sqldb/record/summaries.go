@@ -15,7 +15,7 @@ func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2
 	return stream(ctx, "store.summaries", r.DB, func(c sqldb.Conn, pass func(store.Summary) error) error {
 		if q.IDs != nil {
 			return sqldb.Each(q.IDs, func(id store.SummaryID) error {
-				_, sum, err := SummaryByID(c, id)
+				_, sum, err := summaryByID(c, id)
 				if err == nil {
 					err = pass(sum)
 				}

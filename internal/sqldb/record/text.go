@@ -64,7 +64,7 @@ func bodyText(c sqldb.Conn, s sqldb.Row, whole *bool) ([]byte, error) {
 // For whole see bodyText.
 func AppendPayloads(c sqldb.Conn, text []byte, ids []store.PayloadID, whole *bool) ([]byte, error) {
 	for _, id := range ids {
-		content, sum, err := PayloadContent(c, id)
+		content, sum, err := payloadContent(c, id)
 		if err != nil && sqldb.FromDatabase(err) {
 			return nil, err // it may be there the next time
 		}
@@ -96,7 +96,7 @@ func (r *Records) Text(ctx context.Context, n store.Node) ([]byte, error) {
 		if !n.IsSummary() {
 			return checkedText(c, n.Message)
 		}
-		_, sum, err := SummaryByID(c, n.Summary)
+		_, sum, err := summaryByID(c, n.Summary)
 		return []byte(sum.Body), err
 	})
 }

@@ -1,11 +1,11 @@
 // Package record stores and reads conversations: messages, summaries and the
 // edges between them, the view, kept branches and payloads.
 //
-// Functions that take a [sqldb.DB] run in a transaction of their own and
-// implement the methods of the store's contract. Functions that take a
-// [sqldb.Conn] run in the transaction of their caller; the packages that erase,
-// check and repair are built on them. [Update] is the only way to add messages:
-// its [Writer] is the [store.Writer] of one transaction.
+// The methods of [Records] implement the store's contract; each runs in a
+// transaction of its own. Functions that take a [sqldb.Conn] run in the transaction
+// of their caller; the packages that erase, check and repair are built on them.
+// [Records.Update] is the only way to add messages: its [Writer] is the
+// [store.Writer] of one transaction.
 package record
 
 import (
@@ -60,7 +60,7 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 		span.End(err)
 	}()
 	err = r.DB.TransactOn(ctx, lockOf(id), func(c sqldb.Conn) error {
-		row, erasures, err := LockConversation(c, id)
+		row, erasures, err := lockConversation(c, id)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,71 @@
+package lcm_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+)
+
+// The calls of a search are in the record before it runs. It neither finds them nor
+// advises the model to look for them.
+func TestAnAgentsSearchDoesNotFindItself(t *testing.T) {
+	l := newLong(t)
+	var results []string
+	engine := llmtest.New(func(r llms.Request) llmtest.Reply {
+		for _, result := range r.Messages[len(r.Messages)-1].ToolResults() {
+			results = append(results, result.Output[0].Text)
+		}
+		if len(results) == 2 {
+			return llmtest.Say("nothing")
+		}
+		return llmtest.Call(toolname.Grep, map[string]any{"pattern": "zebra"})
+	})
+	agent, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: "pilot", Memory: l.session.Memory(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range agent.ChatStream("Which striped animal did we meet?").StartContext(t.Context()).EventsContext(t.Context()) {
+	}
+	if len(results) != 2 {
+		t.Fatalf("%d results", len(results))
+	}
+	for _, result := range results {
+		if !strings.Contains(result, `"total":0`) || strings.Contains(result, "everything: true") {
+			t.Errorf("the answer: %s", result)
+		}
+	}
+}
+
+func TestAskNeedsOnlyAPrompt(t *testing.T) {
+	l := newLong(t)
+	a, err := l.session.Ask(t.Context(), lcm.Question{Prompt: "At what pressure does the sluice valve open?"})
+	if err != nil || !strings.Contains(a.Answer, "47.25 kPa") {
+		t.Errorf("%v: %s", err, a.Answer)
+	}
+}
+
+// A program reads the fields to set in the error, and an agent the arguments.
+func TestRecallSaysWhereToLook(t *testing.T) {
+	l := newLong(t)
+	recall, err := l.engine.Recall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = recall.Grep(t.Context(), lcm.GrepRequest{Pattern: "valve"})
+	_, advice := hint.Split(err)
+	for _, want := range []string{"Where.ConversationID", "Where.AllConversations", "conversationId", "allConversations: true"} {
+		if !strings.Contains(advice, want) {
+			t.Errorf("%v: the hint %q does not name %s", err, advice, want)
+		}
+	}
+	got, err := recall.Grep(t.Context(), lcm.GrepRequest{Pattern: "valve", Where: lcm.Where{AllConversations: true}})
+	if err != nil || got.Total == 0 {
+		t.Errorf("%d matches: %v", got.Total, err)
+	}
+}
