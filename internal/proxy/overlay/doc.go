@@ -12,7 +12,8 @@
 // message. A unit stays or goes as a whole. Lay promises that
 //
 //   - every stored message beneath a summary that is used is in the request, or lies
-//     behind a checkpoint that the request carries: nothing is brought back;
+//     behind a checkpoint that the request carries: nothing is brought back. A call
+//     without a stored result may be missing: hosts drop it after a kill;
 //   - a unit is dropped only if summaries that are used cover all of its stored
 //     messages: nothing else is dropped;
 //   - a unit that summaries in use cover in full is dropped, with two exceptions, which
