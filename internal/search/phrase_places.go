@@ -91,7 +91,7 @@ func (sh *share) phraseStarts(ph phrase, among []segment.PassageRange) ([]segmen
 			return nil, err
 		}
 		if n == 0 {
-			starts = startsOf(places, uint64(w.at))
+			starts, places = startsOf(places, uint64(w.at)), nil
 		} else {
 			starts = startsWith(starts, places, uint64(w.at))
 		}
@@ -103,9 +103,9 @@ func (sh *share) phraseStarts(ph phrase, among []segment.PassageRange) ([]segmen
 }
 
 // startsOf are the places where a phrase would begin whose word number at stands
-// at the places.
+// at the places. It overwrites the places.
 func startsOf(places []uint64, at uint64) []uint64 {
-	var out []uint64
+	out := places[:0]
 	for _, place := range places {
 		if place >= at {
 			out = append(out, place-at)
@@ -132,7 +132,7 @@ func startsWith(starts, places []uint64, at uint64) []uint64 {
 // passagesAt are the passages of word number at of the phrases that begin at
 // starts.
 func passagesAt(starts []uint64, at uint64) []segment.PassageRange {
-	var out []segment.PassageRange
+	out := make([]segment.PassageRange, 0, len(starts))
 	for _, start := range starts {
 		passage := uint32((start + at) / segment.PassageWords)
 		if n := len(out); n > 0 && out[n-1].To > passage {
@@ -150,7 +150,7 @@ func passagesAt(starts []uint64, at uint64) []segment.PassageRange {
 // into the next document.
 func (sh *share) inOneDocument(starts []uint64, words uint64) ([]segment.Posting, error) {
 	docs := sh.r.PassageDocs()
-	var out []segment.Posting
+	out := make([]segment.Posting, 0, len(starts))
 	for _, start := range starts {
 		first, last := uint32(start/segment.PassageWords), uint32((start+words-1)/segment.PassageWords)
 		if n := len(out); n > 0 && out[n-1].Passage == first {

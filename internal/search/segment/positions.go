@@ -129,6 +129,7 @@ func (r *Reader) Occurrences(dst []uint64, e DictEntry, word string, among []Pas
 	if form < 0 {
 		return dst, nil
 	}
+	dst = slices.Grow(dst, min(int(e.DF), 1<<16))
 	block := occurrenceBlock{form: uint64(form), among: among}
 	if e.DF <= postingBlock {
 		if block.postings, err = r.PostingsIn(nil, e, PassageRange{0, r.Segment.passages}); err != nil {
@@ -192,8 +193,11 @@ func (o *occurrenceBlock) appendTo(dst []uint64) ([]uint64, error) {
 			continue
 		}
 		for range p.Count {
-			code, n := binary.Uvarint(o.codes)
-			if n <= 0 {
+			var code uint64
+			n := 1
+			if len(o.codes) > 0 && o.codes[0] < 0x80 { // most codes have one byte
+				code = uint64(o.codes[0])
+			} else if code, n = binary.Uvarint(o.codes); n <= 0 {
 				return dst, corrupt("positions")
 			}
 			o.codes = o.codes[n:]
