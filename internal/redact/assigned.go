@@ -70,15 +70,27 @@ var kinds = []*nameKind{
 	},
 	{
 		kind:  "secret",
-		names: []string{"key", "auth", "sig", "signature", "salt", "seed", "cookie", "session", "sid", "dsn", "sas", "code"},
-		short: true,
-		accepts: func(v assignment) bool {
-			return len(v.value) >= 20 && random(v.value) && !isHexadecimal(v.value) && !v.comma
-		},
+		names: []string{"key", "auth", "sig", "salt", "seed", "cookie", "session", "sid", "dsn", "sas", "code"},
+		short: true, accepts: assignment.isShortKey,
+	},
+	{
+		kind: "secret", names: []string{"signature"}, short: true,
+		accepts: func(v assignment) bool { return v.isShortKey() && !v.signsThinking() },
 	},
 }
 
 func (v assignment) isKey() bool { return len(v.value) >= 16 && (random(v.value) || isUUID(v.value)) }
+
+func (v assignment) isShortKey() bool {
+	return len(v.value) >= 20 && random(v.value) && !isHexadecimal(v.value) && !v.comma
+}
+
+// signsThinking reports whether a value looks like the signature of a thinking block of
+// Anthropic's API. It is no secret, and without it the block cannot be sent again. It is
+// base64 of a protobuf message that begins with field 2, so its first byte is 0x12.
+func (v assignment) signsThinking() bool {
+	return v.quoted && len(v.value) >= 100 && v.value[0] == 'E' && 'g' <= v.value[1] && v.value[1] <= 'v'
+}
 
 // longestValue is how long a value may be.
 const longestValue = 8192

@@ -50,8 +50,10 @@ func TestSecrets(t *testing.T) {
 		{"two ghp_" + noise[:36] + " ghp_" + noise[20:56], "two [redacted: github pat] [redacted: github pat]"},
 		{"GITLAB_PAT=" + noise[:20], "GITLAB_PAT=[redacted: secret]"},
 		{`"azure_pat_2": "` + noise[:20] + `"`, `"azure_pat_2": "[redacted: secret]"`},
+		{`{"signature":"` + noise[:40] + `"}`, `{"signature":"[redacted: secret]"}`},
 
 		{"sha256:" + hexa, ""},
+		{`{"type":"thinking","thinking":"x","signature":"EqQBCkgIARABGAIiQL2UoU0b1OHYi+yCHpBY7U6FQW8/FcoLewocJQPa2HnmLM+NECy50y44F/kD4SULFXi57buI9fAvyBwtyjlOiO0SDE3+r3spdg6PLOo9PBoM="}`, ""},
 		{`{"agent_path":"550e8400-e29b-41d4-a716-446655440000"}`, ""},
 		{`{"file_pattern":"` + noise[:20] + `"}`, ""},
 		{"commit " + hexa[:40], ""},
