@@ -102,9 +102,10 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	set("application_name", "lcm")
 	// The statements read by keys and short ranges; compiling them takes longer.
 	set("jit", "off")
-	// Without statistics of a young table the planner reads all rows of a conversation and
-	// sorts them where the order of an index gives the first ones.
+	// Every statement has an index. Where statistics are missing, or a fold has left a
+	// table and its index with many empty pages, the planner would read them all.
 	set("enable_bitmapscan", "off")
+	set("enable_seqscan", "off")
 	if o.Relaxed {
 		set("synchronous_commit", "off")
 	}
