@@ -229,3 +229,22 @@ func TestCloseEndsAnUpgrade(t *testing.T) {
 		t.Errorf("the lease was not released: %v", err)
 	}
 }
+
+// Seal leaves segments of an older format to Reindex.
+func TestSealDoesNotUpgrade(t *testing.T) {
+	ix := openOld(t, filepath.Join(t.TempDir(), "lcm.db"), 1, dbfile.Options{DeferIndex: true})
+	say(t, ix, 10, 10)
+	if err := ix.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantUnindexed(t, ix, 0)
+	if got := upgraded(t, ix.messages); len(got) != 2 || got[0] || !got[1] {
+		t.Errorf("upgraded: %v, want only the new one of two", got)
+	}
+	if err := ix.Reindex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := upgraded(t, ix.messages); len(got) != 2 || !got[0] {
+		t.Errorf("upgraded after Reindex: %v", got)
+	}
+}
