@@ -65,6 +65,7 @@ type database interface {
 	SQL() sqldb.DB
 	Path() string
 	Stats(context.Context) (stats.Stats, error)
+	Seal(context.Context) error
 	Reindex(context.Context) error
 	IndexDue(context.Context) (bool, error)
 	Mask(context.Context, []store.Mask) error
