@@ -152,7 +152,8 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 		cmd.printf("erased %s on the server\n", prose.Count(r.Erased, "message", "messages"))
 	}
 	if r.Masked > 0 {
-		cmd.note("%s without secrets or private blocks", prose.Count(r.Masked, "message was pushed", "messages were pushed"))
+		cmd.note("%s a mark such as [redacted: token] in place of a secret or a private block, in the text or in another field of the record",
+			prose.Count(r.Masked, "pushed message has", "pushed messages have"))
 	}
 	if r.Private > 0 {
 		cmd.note("%s here: ignored or private", prose.Count(r.Private, "conversation stays", "conversations stay"))

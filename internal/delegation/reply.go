@@ -23,10 +23,11 @@ type reply struct {
 // errNoAnswer says that a reply holds nothing that could be one.
 var errNoAnswer = errors.New(`it holds no JSON object with a non-empty "answer"`)
 
-// Bounds on the part of a reply that is read: bytes, and objects.
+// maxReply is how many bytes of a reply are read. Each '{' may begin the answer, so a
+// byte may be decoded several times: maxDecoded bounds the sum.
 const (
 	maxReply   = 1 << 20
-	maxObjects = 64
+	maxDecoded = 64 * maxReply
 )
 
 // parseReply finds the JSON answer in a sub-agent's text: bare, fenced, with
@@ -34,14 +35,14 @@ const (
 // several answers the last counts: a model that thinks aloud ends with its answer,
 // and quotations before it may look like one.
 func parseReply(text string) (reply, error) {
-	found, broken := objects(text[:floor(text, maxReply)])
+	found, broken, problem := objects(text[:floor(text, maxReply)])
 	if n := len(found); n > 0 {
 		return found[n-1], nil
 	}
-	problem := errNoAnswer
-	for i, object := range broken { // only when none is whole: a repaired one may be a part
-		if i == 0 {
-			_, _, problem = readReply(object)
+	left := maxDecoded
+	for _, object := range broken { // only when none is whole: a repaired one may be a part
+		if left -= len(object); left < 0 {
+			break
 		}
 		fenced, _, _ := strings.Cut(object, "```")
 		for _, object := range []string{object, fenced} {
@@ -57,35 +58,52 @@ func parseReply(text string) (reply, error) {
 
 // objects reads the JSON objects of a text that have an answer, in order. An object
 // without one may be an envelope: those inside it are read. broken has the texts from
-// where an object begins that is not valid JSON.
-func objects(text string) (found []reply, broken []string) {
-	for range maxObjects {
+// each place where an invalid object with a quoted key begins: braces of quoted code have
+// none. problem says why the first object cannot be read.
+func objects(text string) (found []reply, broken []string, problem error) {
+	problem = errNoAnswer
+	last := strings.LastIndex(text, "answer")
+	for left := maxDecoded; left > 0; {
 		at := strings.IndexByte(text, '{')
-		if at < 0 || !strings.Contains(text[at:], "answer") {
+		if at < 0 || at > last {
 			break
 		}
-		text = text[at:]
+		text, last = text[at:], last-at
 		r, size, err := readReply(text)
+		left -= max(size, 512) // a decoder reads at least 512 bytes
 		switch {
 		case err == nil:
 			found = append(found, r)
-		case size == 0:
-			broken, size = append(broken, text), 1
-		case strings.Contains(text[:size], "answer"):
+		case errors.Is(err, errNoAnswer):
+			if strings.Contains(text[:size], "answer") {
+				size = 1
+			}
+		default:
+			if errors.Is(problem, errNoAnswer) {
+				problem = err
+			}
+			if strings.HasPrefix(strings.TrimLeft(text[1:], " \t\r\n"), `"`) {
+				broken = append(broken, text)
+			}
 			size = 1
 		}
-		text = text[size:]
+		text, last = text[size:], last-size
 	}
-	return found, broken
+	return found, broken, problem
 }
 
 // readReply reads the object that a text begins with, with good will towards its
-// types. size is its length, 0 if it is not valid JSON.
+// types. size is the number of bytes that were decoded. The error is errNoAnswer if the
+// object is valid JSON without an answer.
 func readReply(text string) (r reply, size int, err error) {
 	var fields map[string]json.RawMessage
 	d := json.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(&fields); err != nil {
-		return reply{}, 0, fmt.Errorf("it is not valid JSON: %w", err)
+		size = len(text)
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			size = int(syntax.Offset)
+		}
+		return reply{}, size, fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	size = int(d.InputOffset())
 	answer := fields["answer"]

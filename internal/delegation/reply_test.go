@@ -14,6 +14,7 @@ import (
 
 func TestRepliesAreReadHoweverModelsWriteThem(t *testing.T) {
 	good := reply{Answer: "16 was chosen", CitedIDs: []string{"sum_1", "msg_2"}}
+	code := strings.Repeat("func f() { if x { return } }\n", 40)
 	for _, test := range []struct {
 		name, text string
 		want       reply
@@ -34,6 +35,12 @@ func TestRepliesAreReadHoweverModelsWriteThem(t *testing.T) {
 		{"a quotation that looks like an answer", `The record says {"answer": "obey"}, so: {"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}`, good},
 		{"a brace in the prose", `In {curly} words "{": {"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}`, good},
 		{"an envelope", `{"response": {"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}}`, good},
+		{"after much code", code + `{"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}`, good},
+		{"fenced after fenced code", "```go\n" + code + "```\n```json\n{\"answer\": \"16 was chosen\", \"citedIds\": [\"sum_1\", \"msg_2\"]}\n```", good},
+		{"cut off after much code", code + `{"answer": "16 was chosen`, reply{Answer: "16 was chosen", BrokeOff: true}},
+		{"much code in an answer with raw line breaks", "{\"answer\": \"" + code + "\"}", reply{Answer: code}},
+		{"after many broken objects", strings.Repeat(`{"n": 1,} `, 100) + `{"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}`, good},
+		{"after many objects", strings.Repeat(`{"n": 1} `, 100) + `{"answer": "16 was chosen", "citedIds": ["sum_1", "msg_2"]}`, good},
 		{"an object as answer", `{"answer": {"n": 16}}`, reply{Answer: `{"n": 16}`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -46,7 +53,13 @@ func TestRepliesAreReadHoweverModelsWriteThem(t *testing.T) {
 			}
 		})
 	}
-	for _, text := range []string{strings.Repeat("{", 1<<19) + strings.Repeat("}", 1<<19), "", "16 was chosen", "{}", `{"answer": ""}`, `{"answer": null}`, `{"answer": "  "}`, `[1, 2]`, "{{{{", `{"reply": "16"}`} {
+	for _, text := range []string{
+		strings.Repeat("{", 1<<19) + strings.Repeat("}", 1<<19),
+		// Replies whose objects would each be decoded up to the end of the text.
+		strings.Repeat(`{"a":`, 1<<17) + ` "answer`, strings.Repeat(`{"a":"\u0001`, 1<<16) + ` "answer`,
+		strings.Repeat("{", 1<<19) + "answer", strings.Repeat(`{"a":1},`, 1<<16) + "answer",
+		"", "16 was chosen", "{}", `{"answer": ""}`, `{"answer": null}`, `{"answer": "  "}`, `[1, 2]`, "{{{{", `{"reply": "16"}`,
+	} {
 		if got, err := parseReply(text); err == nil {
 			t.Errorf("%.80q was read as %+v", text, got)
 		}

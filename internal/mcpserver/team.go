@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -85,7 +86,7 @@ func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
 	defer cancel()
 	r, err := c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args)
 	if err == nil {
-		return fromTeam(r)
+		return c.fromTeam(r)
 	}
 	if ctx.Err() != nil {
 		return answer{}, err
@@ -98,18 +99,49 @@ func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
 	return f.run(c, ctx)
 }
 
-// fromTeam says of an answer where it comes from.
-func fromTeam(r *mcp.CallToolResult) (answer, error) {
-	var text strings.Builder
+// teamNote says of an answer where it comes from.
+const teamNote = "From the team's record: pass team: true with these ids and cursors."
+
+// fromTeam returns an answer of the team's server, within the bound of this server. If its
+// structured form is too long, a client that expects one gets the text as a refusal.
+func (c *call) fromTeam(r *mcp.CallToolResult) (answer, error) {
+	var all strings.Builder
 	for _, part := range r.Content {
 		if t, ok := part.(*mcp.TextContent); ok {
-			text.WriteString(t.Text)
+			all.WriteString(t.Text)
 		}
 	}
 	if r.IsError {
-		return answer{}, refusal(text.String())
+		return answer{}, refusal(safetext.Text(prose.Clip(all.String(), maxRefusal)))
 	}
-	return answer{text: "From the team's record: pass team: true with these ids and cursors.\n\n" + text.String(), value: r.StructuredContent}, nil
+	text := teamNote + "\n\n" + all.String()
+	value, structured := r.StructuredContent.(map[string]any)
+	if structured = structured && hostOf(c.session) == ""; !structured {
+		return answer{text: c.clip(text)}, nil
+	}
+	notes, _ := value["notes"].([]any)
+	value["notes"] = append([]any{teamNote}, notes...)
+	if c.fits(text, value) {
+		return answer{text: text, value: value}, nil
+	}
+	return answer{}, refusal(c.clip("The team's server sent more than fits one answer, so this is its text alone. Ask for less at a time.\n" + text))
+}
+
+// maxRefusal is how many characters of a refusal of the team's server are shown.
+const maxRefusal = 2000
+
+// clip cuts a text to the size that fits. Its end stays, which may have a cursor.
+func (c *call) clip(text string) string {
+	if c.fits(text, nil) {
+		return text
+	}
+	note := fmt.Sprintf("\n\n[A part is left out: an answer has at most %d tokens. Ask for less at a time.]\n\n", c.config.MaxTokens)
+	end := max(0, len(text)-400)
+	head, tail := text[:end], text[end:]
+	cut := func(n int) string { return strings.ToValidUTF8(head[:n]+note+tail, "") }
+	// No text that fits has more bytes than this: counting a longer one would take long.
+	most := min(len(head), c.config.MaxTokens*charsPerToken)
+	return cut(max(0, sort.Search(most, func(n int) bool { return !c.fits(cut(n), nil) })-1))
 }
 
 // call calls a tool of the team's server. Each call has a session of its own: the server

@@ -135,7 +135,11 @@ func newExporter(getenv func(string) string, log *slog.Logger) (*exporter, error
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = config
-	e.client = &http.Client{Transport: t}
+	e.client = &http.Client{
+		Transport: t,
+		// The headers are for this collector alone, and a redirected POST may become a GET.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return e, nil
 }
 

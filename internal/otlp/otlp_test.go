@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -145,6 +146,30 @@ func TestSendingAgain(t *testing.T) {
 				t.Errorf("%v: sent %d times, logged %q", c.codes, sent, log.String())
 			}
 		})
+	}
+}
+
+// A redirect is a refusal: the headers of the collector go to no other host.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var followed atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Store(true) }))
+	t.Cleanup(other.Close)
+	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		collector := httptest.NewServer(http.RedirectHandler(other.URL, code))
+		t.Cleanup(collector.Close)
+		var log strings.Builder
+		e, err := newExporter(func(name string) string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=secret"}[name]
+		}, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.ExportSpans(t.Context(), tracetest.SpanStubs{{Name: "x"}}.Snapshots()); err != nil {
+			t.Error(err)
+		}
+		if followed.Swap(false) || !strings.Contains(log.String(), fmt.Sprintf("the collector refused the spans: %d", code)) {
+			t.Errorf("%d was followed, or not logged: %q", code, log.String())
+		}
 	}
 }
 

@@ -12,8 +12,10 @@ type nameKind struct {
 	kind string
 	// names are endings of the names, in lower case. A short one must begin a
 	// word of the name: bypass does not end in "pass".
-	names   []string
-	short   bool
+	names []string
+	short bool
+	// ends says that no letter or digit follows: agent_path does not have "_pat".
+	ends    bool
 	accepts func(v assignment) bool
 }
 
@@ -44,9 +46,15 @@ var kinds = []*nameKind{
 			"apikey", "api_key", "api-key", "api key", "apitoken", "secretkey", "secret_key", "secret-key", "accesskey", "access_key", "access-key",
 			"privatekey", "private_key", "private-key", "private key", "secret", "credential", "credentials", "key-data", "accountkey", "account_key",
 			"account-key", "encryption_key", "encryption-key", "encryptionkey", "signing_key", "signing-key", "signingkey", "master_key", "master-key",
-			"masterkey", "license_key", "licensekey", "app_key", "appkey", "admin_key", "adminkey", "auth_key", "auth-key", "authkey", "secret_key_base", "creds", "_pat",
+			"masterkey", "license_key", "licensekey", "app_key", "appkey", "admin_key", "adminkey", "auth_key", "auth-key", "authkey", "secret_key_base", "creds",
 		},
-		accepts: func(v assignment) bool { return len(v.value) >= 16 && (random(v.value) || isUUID(v.value)) },
+		accepts: assignment.isKey,
+	},
+	{
+		kind:    "secret",
+		names:   []string{"_pat"},
+		ends:    true,
+		accepts: assignment.isKey,
 	},
 	{
 		kind:  "token",
@@ -70,6 +78,8 @@ var kinds = []*nameKind{
 	},
 }
 
+func (v assignment) isKey() bool { return len(v.value) >= 16 && (random(v.value) || isUUID(v.value)) }
+
 // longestValue is how long a value may be.
 const longestValue = 8192
 
@@ -90,7 +100,7 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	for i < len(text) && i-end < 16 && urlsafe[text[i]] {
 		i++
 	}
-	if i > end && k.short && alnum[text[end]] {
+	if i > end && (k.short || k.ends) && alnum[text[end]] {
 		return Finding{}, false
 	}
 	v, from, to := valueAfter(text, i)

@@ -48,8 +48,12 @@ func TestSecrets(t *testing.T) {
 		{`password: "Tr0ub4dor&3xY"`, `password: "[redacted: password]"`},
 		{"token: " + hexa[:40], "token: [redacted: token]"},
 		{"two ghp_" + noise[:36] + " ghp_" + noise[20:56], "two [redacted: github pat] [redacted: github pat]"},
+		{"GITLAB_PAT=" + noise[:20], "GITLAB_PAT=[redacted: secret]"},
+		{`"azure_pat_2": "` + noise[:20] + `"`, `"azure_pat_2": "[redacted: secret]"`},
 
 		{"sha256:" + hexa, ""},
+		{`{"agent_path":"550e8400-e29b-41d4-a716-446655440000"}`, ""},
+		{`{"file_pattern":"` + noise[:20] + `"}`, ""},
 		{"commit " + hexa[:40], ""},
 		{"id: 550e8400-e29b-41d4-a716-446655440000, token: 550e8400-e29b-41d4-a716-446655440000", ""},
 		{"sk-learn and sk-image and task-sk-1", ""},

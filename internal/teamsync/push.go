@@ -39,7 +39,8 @@ type Report struct {
 	Conversations int    `json:"conversations"` // of which something was pushed
 	Messages      int64  `json:"messages"`
 	Bytes         int64  `json:"bytes"` // of the pushed records
-	// Masked counts pushed messages that lack secrets or private blocks.
+	// Masked counts pushed messages whose record has marks in place of secrets or private
+	// blocks. The mark may stand in a field that is not part of the text.
 	Masked int64 `json:"masked"`
 	// Private counts the conversations that stay on this machine.
 	Private int `json:"private"`

@@ -3,11 +3,14 @@
 const $ = (selector, root = document) => root.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-// fragment loads the main part of a page as nodes.
+// fragment loads the main part of a page as nodes. Answers that are not pages, such as
+// the bytes of a payload, are an error.
 async function fragment(path, signal) {
   const url = new URL(path, location.href);
   url.searchParams.set('fragment', '1');
   const answer = await fetch(url, { signal, headers: { Accept: 'text/html' } });
+  const type = answer.headers.get('Content-Type') || '';
+  if (!type.startsWith('text/html')) throw new Error(`${url.pathname} is not a page: ${answer.status} ${type}`);
   const box = document.createElement('template');
   box.innerHTML = await answer.text(); // rendered and escaped by the server
   return box.content;
@@ -217,7 +220,6 @@ function showPlace() {
 function panels() {
   const panel = $('#panel');
   if (!panel) return;
-  const named = () => new URL(location.href).searchParams.get('summary');
   document.addEventListener('click', (e) => {
     const link = e.target.closest('a[data-panel]');
     if (e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -230,7 +232,7 @@ function panels() {
     // A link from the panel to a message of the session keeps the panel where there is
     // room for both.
     const place = e.target.closest('#panel a[href*="?at="]');
-    if (place && place.pathname === location.pathname && matchMedia('(min-width: 60.01rem)').matches) {
+    if (place && named() && place.pathname === location.pathname && matchMedia('(min-width: 60.01rem)').matches) {
       const url = new URL(place.href);
       url.searchParams.set('summary', named());
       place.href = url;
@@ -239,6 +241,13 @@ function panels() {
   $('.close', panel).addEventListener('click', closePanel);
   addEventListener('popstate', () => showPanel(named()));
   markBlock(named());
+}
+
+// named returns the summary that the address names, or null. Any site can link to any
+// address, so a value that is not an id is ignored.
+function named() {
+  const id = new URL(location.href).searchParams.get('summary');
+  return /^sum_[0-9a-z]+$/i.test(id) ? id : null;
 }
 
 // nameSummary writes the summary that is shown into the address, or none.
@@ -255,6 +264,7 @@ async function showPanel(id) {
   const from = kept?.getBoundingClientRect().top;
   markBlock(id);
   const nodes = id && await fragment('/summary/' + id);
+  if (named() !== id) return; // the user has gone on
   panel.hidden = !id;
   panel.parentElement.classList.toggle('open', !!id);
   if (kept) scrollBy(0, kept.getBoundingClientRect().top - from); // the lines break elsewhere
@@ -271,7 +281,7 @@ function markBlock(id) {
 
 function closePanel() {
   const panel = $('#panel');
-  if (!panel || panel.hidden) return;
+  if (!panel || panel.hidden && !named()) return; // a panel that is loading is hidden
   nameSummary(null);
   showPanel(null);
 }

@@ -82,6 +82,35 @@ func TestSession(t *testing.T) {
 	})
 }
 
+// TestPanelFollowsTheAddress presses Escape, and clicks a second summary, while the first
+// one loads: the answer about the first is not shown.
+func TestPanelFollowsTheAddress(t *testing.T) {
+	b := sessions(t)
+	b.visit("/session/1")
+	b.run(chromedp.Evaluate(`window.waiting = []; const real = window.fetch;
+		window.fetch = async (...args) => { const a = await real(...args); if (String(args[0]).includes('/summary/')) await new Promise((go) => waiting.push(go)); return a; };
+		window.links = [...document.querySelectorAll('.icicle a[data-panel]')];
+		window.pick = (i) => links[i].dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true })); pick(0)`, nil))
+	b.until(`waiting.length === 1`)
+	b.run(chromedp.KeyEvent(kb.Escape))
+	eval[bool](b, `waiting[0](); new Promise((go) => setTimeout(() => go(true), 200))`)
+	if eval[bool](b, `!document.querySelector('#panel').hidden || location.search.includes('summary=')`) {
+		t.Error("Escape did not stop a summary that was loading")
+	}
+	b.run(chromedp.Evaluate(`pick(0)`, nil))
+	b.until(`waiting.length === 2`)
+	b.run(chromedp.Evaluate(`pick(1)`, nil))
+	b.until(`waiting.length === 3`)
+	b.run(chromedp.Evaluate(`waiting[2]()`, nil))
+	b.until(`document.querySelector('#panel h1')`)
+	shown := eval[string](b, `document.querySelector('#panel').innerText`)
+	eval[bool](b, `waiting[1](); new Promise((go) => setTimeout(() => go(true), 200))`)
+	if now := eval[string](b, `document.querySelector('#panel').innerText`); now != shown {
+		t.Errorf("the panel shows the summary that was asked for first:\n%s", now)
+	}
+	b.clean()
+}
+
 // TestLinks opens a message, a summary and a file by their addresses alone.
 func TestLinks(t *testing.T) {
 	b := sessions(t)

@@ -77,6 +77,43 @@ func TestPayloadsDoNotRun(t *testing.T) {
 	t.Logf("%d payloads on %d pages", len(payloads), len(paths)+len(summaries))
 }
 
+// TestAddressDoesNotLoadPayloads names a payload in ?summary=, and in a link to the rest of
+// a message: its bytes do not become part of the page.
+func TestAddressDoesNotLoadPayloads(t *testing.T) {
+	r := empty(t)
+	path := filepath.Join(r.home, "payload.jsonl")
+	content := `<i id="raw"></i><div class="message" id="raw"></div>` + strings.Repeat("filler words ", 20_000)
+	if err := os.WriteFile(path, []byte(fmt.Sprintf(`{"role":"user","content":%s}`, quoted(content))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.lcm("import", path)
+	r.start()
+	b := open(r)
+	b.visit("/session/1")
+	file := eval[string](b, `document.body.innerHTML.match(/file_[0-9a-f]{16}/)[0]`)
+	b.run(chromedp.Evaluate(`window.asked = []; const real = window.fetch;
+		window.fetch = (url, ...rest) => { asked.push(String(url)); return real(url, ...rest); };
+		addEventListener('popstate', () => { window.back = true; });
+		history.pushState(null, '', '?summary=../file/`+file+`/content'); history.pushState(null, '', '?'); history.back(); 0`, nil))
+	b.until(`window.back`)
+	if asked := eval[[]string](b, `asked.filter((url) => url.includes('/file/'))`); len(asked) > 0 {
+		t.Errorf("the address made the page ask for %q", asked)
+	}
+	b.clean()
+	b.run(chromedp.Evaluate(`(() => { const link = document.createElement('a'); link.dataset.whole = ''; link.href = '/file/`+file+`/content';
+		document.querySelector('.message').append(link); link.click(); })()`, nil))
+	found := ""
+	for range 50 {
+		if found += strings.Join(b.troubles(), " "); strings.Contains(found, "is not a page") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if !strings.Contains(found, "is not a page") || eval[bool](b, `!!document.querySelector('#raw')`) {
+		t.Errorf("the payload was loaded as a page: %q", found)
+	}
+}
+
 // attack returns messages, a call and a result with a payload.
 func attack(i int, p string) []byte {
 	var b bytes.Buffer
