@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -229,8 +230,12 @@ const (
 )
 
 // Stream implements [sqldb.Conn]. The first rows come with one round trip, which is
-// enough for most results; the others are read with a cursor.
+// enough for most results; the others are read with a cursor. Without an order the two
+// statements could return a row twice or never.
 func (c *conn) Stream(sql string, each func(sqldb.Row) error, args ...any) error {
+	if !strings.Contains(sql, "ORDER BY") {
+		return fail(errNoOrder, sql)
+	}
 	if c.in == noTx {
 		return c.Read(func() error { return c.Stream(sql, each, args...) })
 	}
@@ -265,6 +270,8 @@ func (c *conn) Stream(sql string, each func(sqldb.Row) error, args ...any) error
 		}
 	}
 }
+
+var errNoOrder = errors.New("the rows of a stream have no order")
 
 // fetch loads the next rows of a cursor. The statement is not prepared, because its
 // columns are those of the cursor.

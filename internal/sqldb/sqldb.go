@@ -95,7 +95,8 @@ type Conn interface {
 	// Query calls row for each row.
 	Query(sql string, row func(Row) error, args ...any) error
 	// Stream is Query for a result of any length that a row function may end
-	// early: a backend need not load it whole.
+	// early: a backend need not load it whole. sql must have a total order (ORDER BY
+	// columns that no two rows share), because a backend may run it more than once.
 	Stream(sql string, row func(Row) error, args ...any) error
 	// One calls row for the first row. found reports whether there was one.
 	One(sql string, row func(Row) error, args ...any) (found bool, err error)
