@@ -92,31 +92,6 @@ func arguments(args []any) (out []any, size int) {
 	return out, size
 }
 
-// fail wraps an error of the driver.
-func fail(err error, sql string) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*sqldb.Error](err); ok {
-		return err
-	}
-	message := err.Error()
-	lost := !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errRolledBack)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		lost = serverStopped(e)
-		message = e.Message
-		if e.Detail != "" {
-			message += ": " + e.Detail
-		}
-	}
-	return &sqldb.Error{SQL: sql, Err: err, Message: message, Fatal: true, Lost: lost}
-}
-
-// serverStopped reports whether the server is stopped, has crashed or is starting.
-func serverStopped(e *pgconn.PgError) bool {
-	return e.Code == "57P01" || e.Code == "57P02" || e.Code == "57P03"
-}
-
 // send sends the statements that wait, and reads their results.
 func (c *conn) send() error {
 	wait := c.wait
