@@ -226,3 +226,33 @@ func TestScrubWaitsForOlderTransactions(t *testing.T) {
 		t.Errorf("the secret is still in %v", left)
 	}
 }
+
+// A role that does not own the tables may erase, but the server does not let it rewrite
+// them. Scrub says so, and does not finish the erasure; the owner does.
+func TestScrubNeedsTheOwner(t *testing.T) {
+	url := pgtest.URL(t)
+	name, guest := newRole(t, url, "")
+	owner := open(t, url, postgres.Options{})
+	admin := raw(t, url)
+	schema := admin.Config().RuntimeParams["search_path"]
+	execute(t, admin, "GRANT USAGE ON SCHEMA "+schema+" TO "+name)
+	execute(t, admin, "GRANT ALL ON ALL TABLES IN SCHEMA "+schema+" TO "+name)
+	execute(t, admin, "GRANT ALL ON ALL SEQUENCES IN SCHEMA "+schema+" TO "+name)
+	db := open(t, guest, postgres.Options{})
+	c := conversation(t, db, "gone")
+	say(t, db, c, "the word is "+secret)
+	if _, err := db.Erase(t.Context(), store.Erasure{Conversations: []store.ConversationID{c}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it is not taken to be finished
+		if err := db.Scrub(t.Context()); err == nil || !strings.Contains(err.Error(), "may not rewrite the table") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if err := owner.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := pgtest.Traces(t, url, secret); left != nil {
+		t.Errorf("the secret is still in %v", left)
+	}
+}

@@ -28,6 +28,9 @@ var errOldTransaction = errors.New("a transaction that began before the erasure 
 // and TOAST tables. Each is locked while it is rewritten: other processes wait.
 func (p *pool) Scrub(ctx context.Context) error {
 	err := p.Writer(ctx, func(c sqldb.Conn) error {
+		if err := mayVacuum(c); err != nil {
+			return err
+		}
 		if err := waitForOlder(ctx, c); err != nil {
 			return err
 		}
@@ -46,6 +49,24 @@ func (p *pool) Scrub(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// mayVacuum returns an error if VACUUM would leave out a table, of which the server only
+// warns: it asks for the owner of the table or of the database.
+func mayVacuum(c sqldb.Conn) error {
+	var table, owner string
+	found, err := c.One(`
+		SELECT t.relname::text, pg_get_userbyid(t.relowner)::text
+		FROM unnest(string_to_array('`+textTables+`', ', ')) AS n (name) JOIN pg_class t ON t.oid = to_regclass(n.name)
+		JOIN pg_database d ON d.datname = current_database()
+		WHERE NOT pg_has_role(t.relowner, 'USAGE') AND NOT pg_has_role(d.datdba, 'USAGE')`, sqldb.Into(&table, &owner))
+	if err != nil || !found {
+		return err
+	}
+	return &hint.Error{
+		Err:  fmt.Errorf("the erased messages are gone from every table, but not yet from the pages of their files: the role of this connection may not rewrite the table %s", table),
+		Hint: fmt.Sprintf("run `lcm forget --finish` as the role %s, which owns the table, or as a member of it", owner),
+	}
 }
 
 // waitForOlder waits until every transaction has ended that began before now: VACUUM
