@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/postgres/pgtest"
 	"github.com/lossless-context/lcm/internal/sqldb"
@@ -254,5 +256,51 @@ func TestScrubNeedsTheOwner(t *testing.T) {
 	}
 	if left := pgtest.Traces(t, url, secret); left != nil {
 		t.Errorf("the secret is still in %v", left)
+	}
+}
+
+// A database of an older program has statistics of texts and hashes. The program that
+// opens it removes them, and ANALYZE does not make them again.
+func TestStatisticsOfTextAreRemoved(t *testing.T) {
+	url := pgtest.URL(t)
+	db := open(t, url, postgres.Options{})
+	say(t, db, conversation(t, db, "c"), "the word is "+secret, "another", "and another")
+	c := raw(t, url)
+	storage := func() (list []string) {
+		t.Helper()
+		rows, err := c.Query(t.Context(), `SELECT attrelid::regclass || '.' || attname || ' ' || attstorage::text FROM pg_attribute
+			WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AND attnum > 0 ORDER BY 1`)
+		if err == nil {
+			list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if !slices.Contains(storage(), "chunks.data e") {
+		t.Errorf("the chunks are compressed twice: %v", storage())
+	}
+	count := func() (n int) {
+		t.Helper()
+		execute(t, c, "ANALYZE messages")
+		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stats WHERE schemaname = current_schema() AND attname IN ('record', 'sha256')`).Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	execute(t, c, "ALTER TABLE messages ALTER COLUMN record SET STATISTICS -1, ALTER COLUMN sha256 SET STATISTICS -1")
+	execute(t, c, "DELETE FROM lcm_schema WHERE version > 2")
+	if n := count(); n != 2 {
+		t.Fatalf("%d columns have statistics, so that their removal proves nothing", n)
+	}
+	before := storage()
+	open(t, url, postgres.Options{})
+	if n := count(); n != 0 {
+		t.Errorf("%d columns with texts and hashes have statistics", n)
+	}
+	if after := storage(); !slices.Equal(before, after) {
+		t.Errorf("the columns are stored as %v, before as %v", after, before)
 	}
 }
