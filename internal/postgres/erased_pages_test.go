@@ -229,6 +229,39 @@ func TestScrubWaitsForOlderTransactions(t *testing.T) {
 	}
 }
 
+// So does a prepared transaction, which no connection has.
+func TestScrubWaitsForPreparedTransactions(t *testing.T) {
+	url := pgtest.URL(t)
+	db, other := open(t, url, postgres.Options{}), raw(t, url)
+	var most string
+	if err := other.QueryRow(t.Context(), "SHOW max_prepared_transactions").Scan(&most); err != nil || most == "0" {
+		t.Skip("the server prepares no transactions: ", err)
+	}
+	c := conversation(t, db, "gone")
+	say(t, db, c, "the word is "+secret)
+	for _, sql := range []string{"BEGIN", "SELECT pg_current_xact_id()", "PREPARE TRANSACTION 'old'"} {
+		execute(t, other, sql)
+	}
+	if _, err := db.Erase(t.Context(), store.Erasure{Conversations: []store.ConversationID{c}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	scrubbed := make(chan error, 1)
+	go func() { scrubbed <- db.Scrub(t.Context()) }()
+	select {
+	case err := <-scrubbed:
+		t.Errorf("Scrub has not waited: %v", err)
+		scrubbed <- nil
+	case <-time.After(500 * time.Millisecond):
+	}
+	execute(t, other, "COMMIT PREPARED 'old'")
+	if err := <-scrubbed; err != nil {
+		t.Fatal(err)
+	}
+	if left := pgtest.Traces(t, url, secret); left != nil {
+		t.Errorf("the secret is still in %v", left)
+	}
+}
+
 // A role that does not own the tables may erase, but the server does not let it rewrite
 // them. Scrub says so, and does not finish the erasure; the owner does.
 func TestScrubNeedsTheOwner(t *testing.T) {
