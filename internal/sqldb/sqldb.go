@@ -135,9 +135,10 @@ type Conn interface {
 // Dialect holds the parts of SQL that differ between backends.
 type Dialect struct {
 	// ForUpdate ends a SELECT whose row of table c the transaction will change,
-	// ForShare one whose row of table p must stay until it ends. A backend with
-	// one writer at a time needs neither.
-	ForUpdate, ForShare string
+	// ForShare one whose row of table p must stay until it ends, and ForUnchanged
+	// one whose rows of table m must not change until it ends. A backend with one
+	// writer at a time needs none.
+	ForUpdate, ForShare, ForUnchanged string
 	// LockName is a statement with one text parameter that keeps other
 	// transactions with the same text waiting until this one ends, or empty.
 	LockName string
