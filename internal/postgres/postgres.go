@@ -102,6 +102,9 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	set("application_name", "lcm")
 	// The statements read by keys and short ranges; compiling them takes longer.
 	set("jit", "off")
+	// Without statistics of a young table the planner reads all rows of a conversation and
+	// sorts them where the order of an index gives the first ones.
+	set("enable_bitmapscan", "off")
 	if o.Relaxed {
 		set("synchronous_commit", "off")
 	}

@@ -42,7 +42,7 @@ func newPgxByHand(ctx context.Context, engine, own string) (h *pgxByHand, err er
 	if err != nil {
 		return nil, err
 	}
-	config.RuntimeParams["jit"] = "off" // as the engine does
+	config.RuntimeParams["jit"], config.RuntimeParams["enable_bitmapscan"] = "off", "off" // as the engine does
 	for n := range sessions {
 		if _, err := db.Open(ctx, store.NewConversation{Key: key(n)}); err != nil {
 			return nil, err
