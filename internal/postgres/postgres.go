@@ -159,12 +159,17 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 // wasStored finds out whether a transaction was committed whose commit was not answered.
 // Messages are looked up by their ids and links. Anything else is known not to be stored
 // if the server says that the transaction was aborted; it is not believed when it says
-// the opposite, because after a crash it may use a number again.
+// the opposite, because after a crash it may use a number again. A caller whose ctx ends
+// waits for lookupTime at most.
 func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done record.Written, cause error) (stored, known bool) {
 	lost, ok := errors.AsType[*commitError](cause)
 	if !ok {
 		return false, false
 	}
+	ended := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ended))
+	defer cancel()
+	defer context.AfterFunc(ended, func() { time.AfterFunc(lookupTime, cancel) })()
 	err := p.retry(ctx, func() error {
 		return p.Reader(ctx, func(c sqldb.Conn) error {
 			status, err := sqldb.Value[string](c, `SELECT pg_xact_status(CAST(CAST(? AS text) AS xid8))`, fmt.Sprint(lost.xid))
@@ -185,6 +190,8 @@ func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done reco
 	})
 	return stored, known && err == nil
 }
+
+const lookupTime = 5 * time.Second
 
 var errInProgress = errors.New("the transaction is still in progress")
 
