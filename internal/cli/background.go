@@ -93,7 +93,7 @@ func (ar *archive) foldInBackground(ctx context.Context, of []store.Conversation
 	}
 	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Conversations: of, Time: backgroundTime})
 	if f.Folds >= manyFolded {
-		err = errors.Join(err, ar.db.Reindex(ctx))
+		err = errors.Join(err, ar.db.Seal(ctx))
 	}
 	return err
 }

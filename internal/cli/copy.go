@@ -104,7 +104,7 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 
 // address returns the path with the password of the configured database, if it is that one.
 func address(cfg *config.Config, path string) string {
-	if clean, own := postgres.TakePassword(path); own == "" && clean == cfg.Storage.DatabasePath {
+	if clean, own, err := postgres.TakePassword(path); err == nil && own == "" && clean == cfg.Storage.DatabasePath {
 		return postgres.WithPassword(path, cfg.DatabasePassword)
 	}
 	return path

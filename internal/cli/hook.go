@@ -268,7 +268,7 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 	due, e := ar.db.IndexDue(ctx)
 	err = errors.Join(err, e)
 	if h.index || due {
-		err = errors.Join(err, ar.db.Reindex(ctx))
+		err = errors.Join(err, ar.db.Seal(ctx))
 	}
 	switch {
 	case h.all || h.foldAll:
@@ -282,6 +282,10 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 			_, _, e = ar.push(ctx, ar.pusher(client))
 		}
 		err = errors.Join(err, e)
+	}
+	if h.index || due {
+		// It comes last: after an update of lcm it builds the whole index again.
+		err = errors.Join(err, ar.db.Reindex(ctx))
 	}
 	return err
 }

@@ -38,7 +38,9 @@ func (p *program) settings() (*config.Config, error) {
 	if err != nil {
 		return nil, &failure{exitConfig, err}
 	}
-	hidePassword(cfg)
+	if err := hidePassword(cfg); err != nil {
+		return nil, &failure{exitConfig, err}
+	}
 	if p.secret != "" {
 		cfg.DatabasePassword = p.secret
 	}
@@ -63,6 +65,7 @@ type database interface {
 	SQL() sqldb.DB
 	Path() string
 	Stats(context.Context) (stats.Stats, error)
+	Seal(context.Context) error
 	Reindex(context.Context) error
 	IndexDue(context.Context) (bool, error)
 	Mask(context.Context, []store.Mask) error
@@ -83,21 +86,22 @@ func notInFile(instead string) error {
 
 // hidePassword moves the password out of a PostgreSQL URL. A --db without a password, such
 // as `lcm setup` writes it, takes that of the same URL in the environment or the file.
-func hidePassword(cfg *config.Config) {
+func hidePassword(cfg *config.Config) (err error) {
 	if !postgres.IsURL(cfg.Storage.DatabasePath) {
-		return
+		return nil
 	}
-	cfg.Storage.DatabasePath, cfg.DatabasePassword = postgres.TakePassword(cfg.Storage.DatabasePath)
-	if cfg.DatabasePassword != "" || cfg.Origin("storage.database_path") != config.FromFlag {
-		return
+	cfg.Storage.DatabasePath, cfg.DatabasePassword, err = postgres.TakePassword(cfg.Storage.DatabasePath)
+	if err != nil || cfg.DatabasePassword != "" || cfg.Origin("storage.database_path") != config.FromFlag {
+		return err
 	}
 	set, err := config.Load(config.Options{})
 	if err != nil || !postgres.IsURL(set.Storage.DatabasePath) {
-		return
+		return nil
 	}
-	if same, password := postgres.TakePassword(set.Storage.DatabasePath); same == cfg.Storage.DatabasePath {
+	if same, password, err := postgres.TakePassword(set.Storage.DatabasePath); err == nil && same == cfg.Storage.DatabasePath {
 		cfg.DatabasePassword = password
 	}
+	return nil
 }
 
 // besideDatabase returns the directory for files that belong to a database.

@@ -98,7 +98,7 @@ func (cmd *runCommand) behind(ctx context.Context, ar *archive, host, path strin
 	if err != nil {
 		return err
 	}
-	if _, typed := postgres.TakePassword(cmd.database); typed != "" {
+	if _, typed, _ := postgres.TakePassword(cmd.database); typed != "" {
 		cmd.warn("the agent does not get the password in --db: its lcm tools and hooks look for one in PGPASSFILE and in storage.database_path")
 	}
 	routes, err := p.Routes()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -89,31 +90,6 @@ func arguments(args []any) (out []any, size int) {
 		}
 	}
 	return out, size
-}
-
-// fail wraps an error of the driver.
-func fail(err error, sql string) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*sqldb.Error](err); ok {
-		return err
-	}
-	message := err.Error()
-	lost := !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errRolledBack)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		lost = serverStopped(e)
-		message = e.Message
-		if e.Detail != "" {
-			message += ": " + e.Detail
-		}
-	}
-	return &sqldb.Error{SQL: sql, Err: err, Message: message, Fatal: true, Lost: lost}
-}
-
-// serverStopped reports whether the server is stopped, has crashed or is starting.
-func serverStopped(e *pgconn.PgError) bool {
-	return e.Code == "57P01" || e.Code == "57P02" || e.Code == "57P03"
 }
 
 // send sends the statements that wait, and reads their results.
@@ -229,8 +205,12 @@ const (
 )
 
 // Stream implements [sqldb.Conn]. The first rows come with one round trip, which is
-// enough for most results; the others are read with a cursor.
+// enough for most results; the others are read with a cursor. Without an order the two
+// statements could return a row twice or never.
 func (c *conn) Stream(sql string, each func(sqldb.Row) error, args ...any) error {
+	if !strings.Contains(sql, "ORDER BY") {
+		return fail(errNoOrder, sql)
+	}
 	if c.in == noTx {
 		return c.Read(func() error { return c.Stream(sql, each, args...) })
 	}
@@ -265,6 +245,8 @@ func (c *conn) Stream(sql string, each func(sqldb.Row) error, args ...any) error
 		}
 	}
 }
+
+var errNoOrder = errors.New("the rows of a stream have no order")
 
 // fetch loads the next rows of a cursor. The statement is not prepared, because its
 // columns are those of the cursor.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/postgres/pgtest"
 	"github.com/lossless-context/lcm/internal/sqldb"
@@ -224,5 +226,114 @@ func TestScrubWaitsForOlderTransactions(t *testing.T) {
 	}
 	if left := pgtest.Traces(t, url, secret); left != nil {
 		t.Errorf("the secret is still in %v", left)
+	}
+}
+
+// So does a prepared transaction, which no connection has.
+func TestScrubWaitsForPreparedTransactions(t *testing.T) {
+	url := pgtest.URL(t)
+	db, other := open(t, url, postgres.Options{}), raw(t, url)
+	var most string
+	if err := other.QueryRow(t.Context(), "SHOW max_prepared_transactions").Scan(&most); err != nil || most == "0" {
+		t.Skip("the server prepares no transactions: ", err)
+	}
+	c := conversation(t, db, "gone")
+	say(t, db, c, "the word is "+secret)
+	for _, sql := range []string{"BEGIN", "SELECT pg_current_xact_id()", "PREPARE TRANSACTION 'old'"} {
+		execute(t, other, sql)
+	}
+	if _, err := db.Erase(t.Context(), store.Erasure{Conversations: []store.ConversationID{c}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	scrubbed := make(chan error, 1)
+	go func() { scrubbed <- db.Scrub(t.Context()) }()
+	select {
+	case err := <-scrubbed:
+		t.Errorf("Scrub has not waited: %v", err)
+		scrubbed <- nil
+	case <-time.After(500 * time.Millisecond):
+	}
+	execute(t, other, "COMMIT PREPARED 'old'")
+	if err := <-scrubbed; err != nil {
+		t.Fatal(err)
+	}
+	if left := pgtest.Traces(t, url, secret); left != nil {
+		t.Errorf("the secret is still in %v", left)
+	}
+}
+
+// A role that does not own the tables may erase, but the server does not let it rewrite
+// them. Scrub says so, and does not finish the erasure; the owner does.
+func TestScrubNeedsTheOwner(t *testing.T) {
+	url := pgtest.URL(t)
+	name, guest := newRole(t, url, "")
+	owner := open(t, url, postgres.Options{})
+	admin := raw(t, url)
+	schema := admin.Config().RuntimeParams["search_path"]
+	execute(t, admin, "GRANT USAGE ON SCHEMA "+schema+" TO "+name)
+	execute(t, admin, "GRANT ALL ON ALL TABLES IN SCHEMA "+schema+" TO "+name)
+	execute(t, admin, "GRANT ALL ON ALL SEQUENCES IN SCHEMA "+schema+" TO "+name)
+	db := open(t, guest, postgres.Options{})
+	c := conversation(t, db, "gone")
+	say(t, db, c, "the word is "+secret)
+	if _, err := db.Erase(t.Context(), store.Erasure{Conversations: []store.ConversationID{c}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it is not taken to be finished
+		if err := db.Scrub(t.Context()); err == nil || !strings.Contains(err.Error(), "may not rewrite the table") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if err := owner.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := pgtest.Traces(t, url, secret); left != nil {
+		t.Errorf("the secret is still in %v", left)
+	}
+}
+
+// A database of an older program has statistics of texts and hashes. The program that
+// opens it removes them, and ANALYZE does not make them again.
+func TestStatisticsOfTextAreRemoved(t *testing.T) {
+	url := pgtest.URL(t)
+	db := open(t, url, postgres.Options{})
+	say(t, db, conversation(t, db, "c"), "the word is "+secret, "another", "and another")
+	c := raw(t, url)
+	storage := func() (list []string) {
+		t.Helper()
+		rows, err := c.Query(t.Context(), `SELECT attrelid::regclass || '.' || attname || ' ' || attstorage::text FROM pg_attribute
+			WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AND attnum > 0 ORDER BY 1`)
+		if err == nil {
+			list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if !slices.Contains(storage(), "chunks.data e") {
+		t.Errorf("the chunks are compressed twice: %v", storage())
+	}
+	count := func() (n int) {
+		t.Helper()
+		execute(t, c, "ANALYZE messages")
+		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stats WHERE schemaname = current_schema() AND attname IN ('record', 'sha256')`).Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	execute(t, c, "ALTER TABLE messages ALTER COLUMN record SET STATISTICS -1, ALTER COLUMN sha256 SET STATISTICS -1")
+	execute(t, c, "DELETE FROM lcm_schema WHERE version > 2")
+	if n := count(); n != 2 {
+		t.Fatalf("%d columns have statistics, so that their removal proves nothing", n)
+	}
+	before := storage()
+	open(t, url, postgres.Options{})
+	if n := count(); n != 0 {
+		t.Errorf("%d columns with texts and hashes have statistics", n)
+	}
+	if after := storage(); !slices.Equal(before, after) {
+		t.Errorf("the columns are stored as %v, before as %v", after, before)
 	}
 }

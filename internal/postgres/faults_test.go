@@ -3,6 +3,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -36,6 +37,22 @@ func TestUnansweredCommitIsLookedUp(t *testing.T) {
 	}
 	if v, err := db.Verify(t.Context(), id); err != nil || len(v.Faults) > 0 {
 		t.Errorf("%v, %v", v.Faults, err)
+	}
+}
+
+// The context of an append ends after the commit and before its answer. The messages are
+// looked up all the same: the caller gets no error, and does not store them again.
+func TestCommitOfAnEndedContextIsLookedUp(t *testing.T) {
+	proxy, through := pgtest.NewProxy(t, pgtest.URL(t))
+	db := open(t, through, postgres.Options{})
+	id := conversation(t, db, "ended")
+	ctx, cancel := context.WithCancel(t.Context())
+	proxy.Hold(cancel)
+	if err := appendOne(ctx, db, id, "the message"); err != nil {
+		t.Errorf("the message is stored, and the error is %v", err)
+	}
+	if stored := texts(t, db, id); ctx.Err() == nil || len(stored) != 1 {
+		t.Errorf("%q is stored, context: %v", stored, ctx.Err())
 	}
 }
 

@@ -2,26 +2,30 @@ package postgres
 
 import (
 	"net/url"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/hint"
 )
 
 // TakePassword returns the address of a database without its password, and the
-// password.
-func TakePassword(address string) (clean, password string) {
+// password. The error of an address that cannot be read does not quote it.
+func TakePassword(address string) (clean, password string, err error) {
 	u, err := url.Parse(address)
-	if err != nil { // the driver refuses it too; nothing of it is safe to show
-		return "postgres://", ""
+	if err != nil {
+		return "", "", hint.New("write it as postgres://user@host:port/database; the directory of a socket goes into ?host=, special characters are written as %XX",
+			"the address of the database cannot be read")
 	}
 	password, _ = u.User.Password()
 	if u.User != nil {
 		u.User = url.User(u.User.Username())
 	}
-	q := u.Query()
+	q := query(u)
 	if q.Has("password") {
 		password = q.Get("password")
 		q.Del("password")
-		u.RawQuery = q.Encode()
+		u.RawQuery = encode(q)
 	}
-	return u.String(), password
+	return u.String(), password, nil
 }
 
 // WithPassword returns an address with a password, for Open. An empty password changes
@@ -31,8 +35,16 @@ func WithPassword(address, password string) string {
 	if err != nil || password == "" {
 		return address
 	}
-	q := u.Query()
+	q := query(u)
 	q.Set("password", password)
-	u.RawQuery = q.Encode()
+	u.RawQuery = encode(q)
 	return u.String()
 }
+
+// query reads the parameters as the driver does, for which a plus is a plus.
+func query(u *url.URL) url.Values {
+	q, _ := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B")) // what cannot be read is left out
+	return q
+}
+
+func encode(q url.Values) string { return strings.ReplaceAll(q.Encode(), "+", "%20") }

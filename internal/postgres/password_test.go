@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -13,17 +14,28 @@ func TestPassword(t *testing.T) {
 		{"postgres://u:p%40ss&w=rd@h:1/db?sslmode=disable", "postgres://u@h:1/db?sslmode=disable", "p@ss&w=rd"},
 		{"postgres://u@h:1/db?password=q%26", "postgres://u@h:1/db", "q&"},
 		{"postgres://h:1/db", "postgres://h:1/db", ""},
+		{"postgres://u:a%20b+c@h:1/db?application_name=x%20y", "postgres://u@h:1/db?application_name=x%20y", "a b+c"},
+		{"postgres://u@h:1/db?password=a%20b%2Bc", "postgres://u@h:1/db", "a b+c"},
 	} {
-		clean, password := TakePassword(c.address)
-		if clean != c.clean || password != c.password {
+		clean, password, err := TakePassword(c.address)
+		if err != nil || clean != c.clean || password != c.password {
 			t.Errorf("%s: %s, %s", c.address, clean, password)
 		}
 		config, err := pgx.ParseConfig(WithPassword(clean, password))
 		if err != nil || config.Password != c.password || config.Host != "h" || config.Port != 1 || config.Database != "db" {
 			t.Errorf("%s: %+v, %v", c.address, config, err)
 		}
+		if name := config.RuntimeParams["application_name"]; name != "" && name != "x y" {
+			t.Errorf("%s: the parameter is %q", c.address, name)
+		}
 		if clean != "postgres://h:1/db" && config.User != "u" {
 			t.Errorf("%s: the user is %q", c.address, config.User)
 		}
+	}
+}
+
+func TestAnAddressThatCannotBeReadIsRefused(t *testing.T) {
+	if _, _, err := TakePassword("postgres://u:hunter2@%2Ftmp%2Fsock/db"); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
 	}
 }

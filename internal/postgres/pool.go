@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/turns"
@@ -27,9 +26,9 @@ type pool struct {
 	life context.Context
 	end  context.CancelFunc
 
-	// writers and readers limit how many connections are lent out, and waiting how
-	// many more writers may wait for locks.
-	writers, readers, waiting chan struct{}
+	// writers and readers limit how many connections are lent out, waiting how many
+	// more writers may wait for locks, and extra how many more readers there may be.
+	writers, readers, waiting, extra chan struct{}
 	// turns has the transactions that lock the same thing.
 	turns turns.Turns
 
@@ -45,13 +44,13 @@ type pool struct {
 var _ sqldb.DB = (*pool)(nil)
 
 // maxWaiting is how many writers may wait for locks in the database, for each that may
-// write.
+// write, and how many more readers there may be, for each of [Options.MaxReaders].
 const maxWaiting = 4
 
 // maxIdle is how many idle connections are kept.
 const maxIdle = 8
 
-// patience is how long a reader waits for one of the connections. After that it gets
+// patience is how long a reader waits for one of the connections. After that it may get
 // one more: a caller that reads while it iterates over another result would otherwise
 // wait for itself. A writer that waits for an answer for as long is taken to wait for a
 // lock.
@@ -59,7 +58,8 @@ const patience = 100 * time.Millisecond
 
 func newPool(ctx context.Context, config *pgx.ConnConfig, o Options) *pool {
 	p := &pool{config: config, name: describe(config), opts: o,
-		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders), waiting: make(chan struct{}, maxWaiting*o.MaxWriters)}
+		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders), waiting: make(chan struct{}, maxWaiting*o.MaxWriters),
+		extra: make(chan struct{}, maxWaiting*o.MaxReaders)}
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	return p
 }
@@ -166,25 +166,19 @@ func (p *pool) Reader(ctx context.Context, fn func(sqldb.Conn) error) error {
 }
 
 // read lends a connection to fn. With repeat it does so again, once, if the connection
-// was lost before fn got a row.
+// was lost before fn got a row, and for retryTime while the server has no connection left.
 func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
 	defer p.out.Done()
-	select {
-	case p.readers <- struct{}{}:
-		defer func() { <-p.readers }()
-	default:
-		select {
-		case p.readers <- struct{}{}:
-			defer func() { <-p.readers }()
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(patience):
-		}
+	leave, err := p.enterReaders(ctx)
+	if err != nil {
+		return p.explain(ctx, err)
 	}
-	for again := repeat; ; again = false {
+	defer leave()
+	begun := time.Now()
+	for n := 0; ; n++ {
 		gave := false
 		err := p.lend(ctx, func(c *conn) error {
 			defer func() { gave = c.gave }()
@@ -193,7 +187,7 @@ func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error)
 		switch {
 		case errors.Is(err, sqldb.ErrStop):
 			return nil
-		case !again || gave || !sqldb.ConnectionLost(err):
+		case !repeat || gave || !sqldb.ConnectionLost(err), n > 0 && !noneLeft(err), time.Since(begun) > retryTime:
 			return err
 		}
 		select {
@@ -206,6 +200,35 @@ func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error)
 
 // repeatWait is about how long a read waits before it is repeated.
 const repeatWait = 100 * time.Millisecond
+
+// errReadersBusy says that all readers have a connection and none gave it back.
+var errReadersBusy = errors.New("all connections that may read are in use")
+
+// enterReaders waits for the permission to read. It gives up after retryTime, because
+// the readers that have one may wait for this one.
+func (p *pool) enterReaders(ctx context.Context) (leave func(), err error) {
+	in := func(c chan struct{}) func() { return func() { <-c } }
+	select {
+	case p.readers <- struct{}{}:
+		return in(p.readers), nil
+	default:
+	}
+	var extra chan struct{}
+	for patient, end := time.After(patience), time.After(retryTime); ; {
+		select {
+		case p.readers <- struct{}{}:
+			return in(p.readers), nil
+		case extra <- struct{}{}:
+			return in(extra), nil
+		case <-patient:
+			extra = p.extra
+		case <-end:
+			return nil, errReadersBusy
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
 
 // Writer implements [sqldb.DB].
 func (p *pool) Writer(ctx context.Context, fn func(sqldb.Conn) error) error {
@@ -436,39 +459,4 @@ func (p *pool) retryable(err error, n int) bool {
 		}
 	}
 	return sqldb.ConnectionLost(err)
-}
-
-// explain adds a hint for the operator to errors of the server.
-func (p *pool) explain(ctx context.Context, err error) error {
-	if err == nil || errors.Is(err, sqldb.ErrStop) {
-		return err
-	}
-	if ctx.Err() != nil && sqldb.FromDatabase(err) && !errors.Is(err, errUnanswered) {
-		return ctx.Err()
-	}
-	if _, known := errors.AsType[*hint.Error](err); known {
-		return err
-	}
-	help := ""
-	e, refused := errors.AsType[*pgconn.PgError](err)
-	connecting, failed := errors.AsType[*pgconn.ConnectError](err)
-	switch {
-	case errors.Is(err, store.ErrReadOnly) || refused && e.Code == "25006":
-		help = "connect to a server that accepts writes"
-	case refused && (e.Code == "28P01" || e.Code == "28000"):
-		help = "check the user, and the password in PGPASSFILE or PGPASSWORD"
-	case refused && e.Code == "3D000":
-		help = "create the database first: createdb"
-	case refused && e.Code == "53300":
-		help = "the server has no connection left: raise max_connections, or lower MaxWriters and MaxReaders"
-	case refused && e.Code == "53100":
-		help = "the server's disk is full: free some space and repeat the command; nothing was half-written"
-	case errors.Is(err, errUnanswered):
-		help = "look whether it was stored before you repeat it"
-	case failed && connecting != nil:
-		help = "check that the server runs and that the host and port are right"
-	default:
-		return err
-	}
-	return &hint.Error{Err: fmt.Errorf("database %s: %w", p.name, err), Hint: help}
 }

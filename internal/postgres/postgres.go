@@ -102,6 +102,10 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	set("application_name", "lcm")
 	// The statements read by keys and short ranges; compiling them takes longer.
 	set("jit", "off")
+	// Every statement has an index. Where statistics are missing, or a fold has left a
+	// table and its index with many empty pages, the planner would read them all.
+	set("enable_bitmapscan", "off")
+	set("enable_seqscan", "off")
 	if o.Relaxed {
 		set("synchronous_commit", "off")
 	}
@@ -155,12 +159,17 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 // wasStored finds out whether a transaction was committed whose commit was not answered.
 // Messages are looked up by their ids and links. Anything else is known not to be stored
 // if the server says that the transaction was aborted; it is not believed when it says
-// the opposite, because after a crash it may use a number again.
+// the opposite, because after a crash it may use a number again. A caller whose ctx ends
+// waits for lookupTime at most.
 func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done record.Written, cause error) (stored, known bool) {
 	lost, ok := errors.AsType[*commitError](cause)
 	if !ok {
 		return false, false
 	}
+	ended := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ended))
+	defer cancel()
+	defer context.AfterFunc(ended, func() { time.AfterFunc(lookupTime, cancel) })()
 	err := p.retry(ctx, func() error {
 		return p.Reader(ctx, func(c sqldb.Conn) error {
 			status, err := sqldb.Value[string](c, `SELECT pg_xact_status(CAST(CAST(? AS text) AS xid8))`, fmt.Sprint(lost.xid))
@@ -182,6 +191,8 @@ func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done reco
 	return stored, known && err == nil
 }
 
+const lookupTime = 5 * time.Second
+
 var errInProgress = errors.New("the transaction is still in progress")
 
 // Wait implements [store.Waiter].
@@ -192,8 +203,11 @@ func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
 	return db.index.Search(ctx, q)
 }
 
-// Reindex brings the search index up to the last document. Searches do not need it; it
+// Seal brings the search index up to the last document. Searches do not need it; it
 // makes the next ones faster.
+func (db *DB) Seal(ctx context.Context) error { return db.index.Seal(ctx) }
+
+// Reindex is Seal, and then brings the whole index to the newest format.
 func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) }
 
 // IndexDue reports whether so many messages are unindexed that the first search of a new

@@ -267,6 +267,43 @@ func TestWriterAfterErasureRefusesTheErased(t *testing.T) {
 	}
 }
 
+// Embeddings of a message are stored while an erasure of it is about to commit. They wait
+// for the erasure and are not stored.
+func TestVectorsOfAMessageThatIsBeingErased(t *testing.T) {
+	url := pgtest.URL(t)
+	name := t.Name()
+	db, late := open(t, url+"&application_name=erasing-vectors", postgres.Options{DeferIndex: true}), open(t, url+"&application_name="+name, postgres.Options{DeferIndex: true})
+	id := conversation(t, db, "erased")
+	say(t, db, id, "the secret of the vault")
+	other, look := raw(t, url), raw(t, url)
+	execute(t, other, "BEGIN")
+	execute(t, other, "SELECT 1 FROM lanes FOR UPDATE") // an erasure locks it after it has removed the vectors
+	erasing := make(chan error, 1)
+	go func() {
+		_, err := db.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{1}, Cause: "test"})
+		erasing <- err
+	}()
+	waitFor(t, look, waiters, "erasing-vectors", 1)
+	vector := []store.MessageVector{{Message: 1, Text: store.TextHash{1}, Vector: []byte{1, 2, 3, 4}}}
+	storing := make(chan error, 2)
+	go func() { storing <- late.PutVectors(t.Context(), "model", vector) }()
+	go func() { storing <- late.PutBlock(t.Context(), "model", store.VectorBlock{Through: 1}, vector) }()
+	waitFor(t, look, waiters, name, 2)
+	execute(t, other, "COMMIT")
+	for _, done := range []chan error{erasing, storing, storing} {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := db.Vectors(t.Context(), "model", []store.TextHash{{1}})
+	if err != nil || len(found) > 0 {
+		t.Errorf("%d vectors of the erased message are stored: %v", len(found), err)
+	}
+	if st, err := db.VectorStatus(t.Context(), "model"); err != nil || st.Messages > 0 {
+		t.Errorf("a block has %d vectors of the erased message: %v", st.Messages, err)
+	}
+}
+
 // A conversation is opened in a project whose last conversation is being erased. The
 // project stays or comes back: the new conversation is listed.
 func TestOpenBesideErasureOfItsProject(t *testing.T) {

@@ -130,7 +130,9 @@ func (r scopeResolver) exceptTurn(ctx context.Context, w Where, sc *Scope) error
 }
 
 // ownCalls returns the messages after the newest prompt of a view that call only
-// lcm's tools, and those that hold only results of these calls.
+// lcm's tools, and those that hold only results of these calls. Some models number
+// their calls anew in each message or give them no id. A result belongs to such a
+// call only if its id is not empty and no other tool was called with the same id.
 func (r scopeResolver) ownCalls(ctx context.Context, v store.View) ([]store.MessageID, error) {
 	var calling []store.MessageID
 	for _, item := range v.Items {
@@ -142,22 +144,28 @@ func (r scopeResolver) ownCalls(ctx context.Context, v store.View) ([]store.Mess
 		return nil, nil
 	}
 	var own []store.MessageID
-	var calls []string
+	var calls, others []string
 	for m, err := range r.store.Messages(ctx, store.MessageQuery{IDs: calling, NoRaw: true}) {
 		if err != nil {
 			return nil, err
 		}
 		made := m.Body.ToolCalls()
-		if len(made) == 0 || slices.ContainsFunc(made, func(c llms.ToolCall) bool { return !toolname.IsOwn(c.Name) }) {
-			continue
+		mixed := slices.ContainsFunc(made, func(c llms.ToolCall) bool { return !toolname.IsOwn(c.Name) })
+		if len(made) > 0 && !mixed {
+			own = append(own, m.ID)
 		}
-		own = append(own, m.ID)
 		for _, c := range made {
-			calls = append(calls, c.ID)
+			if !toolname.IsOwn(c.Name) {
+				others = append(others, c.ID)
+			} else if !mixed {
+				calls = append(calls, c.ID)
+			}
 		}
 	}
 	for _, item := range v.Items {
-		other := slices.ContainsFunc(item.Results, func(id string) bool { return !slices.Contains(calls, id) })
+		other := slices.ContainsFunc(item.Results, func(id string) bool {
+			return id == "" || !slices.Contains(calls, id) || slices.Contains(others, id)
+		})
 		if item.Pos > v.LastUser && item.Message != 0 && len(item.Results) > 0 && !other {
 			own = append(own, item.Message)
 		}

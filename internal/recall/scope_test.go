@@ -196,3 +196,19 @@ func TestASearchDoesNotFindItself(t *testing.T) {
 		t.Errorf("a turn later: found %s", got)
 	}
 }
+
+// Some models give their calls no ids, or the same ids in each message. The result
+// of another tool is found although a call of lcm has its id.
+func TestASearchFindsResultsOfOtherToolsWithItsID(t *testing.T) {
+	for _, id := range []string{"", "call_0"} {
+		f := newFixture(t)
+		c := f.open("turn")
+		f.say(c, llms.User("What lives here?"),
+			llms.Calls("", llms.ToolCall{ID: id, Name: "shell", Arguments: `{"cmd":"ls"}`}),
+			llms.Result(id, "shell", "okapi lives here", false),
+			llms.Calls("", llms.ToolCall{ID: id, Name: "lcm_grep", Arguments: `{"pattern":"giraffe"}`}))
+		if got := ids(f.grep(recall.GrepRequest{Pattern: "okapi", Where: recall.Where{Current: c, InTurn: true}})); got != "msg_3" {
+			t.Errorf("calls with the id %q: found %q", id, got)
+		}
+	}
+}

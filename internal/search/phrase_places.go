@@ -156,16 +156,11 @@ func (sh *share) inOneDocument(starts []uint64, words uint64) ([]segment.Posting
 		if n := len(out); n > 0 && out[n-1].Passage == first {
 			continue
 		}
-		if first != last {
-			of, err := docs.Range(first)
-			if err != nil {
-				return nil, err
-			}
-			if last >= of.To {
-				continue
-			}
+		if in, err := docs.InOneDocument(first, last); err != nil {
+			return nil, err
+		} else if in {
+			out = append(out, segment.Posting{Passage: first})
 		}
-		out = append(out, segment.Posting{Passage: first})
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -97,6 +98,26 @@ func TestPhrasesEqualAScan(t *testing.T) {
 	}
 	if found < queries/2 {
 		t.Errorf("only %d of the phrases stand in a text", found)
+	}
+}
+
+// A phrase is required although the query has so many words before it that its
+// own words are no terms of the query.
+func TestPhraseAfterTooManyWords(t *testing.T) {
+	var words []string
+	for i := range 70 {
+		words = append(words, fmt.Sprintf("word%d", i))
+	}
+	docs := []segment.Doc{
+		{ID: 1, Text: []byte("word1 word2 word3 crossing a zebra")},
+		{ID: 2, Text: []byte("word1 at the zebra crossing")},
+		{ID: 3, Text: []byte("word1 word2 nothing")},
+	}
+	query := strings.Join(words, " ") + ` +"zebra crossing"`
+	for name, l := range map[string]*library{"positions": newLibrary(t, docs, len(docs)), "texts": oldLibrary(t, docs, len(docs), len(docs))} {
+		if got := newestIDs(l.search(t, query, search.Request{})); !slices.Equal(got, []int64{2}) {
+			t.Errorf("by %s: documents %v, want the second", name, got)
+		}
 	}
 }
 

@@ -39,16 +39,18 @@ func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 }
 
 // firstRequired lists the documents that hold the required phrases, or the first
-// of the required words if there is no phrase. It also returns the words that are
-// still to be looked for.
+// of the required words if there is no phrase, or all if nothing is required. It
+// also returns the words that are still to be looked for.
 func (p *search) firstRequired(n int, required []segment.DictEntry) ([]segment.PassageRange, []segment.DictEntry, error) {
 	sh := p.shares[n]
-	if len(required) == 0 {
-		return sh.ranges, nil, nil
-	}
+	// The terms of a phrase may be past the most that a query has, so that none is
+	// required.
 	if live, ok, err := sh.withPhrases(p.query); ok || err != nil {
 		required = slices.DeleteFunc(required, func(e segment.DictEntry) bool { return p.query.inPhrase(e.Term()) })
 		return live, required, err
+	}
+	if len(required) == 0 {
+		return sh.ranges, nil, nil
 	}
 	first, err := p.phrasePostings(n)
 	if first == nil && err == nil {

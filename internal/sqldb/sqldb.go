@@ -95,7 +95,8 @@ type Conn interface {
 	// Query calls row for each row.
 	Query(sql string, row func(Row) error, args ...any) error
 	// Stream is Query for a result of any length that a row function may end
-	// early: a backend need not load it whole.
+	// early: a backend need not load it whole. sql must have a total order (ORDER BY
+	// columns that no two rows share), because a backend may run it more than once.
 	Stream(sql string, row func(Row) error, args ...any) error
 	// One calls row for the first row. found reports whether there was one.
 	One(sql string, row func(Row) error, args ...any) (found bool, err error)
@@ -134,9 +135,10 @@ type Conn interface {
 // Dialect holds the parts of SQL that differ between backends.
 type Dialect struct {
 	// ForUpdate ends a SELECT whose row of table c the transaction will change,
-	// ForShare one whose row of table p must stay until it ends. A backend with
-	// one writer at a time needs neither.
-	ForUpdate, ForShare string
+	// ForShare one whose row of table p must stay until it ends, and ForUnchanged
+	// one whose rows of table m must not change until it ends. A backend with one
+	// writer at a time needs none.
+	ForUpdate, ForShare, ForUnchanged string
 	// LockName is a statement with one text parameter that keeps other
 	// transactions with the same text waiting until this one ends, or empty.
 	LockName string

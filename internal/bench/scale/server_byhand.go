@@ -42,7 +42,9 @@ func newPgxByHand(ctx context.Context, engine, own string) (h *pgxByHand, err er
 	if err != nil {
 		return nil, err
 	}
-	config.RuntimeParams["jit"] = "off" // as the engine does
+	for _, name := range []string{"jit", "enable_bitmapscan", "enable_seqscan"} { // as the engine does
+		config.RuntimeParams[name] = "off"
+	}
 	for n := range sessions {
 		if _, err := db.Open(ctx, store.NewConversation{Key: key(n)}); err != nil {
 			return nil, err

@@ -237,7 +237,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 func (s *Server) Run(ctx context.Context) error {
 	const script = `"$@" >>server.log 2>&1 & pid=$!; echo $pid >server.pid; read line; kill -QUIT $pid 2>/dev/null; wait $pid`
 	s.cmd = s.command("/bin/sh", "-c", script, "sh", filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir,
-		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "shared_buffers=128MB", "-c", "fsync="+fsync(), "-c", "logging_collector=off")
+		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "max_prepared_transactions=2", "-c", "shared_buffers=128MB", "-c", "fsync="+fsync(), "-c", "logging_collector=off")
 	input, err := s.cmd.StdinPipe()
 	if err != nil {
 		return err

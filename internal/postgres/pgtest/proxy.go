@@ -25,6 +25,8 @@ type Proxy struct {
 
 	// lost replaces the next answer to COMMIT and what follows it, if it is not nil.
 	lost atomic.Pointer[[]byte]
+	// held is called when the next answer to COMMIT is held back, if it is not nil.
+	held atomic.Pointer[func()]
 }
 
 // NewProxy starts a proxy for an address that [URL] returned, and returns the address of
@@ -55,6 +57,10 @@ func NewProxy(t testing.TB, address string) (*Proxy, string) {
 
 // Swallow makes the server's next answer to COMMIT get lost, with its connection.
 func (p *Proxy) Swallow() { p.lost.Store(&[]byte{}) }
+
+// Hold holds the server's next answer to COMMIT back, and calls fn then. The connection
+// stays open until the client closes it.
+func (p *Proxy) Hold(fn func()) { p.held.Store(&fn) }
 
 // Terminate makes the server's next answer to COMMIT an error: an administrator ended
 // the connection. The server sends it if the order arrives between commit and answer.
@@ -106,6 +112,11 @@ func (p *Proxy) answers(client, server net.Conn) {
 		if at := bytes.Index(buf[:n], committed); at >= 5 {
 			if lost := p.lost.Swap(nil); lost != nil {
 				_, _ = client.Write(append(buf[:at-5:at-5], *lost...))
+				return
+			}
+			if fn := p.held.Swap(nil); fn != nil {
+				(*fn)()
+				_, _ = io.Copy(io.Discard, server)
 				return
 			}
 		}

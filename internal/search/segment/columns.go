@@ -152,6 +152,24 @@ func (c *docColumn) Range(p uint32) (within PassageRange, err error) {
 	return within, nil
 }
 
+// InOneDocument reports whether the passages from first to last are of one document.
+// Unlike Range it does not walk through the rest of the document. The segment must
+// have positions.
+func (c *docColumn) InOneDocument(first, last uint32) (bool, error) {
+	if first >= c.r.Segment.passages {
+		return false, corrupt("passage out of range")
+	}
+	if last >= c.r.Segment.passages {
+		return false, nil
+	}
+	for p := first + 1; p <= last; p++ {
+		if start, err := c.begins(p); err != nil || start {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // begins reports whether a passage begins a document.
 func (c *docColumn) begins(p uint32) (bool, error) {
 	err := c.load(p)

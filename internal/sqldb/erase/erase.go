@@ -87,10 +87,15 @@ func (e *erasing) run() error {
 
 // lock keeps others from writing to the conversations that lose messages and to their
 // forks, which refer to the same messages, until the transaction ends. Every statement
-// after it sees what they have written before. Writers of other conversations go on; only
-// one that stores a payload that is being removed waits. A fork that another transaction
-// adds meanwhile is found in the next round, because that transaction holds the lock of
-// its origin.
+// after it sees what they have written before.
+//
+// Writers of other conversations go on, with these exceptions: one that stores a payload
+// that is being removed waits, and so does one that stores vectors of an erased message.
+// Once the erasure has dropped segments of a lane of the search index (its row of lanes),
+// everything that seals the lane waits, and for summaries every Reword.
+//
+// A fork that another transaction adds meanwhile is found in the next round, because that
+// transaction holds the lock of its origin.
 func (e *erasing) lock() error {
 	if e.Dialect().ForUpdate == "" {
 		return nil

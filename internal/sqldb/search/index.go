@@ -32,6 +32,10 @@ type Index struct {
 	sections  sectionCache
 	hosts     bookkeeping
 
+	upgrading chan struct{} // holds a value while segments are upgraded
+	closing   chan struct{} // closed by Close
+	closeOnce sync.Once
+
 	mu       sync.Mutex
 	indexing bool  // the background indexer is running
 	sealed   int64 // messages up to this id are known to be in segments
@@ -41,7 +45,10 @@ type Index struct {
 
 // New returns the index of a file.
 func New(f sqldb.DB) *Index {
-	ix := &Index{file: f, sections: sectionCache{size: cmp.Or(f.Settings().IndexCache, cacheBytes)}}
+	ix := &Index{
+		file: f, sections: sectionCache{size: cmp.Or(f.Settings().IndexCache, cacheBytes)},
+		upgrading: make(chan struct{}, 1), closing: make(chan struct{}),
+	}
 	ix.messages, ix.summaries = newLane(ix, record.LaneMessages), newLane(ix, record.LaneSummaries)
 	return ix
 }
@@ -120,35 +127,29 @@ func (ix *Index) follow(ctx context.Context, least int64, wait bool) error {
 	return nil
 }
 
-// Reindex brings the search index up to the last document, and all of it to the
-// newest format. Searches do not need it; it makes the next ones faster.
+// Seal brings the search index up to the last document. Searches do not need it; it
+// makes the next ones faster.
+func (ix *Index) Seal(ctx context.Context) error { return ix.follow(ctx, 1, true) }
+
+// Reindex is Seal, and then brings all of the index to the newest format, which may
+// take minutes after an update of lcm.
 func (ix *Index) Reindex(ctx context.Context) error {
-	if err := ix.follow(ctx, 1, true); err != nil {
+	if err := ix.Seal(ctx); err != nil {
 		return err
 	}
 	return ix.upgrade(ctx, math.MaxInt)
-}
-
-// upgrade builds at most so many segments of each lane again that have an older
-// format.
-func (ix *Index) upgrade(ctx context.Context, most int) error {
-	for _, l := range ix.lanes() {
-		if err := (upgrade{l}).run(ctx, most); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // closeTime bounds the work of Close. A seal of the documents that may be
 // unindexed takes a tenth of it; merges take the rest.
 const closeTime = 5 * time.Second
 
-// Close seals the documents that this process wrote; the caller then closes the
-// file. Otherwise every later process would index them in memory before its
+// Close ends an upgrade and seals the documents that this process wrote; the caller
+// then closes the file. Otherwise every later process would index them in memory before its
 // first search: after an import of 900 messages that took more than half of the
 // time of `lcm grep`.
 func (ix *Index) Close() {
+	ix.closeOnce.Do(func() { close(ix.closing) })
 	ix.mu.Lock()
 	wrote := ix.wrote
 	ix.mu.Unlock()
@@ -160,6 +161,12 @@ func (ix *Index) Close() {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, closeTime)
 		defer cancel()
+		select {
+		case ix.upgrading <- struct{}{}: // an upgrade has released its lease
+			defer func() { <-ix.upgrading }()
+		case <-ctx.Done():
+			return
+		}
 		for _, l := range ix.lanes() {
 			if err := l.sealDue(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				ix.warn(err)

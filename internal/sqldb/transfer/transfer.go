@@ -274,7 +274,7 @@ func copyChanged(src, dst sqldb.Conn) error {
 		}
 	}
 	// Masking changes the links of the messages after it.
-	return src.Stream(`SELECT id, chain FROM messages WHERE conversation IN (SELECT conversation FROM messages WHERE flags & 256 <> 0)`, func(s sqldb.Row) error {
+	return src.Stream(`SELECT id, chain FROM messages WHERE conversation IN (SELECT conversation FROM messages WHERE flags & 256 <> 0) ORDER BY id`, func(s sqldb.Row) error {
 		return dst.Exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, s.ColumnBlob(1, nil), s.ColumnInt64(0), s.ColumnBlob(1, nil))
 	})
 }

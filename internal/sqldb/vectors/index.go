@@ -78,8 +78,9 @@ func (v Cache) PutBlock(ctx context.Context, model string, b store.VectorBlock, 
 	}
 	err := v.DB.Transact(ctx, func(c sqldb.Conn) error {
 		n, data := 0, make([]byte, 0, len(vectors)*(entryHead+size))
-		// Messages may have been erased while their texts were embedded.
-		err := c.Query(`SELECT id, conversation FROM messages WHERE id >= ? AND id <= ? AND flags & 128 = 0 ORDER BY id`, func(s sqldb.Row) error {
+		// Messages may have been erased while their texts were embedded. An erasure
+		// that comes later waits, and then sees the block.
+		err := c.Query(`SELECT m.id, m.conversation FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.flags & 128 = 0 ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
 			id := s.ColumnInt64(0)
 			if vector := byMessage[id]; len(vector) == size && size > 0 {
 				n, data = n+1, appendEntry(data, id, s.ColumnInt64(1), vector)
