@@ -77,7 +77,7 @@ func scanEdge(s sqldb.Row) Edge {
 // Edges returns the sources of a summary in order.
 func Edges(c sqldb.Conn, num int64) ([]Edge, error) {
 	return sqldb.List(c, `
-		SELECT e.message, e.source, s.id FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+		SELECT e.message, e.source, (SELECT id FROM summaries WHERE num = e.source) FROM edges e WHERE e.summary = ? ORDER BY e.ord`,
 		scanEdge, num)
 }
 
