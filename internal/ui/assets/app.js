@@ -182,13 +182,14 @@ function scrolling() {
   function drop(first) {
     const messages = all('.message', list), extra = messages.length - mostShown;
     if (extra <= 0) return;
-    const gone = first ? messages.slice(0, extra) : messages.slice(-extra);
     const edge = first ? messages[extra] : messages.at(-extra - 1), from = edge.getBoundingClientRect().top;
-    $(first ? '.page.before' : '.page.after', list)?.remove();
-    for (const m of gone) {
-      if (m.previousElementSibling?.matches('.day')) m.previousElementSibling.remove();
-      m.remove();
-    }
+    // A range takes the blanks between messages too: left behind, they make each further
+    // window slower.
+    const gone = document.createRange();
+    gone.selectNodeContents(list);
+    if (!first) gone.setStartAfter(edge);
+    else gone.setEndBefore(edge.previousElementSibling?.matches('.day') ? edge.previousElementSibling : edge);
+    gone.deleteContents();
     const marker = document.createElement('p'), link = document.createElement('a');
     marker.className = 'page ' + (first ? 'before' : 'after');
     link.href = `/session/${list.dataset.session}?${first ? 'before' : 'after'}=${edge.dataset.seq}${list.dataset.all ? '&all=1' : ''}`;
