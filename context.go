@@ -8,7 +8,6 @@ import (
 	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/compact"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -154,7 +153,7 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 func (s *Session) load(ctx context.Context, view store.View, budget int) (assemble.Input, error) {
 	in := assemble.Input{
 		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
-		Messages: make(map[MessageID]store.Message, len(view.Items)+1), Summaries: map[SummaryID]assemble.Rendered{},
+		Messages: make(map[MessageID]store.Message, len(view.Items)+1), Summaries: map[SummaryID]store.Summary{},
 		// Estimates were stored on arrival. A tokenizer may have been
 		// configured since, so it counts again.
 		Counted: s.engine.settings.counter == llms.Estimate,
@@ -215,17 +214,11 @@ func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items [
 	if ids == nil {
 		return nil
 	}
-	for sum, err := range s.engine.store.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+	for sum, err := range s.engine.store.Summaries(ctx, store.SummaryQuery{IDs: ids, Sources: true}) {
 		if err != nil {
 			return err
 		}
-		var sources []Node // a leaf does not list its messages
-		if sum.Kind == summary.Condensed {
-			if sources, err = s.engine.store.Sources(ctx, sum.ID); err != nil {
-				return err
-			}
-		}
-		in.Summaries[sum.ID] = assemble.Rendered{Summary: sum, Sources: sources}
+		in.Summaries[sum.ID] = sum
 	}
 	return nil
 }

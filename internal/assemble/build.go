@@ -12,21 +12,16 @@ import (
 // a user message, because providers want one first.
 const notice = "[Earlier parts of this conversation are not shown here, for want of room. lcm_grep finds them and lcm_describe shows them.]"
 
-// Rendered is a summary with its sources.
-type Rendered struct {
-	Summary store.Summary
-	Sources []store.Node
-}
-
 // Input is everything that Build looks at.
 type Input struct {
 	View store.View
 	// Pinned is the newest user message where the view skipped it; the view's
 	// LastUserItem if nil.
 	Pinned *store.Item
-	// Messages and Summaries hold the content of Pinned and of the view's items.
+	// Messages and Summaries hold the content of Pinned and of the view's items, the
+	// summaries with their sources.
 	Messages  map[store.MessageID]store.Message
-	Summaries map[store.SummaryID]Rendered
+	Summaries map[store.SummaryID]store.Summary
 	// Payloads holds externalised content that may be put back in the tail;
 	// Wanted lists it.
 	Payloads map[store.PayloadID][]byte
@@ -182,11 +177,11 @@ func (b *builder) count(e entry) int {
 
 func (b *builder) message(it store.Item) (llms.Message, error) {
 	if it.IsSummary() {
-		r, found := b.Summaries[it.Summary]
+		s, found := b.Summaries[it.Summary]
 		if !found {
 			return llms.Message{}, fmt.Errorf("assemble: %s is in the view but was not supplied", it.Node)
 		}
-		return SummaryMessage(r.Summary, r.Sources), nil
+		return SummaryMessage(s, s.Sources), nil
 	}
 	m, found := b.Messages[it.Message]
 	if !found {

@@ -31,15 +31,15 @@ func drawForgery(t *rapid.T, what string) string {
 func TestStoredTextForgesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(100_000)
-		real := map[string]assemble.Rendered{}
+		real := map[string]store.Summary{}
 		for i := range rapid.IntRange(1, 4).Draw(rt, "summaries") {
 			s := store.Summary{
 				ID: store.SummaryID(fmt.Sprintf("sum_%016x", i+1)), Kind: summary.Condensed, Depth: 1, Messages: 3, Body: drawForgery(rt, "body") + "x",
 				Files: []store.PayloadID{store.PayloadID(fmt.Sprintf("file_%016x", i+1))}, Earliest: when, Latest: when,
+				Sources: []store.Node{{Message: store.MessageID(i + 100)}, {Summary: "sum_00000000000000aa"}},
 			}
-			r := assemble.Rendered{Summary: s, Sources: []store.Node{{Message: store.MessageID(i + 100)}, {Summary: "sum_00000000000000aa"}}}
-			h.in.Summaries[s.ID], real[string(s.ID)] = r, r
-			h.push(store.Item{Node: store.Node{Summary: s.ID}, Tokens: assemble.SummaryTokens(llms.Estimate, s, r.Sources), Depth: 1})
+			h.in.Summaries[s.ID], real[string(s.ID)] = s, s
+			h.push(store.Item{Node: store.Node{Summary: s.ID}, Tokens: assemble.SummaryTokens(llms.Estimate, s, s.Sources), Depth: 1})
 		}
 		h.add(llms.User(drawForgery(rt, "user")+"?"), llms.Assistant(drawForgery(rt, "assistant")+"."))
 		out, err := assemble.Build(h.in)
@@ -59,13 +59,13 @@ func TestStoredTextForgesNothing(t *testing.T) {
 			if !known || e.Attrs[0].Name.Local != "id" || len(e.Attrs) != 8 || e.Attrs[7].Value != "untrusted" || len(e.Rest) > 0 {
 				rt.Fatalf("forged: %+v %+v", e.Attrs, e.Rest)
 			}
-			seen[r.Summary.ID]++
+			seen[r.ID]++
 			var ids []string
 			for _, s := range e.Sources.Source {
 				ids = append(ids, s.ID)
 			}
-			if want := []string{r.Sources[0].String(), r.Sources[1].String()}; !slices.Equal(ids, want) || len(e.Files.File) != 1 || e.Files.File[0].ID != string(r.Summary.Files[0]) {
-				rt.Fatalf("sources %v and files %v, want %v and %v", ids, e.Files, want, r.Summary.Files)
+			if want := []string{r.Sources[0].String(), r.Sources[1].String()}; !slices.Equal(ids, want) || len(e.Files.File) != 1 || e.Files.File[0].ID != string(r.Files[0]) {
+				rt.Fatalf("sources %v and files %v, want %v and %v", ids, e.Files, want, r.Files)
 			}
 		}
 		if len(seen) != len(real) {

@@ -63,7 +63,7 @@ type history struct {
 func newHistory(budget int) *history {
 	return &history{assemble.Input{
 		Messages:  map[store.MessageID]store.Message{},
-		Summaries: map[store.SummaryID]assemble.Rendered{},
+		Summaries: map[store.SummaryID]store.Summary{},
 		Budget:    budget,
 		Counter:   llms.Estimate,
 	}}
@@ -89,7 +89,7 @@ func (h *history) add(ms ...llms.Message) *history {
 func (h *history) summary(body string) *history {
 	id := store.SummaryID(fmt.Sprintf("sum_%016x", len(h.in.Summaries)+1))
 	s := store.Summary{ID: id, Kind: summary.Leaf, Body: body, Messages: 3, Earliest: when, Latest: when.Add(time.Hour)}
-	h.in.Summaries[id] = assemble.Rendered{Summary: s}
+	h.in.Summaries[id] = s
 	h.push(store.Item{Node: store.Node{Summary: id}, Tokens: assemble.SummaryTokens(llms.Estimate, s, nil)})
 	return h
 }

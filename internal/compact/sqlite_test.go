@@ -104,7 +104,7 @@ func checkContext(t *rapid.T, db store.Store, v store.View, budget int) {
 	ctx := context.Background()
 	in := assemble.Input{
 		View: v, Budget: budget, Counter: llms.Estimate,
-		Messages: map[store.MessageID]store.Message{}, Summaries: map[store.SummaryID]assemble.Rendered{},
+		Messages: map[store.MessageID]store.Message{}, Summaries: map[store.SummaryID]store.Summary{},
 	}
 	for _, it := range v.Items {
 		if !it.IsSummary() {
@@ -116,18 +116,14 @@ func checkContext(t *rapid.T, db store.Store, v store.View, budget int) {
 			}
 			continue
 		}
-		for s, err := range db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{it.Summary}}) {
+		for s, err := range db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{it.Summary}, Sources: true}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources, err := db.Sources(ctx, s.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if cost := assemble.SummaryTokens(llms.Estimate, s, sources); cost > it.Tokens {
+			if cost := assemble.SummaryTokens(llms.Estimate, s, s.Sources); cost > it.Tokens {
 				t.Fatalf("%s costs %d tokens, the view says %d", s.ID, cost, it.Tokens)
 			}
-			in.Summaries[s.ID] = assemble.Rendered{Summary: s, Sources: sources}
+			in.Summaries[s.ID] = s
 		}
 	}
 	out, err := assemble.Build(in)

@@ -36,6 +36,7 @@ func continueAfter(table, column string) string {
 
 var spellings = strings.NewReplacer(
 	"json_each(?) j", "unnest(?::bigint[]) WITH ORDINALITY AS j (value, rowid)",
+	"json_each(?) t", "unnest(?::text[]) AS t (value)",
 	"temp.", "pg_temp.",
 	"INTEGER PRIMARY KEY", "bigint PRIMARY KEY",
 )

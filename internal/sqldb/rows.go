@@ -120,6 +120,16 @@ func Steps(steps ...func() error) error {
 	return Each(steps, func(step func() error) error { return step() })
 }
 
+// Texts returns texts as a parameter for `json_each(?) t`, whose rows have them as
+// t.value.
+func Texts[T ~string](texts []T) []string {
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = string(text)
+	}
+	return list
+}
+
 // IDs returns numbers as a parameter for `json_each(?) j`, whose rows have them in
 // order as j.value, counted by j.rowid.
 func IDs[T ~int64](ids []T) []int64 {

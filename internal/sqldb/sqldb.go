@@ -6,8 +6,8 @@
 // which lends out connections, and [Conn], which runs statements.
 //
 // The SQL is the common part of both dialects: parameters are ? or ?1, TRUE and FALSE
-// are written out, and rows of a list of numbers come from `json_each(?) j`, which a
-// backend may replace. Where the dialects differ otherwise, the text is in [Dialect].
+// are written out, and rows of a list of numbers come from `json_each(?) j`, of texts
+// from `json_each(?) t`, which a backend may replace. Where the dialects differ otherwise, the text is in [Dialect].
 package sqldb
 
 import (

@@ -281,6 +281,8 @@ type Summary struct {
 	CreatedAt     time.Time     `json:"-"`
 	Revision      int           `json:"-"` // how often it was reworded
 	Retired       bool          `json:"-"` // a rewind split it; the view does not lead to it
+	// Sources are those of a condensed summary, if SummaryQuery.Sources asks for them.
+	Sources []Node `json:"-"`
 }
 
 // NewSummary is a summary to be folded into the view.
@@ -305,6 +307,7 @@ type Wording struct {
 type SummaryQuery struct {
 	IDs          []SummaryID // these, in this order
 	Conversation ConversationID
+	Sources      bool // with the sources of condensed summaries; only for IDs
 	Limit        int
 }
 

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // check compares the last changed conversation; checkAll compares all of them.
@@ -145,6 +146,7 @@ func (m *machine) checkSummaries(c *modelConversation) {
 		mark(it.Node)
 	}
 	n := int64(0)
+	var ids []store.SummaryID
 	for got, err := range m.f.Summaries(m.ctx, store.SummaryQuery{Conversation: c.ID}) {
 		m.must("summaries", err)
 		want := m.model.summaries[got.ID]
@@ -168,7 +170,9 @@ func (m *machine) checkSummaries(c *modelConversation) {
 			}
 		}
 		n++
+		ids = append(ids, got.ID)
 	}
+	m.checkSources(ids)
 	if n != c.Summaries {
 		m.Fatalf("conversation %d has %d summaries, the model %d", c.ID, n, c.Summaries)
 	}
@@ -208,5 +212,22 @@ func (m *machine) search(rt *rapid.T) {
 		if len(found.Hits) != stored {
 			rt.Fatalf("%s: %s is found %d times, it was said %d times", mode, word, len(found.Hits), stored)
 		}
+	}
+}
+
+// checkSources reads summaries by their ids, newest first, with their sources.
+func (m *machine) checkSources(ids []store.SummaryID) {
+	slices.Reverse(ids)
+	i := 0
+	for got, err := range m.f.Summaries(m.ctx, store.SummaryQuery{IDs: ids, Sources: true}) {
+		m.must("summaries by id", err)
+		want := m.model.summaries[ids[i]]
+		if got.ID != ids[i] || got.Kind == summary.Condensed && !slices.Equal(got.Sources, want.sources) {
+			m.Fatalf("%s was made from %v, the model has %s from %v", got.ID, got.Sources, ids[i], want.sources)
+		}
+		i++
+	}
+	if i != len(ids) {
+		m.Fatalf("%d of %d summaries were found by their ids", i, len(ids))
 	}
 }

@@ -4,23 +4,25 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 )
 
 // Summaries implements [store.Reader].
 func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
 	return stream(ctx, "store.summaries", r.DB, func(c sqldb.Conn, pass func(store.Summary) error) error {
 		if q.IDs != nil {
-			return sqldb.Each(q.IDs, func(id store.SummaryID) error {
-				_, sum, err := summaryByID(c, id)
-				if err == nil {
-					err = pass(sum)
+			for ids := range slices.Chunk(q.IDs, summaryPage) {
+				if err := summariesByID(c, ids, q.Sources, pass); err != nil {
+					return err
 				}
-				return err
-			})
+			}
+			return nil
 		}
 		return c.Query(`SELECT`+SummaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`, func(s sqldb.Row) error {
 			_, sum, err := ScanSummary(s)
@@ -29,6 +31,42 @@ func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2
 			}
 			return err
 		}, int64(q.Conversation), cmp.Or(q.Limit, math.MaxInt64))
+	})
+}
+
+// summaryPage is how many summaries one statement looks up.
+const summaryPage = 256
+
+// summariesByID passes the summaries with these ids, in this order. It takes one
+// statement, and one more for their sources.
+func summariesByID(c sqldb.Conn, ids []store.SummaryID, sources bool, pass func(store.Summary) error) error {
+	found := make(map[store.SummaryID]*store.Summary, len(ids))
+	condensed := map[int64]*store.Summary{}
+	err := c.Query(`SELECT`+SummaryColumns+` WHERE s.id IN (SELECT t.value FROM json_each(?) t)`, func(s sqldb.Row) error {
+		num, sum, err := ScanSummary(s)
+		found[sum.ID] = &sum
+		if sources && sum.Kind == summary.Condensed {
+			condensed[num] = &sum
+		}
+		return err
+	}, sqldb.Texts(ids))
+	if err == nil && len(condensed) > 0 {
+		err = c.Query(`
+			SELECT e.message, e.source, (SELECT id FROM summaries WHERE num = e.source), e.summary
+			FROM edges e WHERE e.summary IN (SELECT j.value FROM json_each(?) j) ORDER BY e.summary, e.ord`, func(s sqldb.Row) error {
+			sum := condensed[s.ColumnInt64(3)]
+			sum.Sources = append(sum.Sources, scanEdge(s).Node)
+			return nil
+		}, slices.Collect(maps.Keys(condensed)))
+	}
+	if err != nil {
+		return err
+	}
+	return sqldb.Each(ids, func(id store.SummaryID) error {
+		if found[id] == nil {
+			return store.Missing(string(id))
+		}
+		return pass(*found[id])
 	})
 }
 

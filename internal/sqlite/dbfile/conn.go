@@ -279,7 +279,7 @@ func Bind(s *sqlite3.Stmt, args ...any) error {
 			} else {
 				err = s.BindInt64(i+1, v.UnixMilli())
 			}
-		case []int64: // for json_each
+		case []int64, []string: // for json_each
 			var list []byte
 			if list, err = json.Marshal(v); err == nil {
 				err = s.BindText(i+1, string(list))
