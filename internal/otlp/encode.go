@@ -80,7 +80,7 @@ func (m message) attributes(field protowire.Number, all []attribute.KeyValue) me
 		case attribute.BOOL:
 			value = value.number(2, protowire.EncodeBool(kv.Value.AsBool()))
 		default:
-			value = value.bytes(1, []byte(kv.Value.Emit()))
+			value = value.bytes(1, []byte(kv.Value.String()))
 		}
 		m = m.bytes(field, message{}.text(1, string(kv.Key)).bytes(2, value))
 	}

@@ -20,7 +20,7 @@ func names(r *tracetest.SpanRecorder) (all []string) {
 	for _, s := range r.Ended() {
 		text := s.Name()
 		for _, kv := range s.Attributes() {
-			text += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.Emit())
+			text += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.String())
 		}
 		all = append(all, text)
 	}
