@@ -79,8 +79,6 @@ func (s *memory) View(ctx context.Context, id store.ConversationID, w store.Wind
 			v.LastUser = it.Pos
 		}
 	}
-	v.Items = slices.DeleteFunc(v.Items, func(it store.Item) bool { return it.Pos <= w.After })
-	v.Skipped, v.Gap = v.Count-len(v.Items), len(v.Items)
 	if n := w.Oldest + w.Newest; n > 0 && n < len(v.Items) {
 		v.Skipped, v.Gap = v.Count-n, w.Oldest
 		v.Items = slices.Delete(v.Items, w.Oldest, len(v.Items)-w.Newest)

@@ -38,7 +38,7 @@ func (n *reads) View(ctx context.Context, id store.ConversationID, w store.Windo
 	if err != nil || !foreign {
 		return unless(err, func() (store.View, error) { return n.whole.View(ctx, id, w) })
 	}
-	v, err := n.whole.View(ctx, id, store.Window{After: w.After})
+	v, err := n.whole.View(ctx, id, store.Window{})
 	if err != nil {
 		return store.View{}, err
 	}

@@ -219,8 +219,6 @@ type Window struct {
 	// NewestTokens also ends the newest items once they have this many tokens (0:
 	// no bound).
 	NewestTokens int
-	// After skips items at or before this position; they count as Skipped.
-	After int64
 }
 
 // View is the part of a conversation for a model, oldest first.

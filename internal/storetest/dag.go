@@ -33,12 +33,6 @@ func testWindows(t *testing.T, f *fixture) {
 		{store.Window{Oldest: 7, Newest: 7}, "msg_1 msg_2 msg_3 msg_4 msg_5 msg_6 msg_7 msg_8 msg_9 msg_10", 0, 10},
 		{store.Window{NewestTokens: 25}, "msg_8 msg_9 msg_10", 7, 0},
 		{store.Window{Newest: 2, NewestTokens: 25}, "msg_9 msg_10", 8, 0},
-		{store.Window{After: 4, Oldest: 2}, "msg_5 msg_6", 8, 2},
-		{store.Window{After: 8, Oldest: 5}, "msg_9 msg_10", 8, 2},
-		{store.Window{After: 8, Newest: 5}, "msg_9 msg_10", 8, 0},
-		{store.Window{After: 5, Oldest: 2, Newest: 2}, "msg_6 msg_7 msg_9 msg_10", 6, 2},
-		{store.Window{After: 10, Oldest: 5}, "", 10, 0},
-		{store.Window{After: 7}, "msg_8 msg_9 msg_10", 7, 3},
 	} {
 		v := must(f.View(t.Context(), c.ID, w.window))(t)
 		what := fmt.Sprintf("%+v", w.window)

@@ -131,12 +131,9 @@ func (r *Records) View(ctx context.Context, id store.ConversationID, w store.Win
 // fillWindow fills v with the items that w asks for. It costs as much as those
 // items, not as the whole view.
 func fillWindow(c sqldb.Conn, v *store.View, w store.Window) error {
-	whole := w == (store.Window{}) || (w.NewestTokens == 0 && w.After == 0 && w.Oldest+w.Newest >= v.Count)
-	switch {
-	case whole: // a count that is wrong hides nothing of it
-		w = store.Window{Oldest: math.MaxInt, After: math.MinInt64}
-	case w == (store.Window{After: w.After}):
-		w.Oldest = math.MaxInt
+	whole := w == (store.Window{}) || (w.NewestTokens == 0 && w.Oldest+w.Newest >= v.Count)
+	if whole { // a count that is wrong hides nothing of it
+		w = store.Window{Oldest: math.MaxInt}
 	}
 	newest, err := newestItems(c, v, w)
 	if err != nil {
@@ -177,12 +174,12 @@ func oldestItems(c sqldb.Conn, v *store.View, w store.Window, newest []store.Ite
 		end = newest[0].Pos - 1
 	}
 	items := make([]store.Item, 0, max(0, min(w.Oldest, v.Count))+len(newest))
-	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos > ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
+	err := c.Query(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos <= ? ORDER BY v.pos LIMIT ?`,
 		func(s sqldb.Row) error {
 			it, err := scanItem(s)
 			items = append(items, it.Item)
 			return err
-		}, int64(v.Conversation), w.After, end, w.Oldest)
+		}, int64(v.Conversation), end, w.Oldest)
 	return items, err
 }
 
@@ -197,14 +194,14 @@ func newestItems(c sqldb.Conn, v *store.View, w store.Window) ([]store.Item, err
 	}
 	newest := make([]store.Item, 0, max(0, expected))
 	tokens := 0
-	err := c.Stream(`SELECT`+itemColumns+` WHERE v.conversation = ? AND v.pos > ? ORDER BY v.pos DESC LIMIT ?`, func(s sqldb.Row) error {
+	err := c.Stream(`SELECT`+itemColumns+` WHERE v.conversation = ? ORDER BY v.pos DESC LIMIT ?`, func(s sqldb.Row) error {
 		it, err := scanItem(s)
 		newest = append(newest, it.Item)
 		if tokens += it.Tokens; err == nil && w.NewestTokens > 0 && tokens >= w.NewestTokens {
 			err = sqldb.ErrStop
 		}
 		return err
-	}, int64(v.Conversation), w.After, limit)
+	}, int64(v.Conversation), limit)
 	if errors.Is(err, sqldb.ErrStop) {
 		err = nil
 	}
