@@ -53,6 +53,7 @@ type Hit struct {
 	Score        float64 // final, comparable within one answer
 	Matched      bool    // has words of the query itself, not only beside it
 	Instruction  bool    // a standing instruction, which a question that asks for work brings in
+	NextTo       []int64 // the matches that a hit without words of the query is next to
 }
 
 // Result is the answer to a Request and an account of how it was found.
@@ -272,7 +273,7 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
 		hits := make([]Hit, len(list))
 		for i, c := range list {
-			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false}
+			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false, nil}
 		}
 		return hits, nil
 	}
@@ -290,8 +291,9 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
-		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0}
+		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0, nil}
 	}
+	nameMatches(hits, ranked)
 	return hits, nil
 }
 

@@ -134,6 +134,8 @@ type Hit struct {
 	// Beside says that the node has none of the words itself but is next to one
 	// that does: ranking adds the messages around an answer.
 	Beside bool
+	// NextTo are the matching messages that a message with Beside is next to.
+	NextTo []MessageID
 	// Instruction says that the node has none of the words but is a standing
 	// instruction of the user, and the pattern asks for work to be done.
 	Instruction bool
