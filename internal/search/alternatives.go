@@ -78,6 +78,7 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 				p.lists[i].entries[j] = append(p.lists[i].entries[j], k.entries[j]...)
 			}
 		}
+		p.lists[i].guessed = factor < 1
 		p.stats.idf[i] = factor * p.stats.idfOf(p.lists[i].df)
 	}
 	if len(p.also) > 0 {

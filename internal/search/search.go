@@ -67,6 +67,7 @@ type Result struct {
 	Passages int      // of the scope
 	Common   []string // words so common that only candidates of rarer ones were scored by them
 	Newest   bool     // every word was so common that only the newest matches were ranked
+	Guessed  bool     // the scope has no word of the query, only words that may be meant
 	Verified int      // texts read
 	Read     int64    // bytes of index read
 }
@@ -138,6 +139,8 @@ func (p *search) account(res *Result) {
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
 	}
+	known := func(l termList) bool { return l.df > 0 && !l.guessed }
+	res.Guessed = p.matched > 0 && !slices.ContainsFunc(p.lists, known)
 	for _, l := range p.lists {
 		res.AtLeast = res.AtLeast || l.partial
 	}

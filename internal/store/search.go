@@ -107,6 +107,9 @@ type Found struct {
 	Tier string
 	// Unfinished says that the deadline ended the search.
 	Unfinished bool
+	// Guessed says that no text has a word of the pattern: the matches have words
+	// that may be meant, such as the nearest by spelling.
+	Guessed bool
 	// Notes name everything that was left out, and why.
 	Notes []string
 	// Words are the terms of a full-text pattern, with the number of Passages that
