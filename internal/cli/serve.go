@@ -30,22 +30,8 @@ func newServe(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve one record to a team",
-		Long: `Serve the record of a database to people and machines with a token
-(` + "`lcm token add`" + `): MCP at ` + mcpserver.Path + `, the other side of ` + "`lcm sync`" + ` and of searches
-with --team, and without a token /healthz and /readyz. /metrics has counters for
-Prometheus, for programs on this machine or with a token.
-
-A token sees its projects and nothing else. Conversations that are larger than a
-context window are folded in the background, by one server at a time. SIGTERM
-drains: /readyz answers 503, requests under way are finished, and the server ends.
-
-Without --tls-cert it speaks plain HTTP, and tokens can be read on the way: leave
-it on this machine, behind a proxy that speaks TLS, or in a private network.`,
-		Example: `lcm token add --user alice --project 'github.com/acme/*' --append
-lcm serve
-lcm serve --http 0.0.0.0:8766 --tls-cert cert.pem --tls-key key.pem`,
-		Args: cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return (cmd.cert == "") != (cmd.key == "") }, "--tls-cert and --tls-key belong together")),
-		RunE: func(c *cobra.Command, args []string) error { return p.runs(toWrite, cmd.serve)(c, args) },
+		Args:  cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return (cmd.cert == "") != (cmd.key == "") }, "--tls-cert and --tls-key belong together")),
+		RunE:  func(c *cobra.Command, args []string) error { return p.runs(toWrite, cmd.serve)(c, args) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&cmd.http, "http", "127.0.0.1:8766", "port or address to listen on")

@@ -33,21 +33,8 @@ func newSync(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sync",
 		Short: "Push what is new to the team's server",
-		Long: `Push the messages that are new since the last time to the team's server
-(sync.url, with sync.token), and messages that were forgotten since. It works
-offline: what cannot be pushed now is pushed the next time. It may be cut off and
-repeated; the server proves each batch with a digest of what it stored.
-
-These never leave this machine: ignored sessions and projects
-(ingest.ignore_…_patterns), private projects (sync.private_project_patterns),
-<private> blocks, and secrets, unless ingest.redact is off. --verify compares
-everything that was pushed with the server's record, by digests.`,
-		Example: `lcm config set sync.url https://lcm.example
-LCM_SYNC_TOKEN=lcm_… lcm sync
-lcm sync --verify
-lcm grep --team 'deploy.*failed'`,
-		Args: usage(cobra.NoArgs),
-		RunE: p.runs(toRead, cmd.run),
+		Args:  usage(cobra.NoArgs),
+		RunE:  p.runs(toRead, cmd.run),
 	}
 	c.Flags().BoolVar(&cmd.verify, "verify", false, "compare what was pushed with the server's record")
 	return p.jsonFlag(c)

@@ -20,13 +20,8 @@ func newToken(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "Say who may use a team server",
-		Long: `Add, list and revoke the tokens of ` + "`lcm serve`" + `. A token names a user, the projects
-that the user may see and the actions that are allowed there. They are kept in
-the database of the server, hashed: run this where the server runs. A change
-counts from the next request on.`,
-		Example: "lcm token add --user alice --all-projects\nlcm token list\nlcm token revoke 3f9a01bc",
-		Args:    usage(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:  usage(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newTokenAdd(p), newTokenList(p), newTokenRevoke(p))
 	return c
@@ -44,16 +39,7 @@ func newTokenAdd(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add",
 		Short: "Make a token and show it once",
-		Long: `Make a token and print it. Only its hash is stored: it cannot be shown again.
-
-A token allows reading. --append also lets ` + "`lcm sync`" + ` push to the server, --erase
-lets it push what was forgotten. --project takes a git origin like
-github.com/acme/app, or a directory for projects without one; * stands for any
-characters.`,
-		Example: `lcm token add --user alice --project 'github.com/acme/*' --append
-lcm token add --user ci --all-projects --expires 24h
-lcm token add --user root --all-projects --append --erase --expires never`,
-		Args: usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case cmd.User == "":
@@ -120,10 +106,9 @@ func (cmd *tokenAdd) add(ctx context.Context, ar *archive) error {
 
 func newTokenList(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
-		Use:     "list",
-		Short:   "List the tokens, without their texts",
-		Example: "lcm token list",
-		Args:    usage(cobra.NoArgs),
+		Use:   "list",
+		Short: "List the tokens, without their texts",
+		Args:  usage(cobra.NoArgs),
 		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
 			all, err := ar.tokens().List(ctx)
 			if err != nil {
@@ -148,10 +133,9 @@ func newTokenList(p *program) *cobra.Command {
 
 func newTokenRevoke(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   "End a token",
-		Example: "lcm token revoke 3f9a01bc",
-		Args:    usage(cobra.ExactArgs(1)),
+		Use:   "revoke ID",
+		Short: "End a token",
+		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.use(c.Context(), toRead, func(ar *archive) error {
 				t, err := ar.tokens().Revoke(c.Context(), args[0], localUser())
@@ -169,10 +153,7 @@ func newAudit(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
 		Use:   "audit",
 		Short: "List who erased messages or changed tokens",
-		Long: `List the erasures and the changes of tokens of a database, newest first: when, by
-whom, and how much. A row is written before its action, and quotes no message.`,
-		Example: "lcm audit\nlcm audit --json",
-		Args:    usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
 			all, err := ar.audit().List(ctx)
 			if err != nil {

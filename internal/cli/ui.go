@@ -37,16 +37,7 @@ func newUI(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ui",
 		Short: "Look at the record in a browser",
-		Long: `Serve pages about the record on this machine and open them in a browser: sessions
-with their messages and summaries, search, questions, and the context that a
-model would see at any message with any budget; the proof of the record, problems,
-sizes, the cost of models. The pages change nothing, except that one of them
-forgets messages, as ` + "`lcm forget`" + ` does: it shows what will go, and asks.
-
-Only this machine reaches the server. The link that is printed works once: it
-gives the browser that opens it a cookie. The server ends with Ctrl-C.`,
-		Example: "lcm ui\nlcm ui --port 8764 --no-open",
-		Args:    usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if cmd.port < 0 || cmd.port > 65535 {
 				return wrongUsage(c, errors.New("--port is from 0 to 65535"))
