@@ -45,21 +45,21 @@ func newServe(p *program) *cobra.Command {
 // flushTime is how long the server waits at its end for the collector of traces.
 const flushTime = 2 * time.Second
 
-func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
-	log := cmd.logger(ar.cfg)
-	folder, err := ar.foldingEngine()
+func (cmd *serveCommand) serve(ctx context.Context, rec *openRecord) error {
+	log := cmd.logger(rec.cfg)
+	folder, err := rec.foldingEngine()
 	if err != nil {
 		return err
 	}
 	c := teamserver.Config{
-		Store: ar.engine.Store(), Engine: ar.engine, FoldEvery: cmd.foldEvery, Drain: cmd.drain, Log: log,
-		NewEngine: func(s store.Store) (*lcm.Engine, error) { return newEngine(ar.cfg, s, ar.counter, log) },
+		Store: rec.engine.Store(), Engine: rec.engine, FoldEvery: cmd.foldEvery, Drain: cmd.drain, Log: log,
+		NewEngine: func(s store.Store) (*lcm.Engine, error) { return newEngine(rec.cfg, s, rec.counter, log) },
 		MCP: mcpserver.Config{
-			MaxTokens: ar.cfg.MCP.MaxResultTokens, Counter: ar.counter, Version: version, Log: log,
-			Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
+			MaxTokens: rec.cfg.MCP.MaxResultTokens, Counter: rec.counter, Version: version, Log: log,
+			Model: rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
 		},
 	}
-	if cmd.foldEvery > 0 && foldAbove(ar.cfg) > 0 {
+	if cmd.foldEvery > 0 && foldAbove(rec.cfg) > 0 {
 		c.Fold = func(ctx context.Context) (lcm.Folded, error) {
 			return folder.FoldDue(ctx, lcm.FoldOptions{Time: backgroundTime})
 		}
@@ -104,7 +104,7 @@ func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
 	} else if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		cmd.warn("tokens and messages are sent in plain text: use --tls-cert, or a proxy that speaks TLS, outside of a private network")
 	}
-	if all, err := ar.tokens().List(ctx); err == nil && len(all) == 0 {
+	if all, err := rec.tokens().List(ctx); err == nil && len(all) == 0 {
 		cmd.note("there is no token yet: `lcm token add` makes one")
 	}
 	cmd.note("serving at %s://%s (process %d)", scheme, l.Addr(), os.Getpid())

@@ -69,10 +69,10 @@ func machineName(cfg *config.Config) string {
 }
 
 // pusher pushes the record of a database.
-func (ar *archive) pusher(c teamsync.Client) *teamsync.Pusher {
-	p := &teamsync.Pusher{Client: c, Store: ar.engine.Store(), Privacy: engineconfig.Privacy(ar.cfg), MachineName: machineName(ar.cfg)}
+func (rec *openRecord) pusher(c teamsync.Client) *teamsync.Pusher {
+	p := &teamsync.Pusher{Client: c, Store: rec.engine.Store(), Privacy: engineconfig.Privacy(rec.cfg), MachineName: machineName(rec.cfg)}
 	home, err := os.UserHomeDir()
-	for _, pattern := range ar.cfg.Sync.PrivateProjectPatterns {
+	for _, pattern := range rec.cfg.Sync.PrivateProjectPatterns {
 		if rest, ok := strings.CutPrefix(pattern, "~/"); ok && err == nil {
 			pattern = filepath.Join(home, rest)
 		}
@@ -85,8 +85,8 @@ func (ar *archive) pusher(c teamsync.Client) *teamsync.Pusher {
 const syncTTL = time.Minute
 
 // push pushes unless another process of this machine does. busy says that one does.
-func (ar *archive) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Report, busy bool, err error) {
-	leases := &lease.Leases{State: ar.engine.Store(), Space: "lease", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
+func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Report, busy bool, err error) {
+	leases := &lease.Leases{State: rec.engine.Store(), Space: "lease", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
 	held, err := leases.Take(ctx, "sync", false)
 	if errors.Is(err, lease.ErrBusy) {
 		return r, true, nil
@@ -106,18 +106,18 @@ func (ar *archive) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Rep
 	return r, false, err
 }
 
-func (cmd *syncCommand) run(ctx context.Context, ar *archive) error {
-	client, err := cmd.teamClient(ar.cfg)
+func (cmd *syncCommand) run(ctx context.Context, rec *openRecord) error {
+	client, err := cmd.teamClient(rec.cfg)
 	if err != nil {
 		return err
 	}
-	p := ar.pusher(client)
+	p := rec.pusher(client)
 	if cmd.verify {
 		return cmd.compare(ctx, p)
 	}
 	bar := cmd.newBar("pushing")
 	p.Pushed = func(r teamsync.Report) { bar.set(0, 0, prose.Number(r.Messages)+" messages") }
-	r, busy, err := ar.push(ctx, p)
+	r, busy, err := rec.push(ctx, p)
 	bar.clear()
 	if busy {
 		cmd.note("another process is pushing")

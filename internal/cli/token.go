@@ -78,8 +78,8 @@ type addedToken struct {
 }
 
 // tokens returns the tokens of a database.
-func (ar *archive) tokens() access.Tokens {
-	return access.Tokens{State: ar.engine.Store(), Clock: time.Now}
+func (rec *openRecord) tokens() access.Tokens {
+	return access.Tokens{State: rec.engine.Store(), Clock: time.Now}
 }
 
 // localUser is the name in the audit for an action on this machine.
@@ -91,8 +91,8 @@ func localUser() string {
 	return name + " (on this machine)"
 }
 
-func (cmd *tokenAdd) add(ctx context.Context, ar *archive) error {
-	text, added, err := ar.tokens().Add(ctx, cmd.Token, localUser())
+func (cmd *tokenAdd) add(ctx context.Context, rec *openRecord) error {
+	text, added, err := rec.tokens().Add(ctx, cmd.Token, localUser())
 	if err != nil {
 		return failed(exitUsage, "`lcm token add --help` shows how it is used", "%w", err)
 	}
@@ -109,8 +109,8 @@ func newTokenList(p *program) *cobra.Command {
 		Use:   "list",
 		Short: "List the tokens, without their texts",
 		Args:  usage(cobra.NoArgs),
-		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
-			all, err := ar.tokens().List(ctx)
+		RunE: p.runs(toRead, func(ctx context.Context, rec *openRecord) error {
+			all, err := rec.tokens().List(ctx)
 			if err != nil {
 				return err
 			}
@@ -137,8 +137,8 @@ func newTokenRevoke(p *program) *cobra.Command {
 		Short: "End a token",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.use(c.Context(), toRead, func(ar *archive) error {
-				t, err := ar.tokens().Revoke(c.Context(), args[0], localUser())
+			return p.use(c.Context(), toRead, func(rec *openRecord) error {
+				t, err := rec.tokens().Revoke(c.Context(), args[0], localUser())
 				if err != nil {
 					return advise(exitNotFound, "`lcm token list` shows the ids", err)
 				}
@@ -154,8 +154,8 @@ func newAudit(p *program) *cobra.Command {
 		Use:   "audit",
 		Short: "List who erased messages or changed tokens",
 		Args:  usage(cobra.NoArgs),
-		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
-			all, err := ar.audit().List(ctx)
+		RunE: p.runs(toRead, func(ctx context.Context, rec *openRecord) error {
+			all, err := rec.audit().List(ctx)
 			if err != nil {
 				return err
 			}
@@ -177,6 +177,6 @@ func newAudit(p *program) *cobra.Command {
 }
 
 // audit returns the audit of a database.
-func (ar *archive) audit() access.Audit {
-	return access.Audit{State: ar.engine.Store(), Clock: time.Now}
+func (rec *openRecord) audit() access.Audit {
+	return access.Audit{State: rec.engine.Store(), Clock: time.Now}
 }
