@@ -164,8 +164,8 @@ func NewModelSummariser(m llms.Model) (Summariser, error) { return summary.NewMo
 type (
 	// Question is a question about the record: its Prompt; Query or SummaryIDs,
 	// which find the summaries to read; Where to look; MaxTokens of the answer;
-	// Output, see [OutputAnswer]. Caller, Agent and Runner have defaults in a
-	// session.
+	// Output, see [OutputAnswer]; Model, on which a sub-agent answers where the
+	// engine has no expansion model. Caller and Agent have defaults in a session.
 	Question = delegation.Request
 	// Answer is the answer to a Question: the text Answer, the CitedIDs it rests
 	// on and the Citations that lead to messages; Truncated and TruncatedBy;
@@ -187,17 +187,6 @@ type (
 	// ModelUsage is the cost of a question's model calls: Calls, InputTokens and
 	// OutputTokens.
 	ModelUsage = delegation.Usage
-	// SubAgentRunner runs the sub-agents that answer questions: Name says which model
-	// answers, Spawn opens a [SubAgentSession] for a [SubAgentTask].
-	SubAgentRunner = delegation.Runner
-	// SubAgentSession is a sub-agent at work on a question: Ask sends a message and
-	// returns the reply, Close frees the session.
-	SubAgentSession = delegation.Session
-	// SubAgentTask describes a sub-agent: the Key of its session, its System prompt, its
-	// Tools, and the Meter through which its model must be called.
-	SubAgentTask = delegation.Child
-	// SubAgentMeter counts the cost of a sub-agent's model calls.
-	SubAgentMeter = delegation.Meter
 )
 
 // Search: the calls behind the tools lcm_grep, lcm_describe and lcm_expand, see
