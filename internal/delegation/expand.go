@@ -40,9 +40,6 @@ func (g *Grant) Tools() []core.Tool {
 	}
 }
 
-// ExpandInfo returns the description of lcm_expand, for documentation.
-func ExpandInfo() core.ToolInfo { return core.MustToolInfo(toolname.Expand, expandText) }
-
 // expand serves one page. Calls take turns: each is charged before the next one.
 func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) {
 	g.mu.Lock()
