@@ -192,7 +192,7 @@ func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
 		return nil, err
 	}
 	return r.Grep(ctx, recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Scope: in.Scope, FileIDs: in.FileIDs, Where: w, Since: in.Since, Before: in.Before,
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, FileIDs: in.FileIDs, Where: w, Since: in.Since, Before: in.Before,
 		Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context, Cursor: in.Cursor,
 		Everything: in.Everything, OrWords: true,
 	})

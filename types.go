@@ -219,7 +219,7 @@ type (
 	SearchMode = store.Mode
 	// GrepRequest is a search, with the arguments of lcm_grep as fields; only Pattern is
 	// required, and [Where] unless it is a session's. Mode is [Regex] (the default) or
-	// [FullText]; Scope is messages, summaries, both (the default) or files, of which
+	// [FullText]; Kinds is messages, summaries, both (the default) or files, of which
 	// FileIDs selects some. Since and Before bound the time (ISO, or 7d, yesterday);
 	// Role and Tool select messages. Limit (50) and Cursor page, Sort orders. Context
 	// adds so many messages around each match, Fill so many tokens of them; Snippet is

@@ -102,7 +102,7 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 			continue
 		}
 		found, err := g.recall.Grep(ctx, recall.GrepRequest{
-			Pattern: in.Query, Mode: store.FullText, Scope: recall.InBoth, Where: recall.Where{ConversationID: c}, Limit: 30,
+			Pattern: in.Query, Mode: store.FullText, Kinds: recall.InBoth, Where: recall.Where{ConversationID: c}, Limit: 30,
 		})
 		if err != nil {
 			return err

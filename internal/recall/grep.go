@@ -36,8 +36,8 @@ type GrepRequest struct {
 	// OrWords answers with full text where a regex without operators matches
 	// nothing: words that are apart, or in another case.
 	OrWords bool   `json:"-"`
-	Scope   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
-	// FileIDs narrows scope files down to these.
+	Kinds   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
+	// FileIDs narrows kinds files down to these.
 	FileIDs []string `json:"fileIds,omitempty"`
 	Where
 	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a

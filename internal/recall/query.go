@@ -38,7 +38,7 @@ type query struct {
 
 // check reads a request, and refuses one that cannot be answered.
 func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
-	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
+	q := &query{kinds: r.Kinds, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
 	for _, step := range []func(GrepRequest) error{q.bounds, q.kind, q.pattern, q.order} {
 		if err := step(r); err != nil {
 			return nil, err
