@@ -23,15 +23,11 @@ func WithPrivacy(p Privacy) Option {
 	return func(s *settings) error { s.privacy = p; return nil }
 }
 
-// Ignored returns an error that wraps [ErrIgnored] if the session with
-// this key, in this project, is never to be stored.
-func (e *Engine) Ignored(key string, in Project) error {
-	return e.settings.privacy.Ignored(key, in)
+// CheckIgnored returns an error that wraps [ErrIgnored] if the settings of [WithPrivacy]
+// exclude the session from the record. Methods that would write to it return the same.
+func (s *Session) CheckIgnored() error {
+	return s.engine.settings.privacy.CheckIgnored(s.open.Key, s.open.Project)
 }
-
-// Ignored returns an error that wraps [ErrIgnored] if the session is
-// never to be stored. Everything that would write to it returns the same.
-func (s *Session) Ignored() error { return s.engine.Ignored(s.open.Key, s.open.Project) }
 
 // forgotten answers for messages all of which were erased before, where the
 // session has no conversation that they could go to: none is made for them.

@@ -79,7 +79,7 @@ func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
 			return c, err
 		}
 	}
-	if err := s.Ignored(); err != nil {
+	if err := s.CheckIgnored(); err != nil {
 		return Conversation{}, err
 	}
 	c, err := s.engine.store.Open(ctx, s.open)

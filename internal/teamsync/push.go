@@ -120,7 +120,7 @@ func (id identity) mark(m store.Message) string {
 
 // stays reports whether a conversation must not leave this machine.
 func (p *Pusher) stays(c store.Conversation) bool {
-	return p.Privacy.Ignored(c.Key, c.Project) != nil ||
+	return p.Privacy.CheckIgnored(c.Key, c.Project) != nil ||
 		slices.ContainsFunc(p.Private, func(pattern string) bool {
 			// Either name keeps it here: the directory or the git origin.
 			return ingest.MatchesProject(pattern, store.Project{Root: c.Project.Root}) || ingest.MatchesProject(pattern, store.Project{Origin: c.Project.Origin})
