@@ -77,8 +77,8 @@ func (l *Ledger) open(ctx context.Context, id store.ConversationID) (*Entry, err
 	return e, nil
 }
 
-// save writes an entry. Losing a race is no harm: the lease keeps runs apart,
-// and a manual run that took it over knows better.
+// save writes an entry. It keeps the stored entry if another process has changed it:
+// the lease keeps runs apart, so that process was a manual run that took the lease over.
 func (l *Ledger) save(ctx context.Context, e *Entry) error {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -124,14 +124,13 @@ func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int, backof
 		e.Attempts, e.NotBefore = 0, time.Time{}
 	case r.Reason == Interrupted:
 	case r.Reason == Exhausted && r.Passes == 0:
-		// Another run was faster and has left nothing to fold: that is as if
-		// there had been nothing to begin with.
+		// Another run has already folded everything, which is no failed attempt.
 	default:
 		e.Attempts++
 		e.NotBefore = e.At.Add(min(maxPause, firstPause<<min(e.Attempts-1, 8)))
 	}
 	if fresh && e.Calls == 0 && e.Attempts == 0 && e.Reason == Done {
-		return nil // nothing that would have to be remembered
+		return nil // there is nothing to remember
 	}
 	return l.save(ctx, e)
 }

@@ -143,7 +143,7 @@ func (r *Runner) OnFold(fn func(Report)) *Runner {
 }
 
 // Run compacts a conversation whose view is above the soft threshold until it is
-// below the low-water mark, or a bound is reached. The report says which; an error
+// below the low threshold, or a bound is reached. The report says which; an error
 // means that the store failed or ctx ended. The folds that the report counts stay
 // folded.
 func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, mode Mode) (Report, error) {
