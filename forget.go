@@ -71,7 +71,7 @@ func (s *Session) dropTitle(ctx context.Context, ms []Input) ([]bool, error) {
 	for i := range gone {
 		if gone[i] && quotes(s.open.Title, ms[i].SearchText()) {
 			s.mu.Lock()
-			s.open.Title = ""
+			s.untitled = true
 			s.mu.Unlock()
 		}
 	}

@@ -16,12 +16,13 @@ import (
 // first appended.
 type Session struct {
 	engine *Engine
-	open   store.NewConversation
+	open   store.NewConversation // never changes; see opening
 
-	mu     sync.Mutex
-	conv   ConversationID // the active conversation, once known
-	budget int            // of the last Context
-	seen   map[MessageID]store.Message
+	mu       sync.Mutex
+	untitled bool           // the title of open quotes an erased message
+	conv     ConversationID // the active conversation, once known
+	budget   int            // of the last Context
+	seen     map[MessageID]store.Message
 }
 
 // SessionOption says more about a session than its key.
@@ -82,7 +83,7 @@ func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
 	if err := s.Ignored(); err != nil {
 		return Conversation{}, err
 	}
-	c, err := s.engine.store.Open(ctx, s.open)
+	c, err := s.engine.store.Open(ctx, s.opening())
 	if err != nil {
 		return c, fmt.Errorf("session %q: %w", s.open.Key, err)
 	}
@@ -90,6 +91,17 @@ func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
 	defer s.mu.Unlock()
 	s.conv = c.ID
 	return c, nil
+}
+
+// opening returns the values that a conversation of the session starts with.
+func (s *Session) opening() store.NewConversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.open
+	if s.untitled {
+		n.Title = ""
+	}
+	return n
 }
 
 // active returns the conversation's number without looking whether it is
@@ -202,7 +214,7 @@ func (s *Session) Fork(ctx context.Context, key string, at MessageID) (*Session,
 	if err != nil {
 		return nil, err
 	}
-	n := s.open
+	n := s.opening()
 	n.Key = key
 	c, err := s.engine.store.Fork(ctx, id, at, n)
 	if err != nil {
