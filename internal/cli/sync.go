@@ -164,8 +164,12 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 	if r.EraseDenied > 0 {
 		cmd.warn("%s on the server: the token may not erase; ask for one with --erase, or have somebody forget them there", prose.Count(r.EraseDenied, "message that was forgotten here stays", "messages that were forgotten here stay"))
 	}
-	for _, name := range r.Denied {
-		cmd.warn("the token may not push to the project %s", safetext.Line(name))
+	if n := len(r.Denied); n > 0 {
+		names := strings.Join(r.Denied[:min(n, 5)], ", ")
+		if n > 5 {
+			names += ", …"
+		}
+		cmd.warn("nothing was sent of %s that the token may not push to: %s", prose.Count(n, "project", "projects"), safetext.Line(names))
 	}
 	return nil
 }
