@@ -158,6 +158,9 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 	if r.Private > 0 {
 		cmd.note("%s here: ignored or private", prose.Count(r.Private, "conversation stays", "conversations stay"))
 	}
+	if r.Entered > 0 {
+		cmd.note("the new messages of %s here: one of them was said in an ignored or private project", prose.Count(r.Entered, "conversation stay", "conversations stay"))
+	}
 	if r.Forgotten > 0 {
 		cmd.note("%s refused: erased on the server", prose.Count(r.Forgotten, "message was", "messages were"))
 	}

@@ -193,6 +193,51 @@ func TestRightsOfAPush(t *testing.T) {
 	f.want(map[string]string{"alice/in": "inside"})
 }
 
+// A session that enters a private or an ignored project is held back, whatever its first
+// messages say.
+func TestSessionEntersAPrivateProject(t *testing.T) {
+	f := newFixture(t)
+	a := f.laptop("one", f.token(access.Token{Append: true}))
+	sent := &recorder{}
+	a.HTTP = &http.Client{Transport: sent}
+	a.Private, a.Privacy.IgnoreProjects = []string{"/src/priv"}, []string{"/src/ignored"}
+	records := map[string]string{ // by session: number, directory and text
+		"claude":   `{"type":"user","uuid":"%d","cwd":"%s","message":{"role":"user","content":"%s"}}`,
+		"codex":    `{"type":"turn_context","payload":{"n":%d,"cwd":"%s","say":"%s"}}`,
+		"opencode": `{"id":"m%d","data":{"role":"user","path":{"cwd":"%s"},"say":"%s"}}`,
+	}
+	say := func(key string, i int, dir, text string) {
+		t.Helper()
+		m := llms.User(text)
+		m.ID = fmt.Sprintf("%s-%d", key, i)
+		m.Raw = llms.Raw{Format: llms.FormatText, Bytes: fmt.Appendf(nil, records[key], i, dir, text)}
+		if err := a.engine.Session(key, lcm.InProject(acme)).Append(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key := range records {
+		say(key, 1, "/src/app", key+" outside")
+	}
+	if r := a.push(); r.Messages != 3 || r.Entered != 0 {
+		t.Errorf("before: %+v", r)
+	}
+	for key, dir := range map[string]string{"claude": "/src/priv/sub", "codex": "/src/priv", "opencode": "/src/ignored/x"} {
+		say(key, 2, "/src/app", "new text")
+		say(key, 3, dir, "hidden text")
+		say(key, 4, "/src/app", "later text")
+	}
+	for range 2 {
+		if r := a.push(); r.Messages != 0 || r.Entered != 3 {
+			t.Errorf("after: %+v", r)
+		}
+	}
+	for _, r := range sent.requests {
+		if strings.Contains(r, "hidden text") || strings.Contains(r, "later text") || strings.Contains(r, "new text") {
+			t.Errorf("it was sent: %s", r)
+		}
+	}
+}
+
 // A message that one machine forgot is erased, and refused from the other machine.
 func TestForgottenOnOneMachine(t *testing.T) {
 	f := newFixture(t)

@@ -17,7 +17,8 @@
 //
 // Records as they are stored, without private blocks and, unless ingest.redact is off,
 // without secrets. Digests cover the pushed form. Ignored and private projects are not
-// pushed, and neither are erased messages. Summaries are not pushed: the server folds by
+// pushed, sessions that enter one are not pushed any further, and erased messages are not
+// pushed. Summaries are not pushed: the server folds by
 // itself.
 //
 // # Erasures

@@ -32,6 +32,8 @@ type Pusher struct {
 	MachineName string
 	// Pushed is called after each batch; it may be nil.
 	Pushed func(Report)
+
+	projects map[string]store.Project // by directory
 }
 
 // Report says what a push did.
@@ -46,6 +48,9 @@ type Report struct {
 	Masked int64 `json:"masked"`
 	// Private counts the conversations that stay on this machine.
 	Private int `json:"private"`
+	// Entered counts the conversations whose new messages stay on this machine because
+	// one of them was said in a private or ignored project.
+	Entered int `json:"entered,omitempty"`
 	// Denied are the projects that the token may not push to.
 	Denied []string `json:"denied,omitempty"`
 	// Forgotten counts messages that the server refused because they were erased
@@ -118,15 +123,6 @@ func (id identity) mark(m store.Message) string {
 	h := hmac.New(sha256.New, id.Secret)
 	fmt.Fprintf(h, "%d %q %d %x", m.Seq, m.Native, m.Body.Time.UnixMilli(), m.SHA256)
 	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-// stays reports whether a conversation must not leave this machine.
-func (p *Pusher) stays(c store.Conversation) bool {
-	return p.Privacy.Ignored(c.Key, c.Project) != nil ||
-		slices.ContainsFunc(p.Private, func(pattern string) bool {
-			// Either name keeps it here: the directory or the git origin.
-			return ingest.MatchesProject(pattern, store.Project{Root: c.Project.Root}) || ingest.MatchesProject(pattern, store.Project{Origin: c.Project.Origin})
-		})
 }
 
 // errDiverged says that the server has other messages under this machine's id.
@@ -203,6 +199,8 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 			switch {
 			case errors.Is(err, errDiverged), ctx.Err() != nil:
 				return err
+			case errors.Is(err, errEntered):
+				r.Entered++
 			case refusedWith(err, http.StatusForbidden):
 				r.deny(c.Project)
 			case err != nil:
@@ -234,7 +232,7 @@ func (r *Report) deny(p store.Project) {
 func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candidate, at Status, r *Report) error {
 	c := one.Conversation
 	var row local
-	var err error
+	var err, entered error
 	if row.version, err = p.load(ctx, rowOf(c.ID), &row); err != nil {
 		return err
 	}
@@ -243,8 +241,18 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 	}
 	proved := row.Through >= at.Through // else a receipt did not arrive
 	through, before := at.Through, r.Messages
+	if one.push && through < c.Messages {
+		entered = p.checkDirectories(ctx, c, through)
+		if one.push = entered == nil; entered != nil && !errors.Is(entered, errEntered) {
+			return entered
+		}
+	}
 	for behind := 0; one.push && through < c.Messages; {
 		b, masked, err := p.batch(ctx, id, src, c, through)
+		if errors.Is(err, errEntered) { // with a message that is newer than the check
+			entered = err
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -297,7 +305,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		}
 		_, err = p.save(ctx, rowOf(c.ID), row, row.version)
 	}
-	return err
+	return errors.Join(err, entered)
 }
 
 func (r *Report) count(b Batch, receipt Receipt, masked int) {
@@ -367,6 +375,9 @@ func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Con
 func (p *Pusher) message(ctx context.Context, m store.Message) (Message, bool, error) {
 	record, err := p.Store.Record(ctx, m.ID)
 	if err != nil {
+		return Message{}, false, err
+	}
+	if err := p.checkDirectory(record); err != nil {
 		return Message{}, false, err
 	}
 	out, changed, err := ingest.Outgoing(p.Privacy, m, record)
