@@ -102,7 +102,8 @@ type (
 	// sets SummaryFloor and SourceFloor. A [ViewPolicy] is embedded.
 	Policy = compact.Policy
 	// ViewPolicy says how much of a view is fresh and never folded: the newest FreshTail
-	// messages (64), as far as they have at most FreshTailTokens (half of the budget).
+	// messages (64), as far as they have at most FreshTailTokens (two thirds of the low
+	// threshold, and at most half of the budget).
 	ViewPolicy = assemble.Policy
 	// Bounds limit one run of compaction, see [WithBounds]; zero fields have the
 	// defaults given here. A run makes MaxPasses folds (12) within its Deadline (120 s);
