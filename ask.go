@@ -136,11 +136,9 @@ func (e *Engine) Ask(ctx context.Context, r Question) (Answer, error) {
 // Query and SummaryIDs its words find the summaries and messages to read.
 // Questions of one session take turns.
 func (s *Session) Ask(ctx context.Context, r Question) (Answer, error) {
-	id, err := s.active(ctx)
-	if err != nil {
+	if err := s.locate(ctx, &r.Where); err != nil {
 		return Answer{}, err
 	}
-	r.Current = id
 	if r.Caller == "" {
 		r.Caller = s.open.Key
 	}
@@ -148,4 +146,17 @@ func (s *Session) Ask(ctx context.Context, r Question) (Answer, error) {
 		r.Agent = s.open.Agent
 	}
 	return s.engine.Ask(ctx, r)
+}
+
+// locate sets the current conversation of a question: the active one of the session,
+// else its newest archived one. No turn is under way in an archived one.
+func (s *Session) locate(ctx context.Context, w *recall.Where) (err error) {
+	if w.Current, err = s.known(ctx); err != nil || w.Current != 0 {
+		return err
+	}
+	older, err := s.engine.store.Conversations(ctx, store.ConversationQuery{Key: s.open.Key, Limit: 1})
+	if w.Unstored = len(older) == 0; !w.Unstored {
+		w.Current, w.InTurn = older[0].ID, false
+	}
+	return err
 }

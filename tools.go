@@ -152,8 +152,8 @@ func (t recallTool) Call(ac core.AgentContext, args map[string]any) string {
 // where completes a request's scope with the session's own conversation and,
 // with ProjectScope, its project.
 func (t *toolset) where(ctx context.Context, conversation ConversationID, all bool) (recall.Where, error) {
-	current, err := t.session.active(ctx)
-	w := recall.Where{ConversationID: conversation, AllConversations: all, Current: current, InTurn: true}
+	w := recall.Where{ConversationID: conversation, AllConversations: all, InTurn: true}
+	err := t.session.locate(ctx, &w)
 	if p := t.session.open.Project; t.project {
 		given, _ := ctx.Value(givenKey{}).(bool)
 		w.CurrentOnly, w.Widen = given && !all, true

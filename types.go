@@ -206,7 +206,7 @@ type (
 	// Where says which conversations a search covers: ConversationID names one,
 	// AllConversations covers all. Without both it is Current with its other segments
 	// and origins (also those of Also), or all conversations of Projects unless
-	// CurrentOnly is set. Widen lets an answer with few matches go on to all
+	// CurrentOnly is set, or nothing if the session is Unstored. Widen lets an answer with few matches go on to all
 	// conversations. InTurn leaves the prompt of the current turn out, and its calls of
 	// lcm's tools.
 	Where = recall.Where

@@ -32,6 +32,8 @@ type query struct {
 	notes   []string
 	// expression says that words replaces an expression that matched nothing.
 	expression bool
+	// readAsWords says that the pattern, an expression, was also read as words.
+	readAsWords bool
 	// home is the scope of the question where scope goes past it.
 	home *Scope
 }

@@ -75,13 +75,13 @@ func (c *client) progress(ctx context.Context, s teamsync.Source) (p progress, e
 	return p, err
 }
 
-// status says how much of each source is here.
+// status says what the token allows and how much of each source is here.
 func (c *client) status(r *http.Request) (any, error) {
 	q, err := read[teamsync.StatusRequest](r)
 	if err != nil {
 		return nil, err
 	}
-	a := teamsync.StatusAnswer{User: c.token.User, Append: c.token.Append, Erase: c.token.Erase, Statuses: make([]teamsync.Status, len(q.Sources))}
+	a := teamsync.StatusAnswer{User: c.token.User, Append: c.token.Append, Erase: c.token.Erase, Projects: c.token.Projects, Statuses: make([]teamsync.Status, len(q.Sources))}
 	for i, s := range q.Sources {
 		p, err := c.progress(r.Context(), s)
 		if err != nil {
