@@ -214,7 +214,7 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	defer cancel()
 	lines, err := reminder.For(search, h.Record, e.Prompt, reminder.Options{Project: in, Session: key(e), Forgot: shown.Forgot, Shown: shown.Reminded})
 	if search.Err() != nil && ctx.Err() == nil {
-		return "", fmt.Errorf("the search for the messages that the prompt refers to took longer than %v: the machine or its disk is slow", limit)
+		return "", fmt.Errorf("the search for the messages that the prompt refers to was given up after %v: the machine or its disk is slow", limit)
 	}
 	block := reminder.Block(lines)
 	if err != nil || block == "" {
