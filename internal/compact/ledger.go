@@ -11,9 +11,6 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// ledgerSpace is the space of store.State that has the entries.
-const ledgerSpace = "compact"
-
 // Pauses between runs that made no progress.
 const (
 	firstPause = 5 * time.Minute
@@ -62,7 +59,7 @@ func key(id store.ConversationID) string { return strconv.FormatInt(int64(id), 1
 
 func (l *Ledger) open(ctx context.Context, id store.ConversationID) (*Entry, error) {
 	e := &Entry{Conversation: id}
-	v, err := l.state.Get(ctx, ledgerSpace, key(id))
+	v, err := l.state.Get(ctx, store.CompactSpace, key(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return e, nil
 	}
@@ -84,7 +81,7 @@ func (l *Ledger) save(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	v, err := l.state.Put(ctx, ledgerSpace, key(e.Conversation), data, e.version, time.Time{})
+	v, err := l.state.Put(ctx, store.CompactSpace, key(e.Conversation), data, e.version, time.Time{})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("writing the ledger: %w", err)
 	}
@@ -141,7 +138,7 @@ func (l *Ledger) Clear(ctx context.Context, id store.ConversationID) error {
 	if err != nil || e.version == 0 {
 		return err
 	}
-	err = l.state.Delete(ctx, ledgerSpace, key(id), e.version)
+	err = l.state.Delete(ctx, store.CompactSpace, key(id), e.version)
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

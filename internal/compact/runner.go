@@ -129,7 +129,7 @@ func NewRunner(c Config) (*Runner, error) {
 	}
 	if c.State != nil {
 		r.ledger = NewLedger(c.State, c.Clock)
-		r.leases = &lease.Leases{State: c.State, Space: "lease", Clock: c.Clock, Owner: c.Owner, Ended: c.Ended, TTL: r.bounds.LeaseTTL}
+		r.leases = &lease.Leases{State: c.State, Space: store.LeaseSpace, Clock: c.Clock, Owner: c.Owner, Ended: c.Ended, TTL: r.bounds.LeaseTTL}
 	}
 	return r, nil
 }

@@ -160,7 +160,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
-	_, err := s.config.Store.Get(ctx, "token", "ready")
+	_, err := s.config.Store.Get(ctx, store.TokenSpace, "ready")
 	switch {
 	case s.draining.Load():
 		http.Error(w, "draining", http.StatusServiceUnavailable)

@@ -185,7 +185,7 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 		return "", nil
 	}
 	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
-	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
+	return text, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
 // defaultPromptTime is ten times as long as a search takes.
@@ -226,7 +226,7 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 		}
 	}
 	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
-	return block, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
+	return block, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
 // fit renders a brief within a host's limits.
