@@ -38,7 +38,6 @@ func (s *Session) maintain(ctx context.Context, c Conversation) {
 		return
 	}
 	if e.keeper == nil {
-		// Background work outlives the call that made it necessary.
 		softly := func(ctx context.Context, id ConversationID) (Report, error) {
 			c, err := e.store.Conversation(ctx, id)
 			if err != nil {
@@ -46,10 +45,19 @@ func (s *Session) maintain(ctx context.Context, c Conversation) {
 			}
 			return e.runner.Run(ctx, id, e.limitsOf(c), compact.Soft)
 		}
-		e.keeper = compact.NewMaintainer(context.WithoutCancel(ctx), softly, e.logRun)
+		e.keeper = compact.NewMaintainer(detached{context.WithoutCancel(ctx)}, softly, e.logRun)
 	}
 	e.keeper.Notify(c.ID)
 }
+
+// detached is the context of background work, which outlives the call that made it
+// necessary and serves other callers too. It has no values: spans of later folds
+// do not belong below the span of the first caller, nor do they use that caller's
+// model.
+type detached struct{ context.Context }
+
+// Value implements [context.Context].
+func (detached) Value(any) any { return nil }
 
 // limitsOf are the limits for the last budget of a conversation's session.
 func (e *Engine) limitsOf(c Conversation) compact.Limits {
