@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -96,6 +98,17 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	return cmd.serveMCPOverHTTP(ctx, s, cfg)
 }
 
+// releaseMemory drops the caches of a database and returns memory to the system: for
+// a large record a search leaves 30 MB that the garbage collector would keep for the
+// next one.
+func (ar *archive) releaseMemory() {
+	if db, ok := ar.db.(interface{ ReleaseMemory() }); ok {
+		db.ReleaseMemory()
+	}
+	runtime.GC() // a second collection empties the pools
+	debug.FreeOSMemory()
+}
+
 // mcpTeam returns the team's server that the settings name. Settings that are wrong must
 // not keep an agent from the record of this machine.
 func (cmd *mcpCommand) mcpTeam(cfg *config.Config) *mcpserver.Team {
@@ -114,7 +127,7 @@ func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {
 	c := mcpserver.Config{
 		Engine: ar.engine, Dir: cmd.dir, Getenv: os.Getenv, ProjectOnly: cmd.projectOnly, MaxTokens: ar.cfg.MCP.MaxResultTokens,
 		Counter: ar.counter, Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
-		Version: version, Log: cmd.logger(ar.cfg),
+		Version: version, Log: cmd.logger(ar.cfg), Idle: ar.releaseMemory,
 	}
 	if cmd.http != "" || cmd.dir != "" {
 		// Clients over HTTP have another environment, and --dir names the directory.
