@@ -215,7 +215,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	}
 	config := s.config.MCP
 	config.Engine, config.Feed, config.ProjectOnly = c.engine, nil, len(t.Projects) == 1
-	config.Tracer, config.Stateless = s.config.Tracer, true
+	config.Tracer, config.Stateless, config.PublicError = s.config.Tracer, true, publicError
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
 		return nil, err
 	}

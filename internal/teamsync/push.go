@@ -179,7 +179,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	}
 	var failures []error
 	if !rights.Append {
-		failures = append(failures, &hint.Error{Err: &RequestError{http.StatusForbidden, Problem{Error: "this token may not push"}},
+		failures = append(failures, &hint.Error{Err: &RequestError{p.URL, http.StatusForbidden, Problem{Error: "this token may not push"}},
 			Hint: "nothing was sent; `lcm token add --append` on the server makes a token that may push"})
 	}
 	for part := range slices.Chunk(mine, 200) {
@@ -206,8 +206,8 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 			case err != nil:
 				failures = append(failures, fmt.Errorf("conversation %d: %w", c.ID, err))
 				var refused *RequestError
-				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) {
-					return errors.Join(failures...) // the network, or this machine's disk
+				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) || refusedWith(err, http.StatusServiceUnavailable) {
+					return errors.Join(failures...) // the network, the server's database, or this machine's disk
 				}
 			}
 		}
