@@ -115,9 +115,9 @@ func (s *Session) Compact(ctx context.Context, o CompactOptions) (Report, error)
 	if err != nil {
 		return Report{}, err
 	}
-	id, err := s.active(ctx)
-	if err != nil {
-		return Report{}, err
+	id, err := s.known(ctx)
+	if err != nil || id == 0 {
+		return Report{Reason: compact.Below}, err
 	}
 	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun, OnFold: o.OnFold})
 }

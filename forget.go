@@ -36,18 +36,14 @@ func (s *Session) Ignored() error { return s.engine.Ignored(s.open.Key, s.open.P
 // forgotten answers for messages all of which were erased before, where the
 // session has no conversation that they could go to: none is made for them.
 func (s *Session) forgotten(ctx context.Context, ms []Input) ([]Appended, error) {
-	s.mu.Lock()
-	open := s.conv != 0
-	s.mu.Unlock()
-	if open || len(ms) == 0 {
+	if s.current() != 0 || len(ms) == 0 {
 		return nil, nil
 	}
 	gone, err := s.dropTitle(ctx, ms)
 	if err != nil || gone == nil || slices.Contains(gone, false) {
 		return nil, err
 	}
-	active, err := s.engine.store.Conversations(ctx, store.ConversationQuery{Key: s.open.Key, ActiveOnly: true, Limit: 1})
-	if err != nil || len(active) > 0 {
+	if id, err := s.known(ctx); err != nil || id != 0 {
 		return nil, err
 	}
 	all := make([]Appended, len(ms))
@@ -71,7 +67,7 @@ func (s *Session) dropTitle(ctx context.Context, ms []Input) ([]bool, error) {
 	for i := range gone {
 		if gone[i] && quotes(s.open.Title, ms[i].SearchText()) {
 			s.mu.Lock()
-			s.open.Title = ""
+			s.untitled = true
 			s.mu.Unlock()
 		}
 	}

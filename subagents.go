@@ -15,6 +15,8 @@ import (
 // record and the runtime meet here and in [Memory].
 type subAgents struct{ engine llms.Model }
 
+func newSubAgents(m llms.Model) delegation.Runner { return subAgents{m} }
+
 // maxPages is how many rounds of lcm_expand a sub-agent may take: a grant of
 // the usual size has five pages.
 const maxPages = 24

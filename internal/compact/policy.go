@@ -39,9 +39,9 @@ func (l Limits) withDefaults() Limits {
 // hasLow reports whether there is a low-water mark below the soft threshold.
 func (l Limits) hasLow() bool { return l.Low < l.Soft }
 
-// freshTail is the size of the fresh tail where the policy does not set one:
-// half the budget, or two thirds of the low-water mark. The last third is for
-// summaries; a larger tail would keep the view above the mark.
+// freshTail is the size of the fresh tail where the policy does not set one: two
+// thirds of the low threshold, and at most half the budget. The last third is for
+// summaries; a larger tail would keep the view above the low threshold.
 func (l Limits) freshTail() int {
 	if l.hasLow() {
 		return min(l.Budget/2, l.Low*2/3)
