@@ -113,6 +113,25 @@ func (c *client) grep(r *http.Request) (any, error) {
 	return a, err
 }
 
+// describe answers `lcm describe --team`.
+func (c *client) describe(r *http.Request) (any, error) {
+	q, err := read[recall.DescribeRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := c.engine.Recall()
+	if err != nil {
+		return nil, err
+	}
+	q.AllConversations = q.ConversationID == 0
+	a, err := svc.Describe(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(a)
+	return teamsync.Described{Text: a.Text(), Answer: raw, Damaged: a.Damaged}, err
+}
+
 // ask answers `lcm ask --team`.
 func (c *client) ask(r *http.Request) (any, error) {
 	q, err := read[delegation.Request](r)

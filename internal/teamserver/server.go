@@ -143,7 +143,7 @@ func (s *Server) Handler() http.Handler {
 		c.endpoint.ServeHTTP(w, r)
 	})))
 	for path, serve := range map[string]func(*client, *http.Request) (any, error){
-		teamsync.GrepPath: (*client).grep, teamsync.AskPath: (*client).ask,
+		teamsync.GrepPath: (*client).grep, teamsync.AskPath: (*client).ask, teamsync.DescribePath: (*client).describe,
 		teamsync.StatusPath: (*client).status, teamsync.PushPath: (*client).push,
 		teamsync.ErasePath: (*client).erase, teamsync.VerifyPath: (*client).verify,
 	} {

@@ -159,7 +159,7 @@ func TestRequestsNeedAToken(t *testing.T) {
 	}{
 		{"", "", http.StatusUnauthorized}, {"lcm_wrong", "", http.StatusUnauthorized}, {valid, "https://evil.example", http.StatusForbidden}, {valid, "", http.StatusOK},
 	} {
-		for _, path := range []string{"/mcp", teamsync.GrepPath, teamsync.StatusPath, teamsync.PushPath, teamsync.ErasePath, teamsync.VerifyPath, teamsync.AskPath} {
+		for _, path := range []string{"/mcp", teamsync.GrepPath, teamsync.StatusPath, teamsync.PushPath, teamsync.ErasePath, teamsync.VerifyPath, teamsync.AskPath, teamsync.DescribePath} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+path, strings.NewReader(`{"pattern":"x","sources":[]}`))
 			if err != nil {
 				t.Fatal(err)

@@ -119,7 +119,7 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 	got, err := client.Do(r)
 	if err != nil {
 		advice := "everything stays on this machine; `lcm sync` pushes it later"
-		if path == GrepPath || path == AskPath {
+		if path == GrepPath || path == AskPath || path == DescribePath {
 			advice = "without --team the record of this machine answers; sync.url names the server"
 		}
 		return unlessEnded(ctx), &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: advice}
@@ -162,6 +162,11 @@ func unlessEnded(ctx context.Context) time.Duration {
 // Grep searches the team's record.
 func (c Client) Grep(ctx context.Context, q recall.GrepRequest) (a recall.GrepAnswer, err error) {
 	return a, c.Post(ctx, GrepPath, q, &a)
+}
+
+// Describe shows one thing of the team's record.
+func (c Client) Describe(ctx context.Context, q recall.DescribeRequest) (a Described, err error) {
+	return a, c.Post(ctx, DescribePath, q, &a)
 }
 
 // Ask asks the team's record.

@@ -31,6 +31,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"hash"
 	"slices"
 	"time"
@@ -48,6 +49,8 @@ const (
 	VerifyPath = "/v1/sync/verify"
 	GrepPath   = "/v1/grep"
 	AskPath    = "/v1/ask"
+	// DescribePath answers a recall.DescribeRequest with a [Described].
+	DescribePath = "/v1/describe"
 )
 
 // Encoding is the content encoding of a batch.
@@ -180,6 +183,13 @@ type VerifyAnswer struct {
 	Erased []int64 `json:"erased,omitempty"`
 	// Other are the numbers of [Receipt.Other].
 	Other []int64 `json:"other,omitempty"`
+}
+
+// Described is a summary, a file or a message of the team's record.
+type Described struct {
+	Text    string          `json:"text"` // for people
+	Answer  json.RawMessage `json:"answer"`
+	Damaged bool            `json:"damaged,omitempty"`
 }
 
 // Problem is the answer to a request that failed.
