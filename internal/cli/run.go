@@ -123,7 +123,7 @@ func (cmd *runCommand) behind(ctx context.Context, rec *openRecord, host, path s
 			cmd.warn("%s", text)
 		}
 		cmd.note("%s", started(host, cmd.proxyFlags, rec, routes))
-		err = cmd.wait(child)
+		err = cmd.wait(child, hasTerminal)
 	}
 	cancel()
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
@@ -167,7 +167,7 @@ const groupGrace = 500 * time.Millisecond
 // to the program directly, and a second one would mean something else to it. So these two
 // are passed on only if no terminal can have sent them, and the program did not end by
 // itself: the sender may have meant the whole process group. Other signals are passed on.
-func (cmd *runCommand) wait(child launch.Child) error {
+func (cmd *runCommand) wait(child launch.Child, terminal func() bool) error {
 	c := exec.Command(child.Path, child.Args...)
 	c.Env = append(os.Environ(), child.Env...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -184,7 +184,7 @@ func (cmd *runCommand) wait(child launch.Child) error {
 			select {
 			case s := <-signals:
 				if s == os.Interrupt || s == syscall.SIGQUIT {
-					if hasTerminal() {
+					if terminal() {
 						continue
 					}
 					select {
