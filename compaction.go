@@ -115,9 +115,9 @@ func (s *Session) Compact(ctx context.Context, o CompactOptions) (Report, error)
 	if err != nil {
 		return Report{}, err
 	}
-	id, err := s.active(ctx)
-	if err != nil {
-		return Report{}, err
+	id, err := s.known(ctx)
+	if err != nil || id == 0 {
+		return Report{Reason: compact.Below}, err
 	}
 	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun, OnFold: o.OnFold})
 }
@@ -134,7 +134,7 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 	var total Report
 	for {
 		r, err := e.runner.OnFold(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
-		total = sum(total, r)
+		total = addReports(total, r)
 		if o.OnRun != nil {
 			o.OnRun(r)
 		}
@@ -144,8 +144,8 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 	}
 }
 
-// sum adds a run to the total of earlier runs.
-func sum(total, r Report) Report {
+// addReports adds the report of a run to the total of earlier runs.
+func addReports(total, r Report) Report {
 	if total.Passes == 0 {
 		return r
 	}

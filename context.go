@@ -48,7 +48,7 @@ func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	id, err := s.active(ctx)
+	id, err := s.known(ctx)
 	if err != nil {
 		return Context{}, err
 	}
@@ -69,11 +69,11 @@ func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
 	if budget < MinBudget {
 		return Context{}, tooSmall(budget)
 	}
-	id, err := s.active(ctx)
+	id, err := s.known(ctx)
 	if err != nil {
 		return Context{}, err
 	}
-	view, err := s.engine.store.View(ctx, id, store.Window{NewestTokens: budget})
+	view, err := readView(ctx, s.engine.store, id, budget)
 	if err != nil {
 		return Context{}, err
 	}
@@ -127,11 +127,18 @@ func (s *Session) useBudget(budget int) (int, error) {
 	return s.budget, nil
 }
 
+// readView reads the newest items of a conversation: more than the budget never
+// fits, so no more than that is read. The view of no conversation is empty.
+func readView(ctx context.Context, s Store, id ConversationID, budget int) (store.View, error) {
+	if id == 0 {
+		return store.View{}, nil
+	}
+	return s.View(ctx, id, store.Window{NewestTokens: budget})
+}
+
 // fit reads the view, folded first if it is above the hard threshold.
 func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.View, *Report, error) {
-	// More than the budget never fits, so no more than that is read.
-	window := store.Window{NewestTokens: budget}
-	view, err := e.store.View(ctx, id, window)
+	view, err := readView(ctx, e.store, id, budget)
 	if err != nil || view.Tokens < e.limits(budget).Hard {
 		return view, nil, err
 	}
@@ -142,7 +149,7 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 		return view, nil, err
 	}
 	before := view.Tokens
-	view, err = e.store.View(ctx, id, window)
+	view, err = readView(ctx, e.store, id, budget)
 	if report.Reason == compact.Behind {
 		report.TokensBefore, report.TokensAfter = before, view.Tokens
 	}

@@ -254,6 +254,7 @@ func New(s Store, options ...Option) (*Engine, error) {
 		return nil, errors.New("lcm: no store was given")
 	}
 	set := settings{counter: llms.Estimate, budget: compact.DefaultBudget, soft: 0.75, hard: 0.95, clock: time.Now, log: slog.Default()}
+	set.expansion.newRunner = newSubAgents
 	for _, o := range options {
 		if err := o(&set); err != nil {
 			return nil, fmt.Errorf("lcm: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -28,7 +29,7 @@ var flagValues = map[string][]string{
 	"scope":      {recall.InMessages, recall.InSummaries, recall.InBoth, recall.InFiles},
 	"sort":       {string(store.ByRecency), string(store.ByRelevance), string(store.ByHybrid)},
 	"role":       {string(llms.RoleUser), string(llms.RoleAssistant), string(llms.RoleSystem), string(llms.RoleTool)},
-	"by":         {"project", "host", "month"},
+	"by":         {stats.ByProject, stats.ByHost, stats.ByMonth},
 	"guidance":   {"skill", "file", "none"},
 	"since":      {"1h", "today", "yesterday", "7d", "4w"},
 	"before":     {"1h", "today", "yesterday", "7d", "4w"},

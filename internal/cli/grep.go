@@ -46,7 +46,7 @@ func newGrep(p *program) *cobra.Command {
 	fl.StringVar(&cmd.mode, "mode", string(store.Regex), "regex or full_text")
 	fl.BoolVarP(&cmd.words, "full-text", "F", false, "short for --mode full_text")
 	fl.BoolVarP(&cmd.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
-	fl.StringVar(&cmd.Scope, "scope", recall.InBoth, "messages, summaries, both or files")
+	fl.StringVar(&cmd.Kinds, "scope", recall.InBoth, "messages, summaries, both or files")
 	fl.StringSliceVar(&cmd.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
 	fl.StringVar(&cmd.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
 	fl.StringVar(&cmd.Before, "before", "", "before this time, written as for --since")
@@ -77,7 +77,7 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 		cmd.mode = string(store.FullText)
 	}
 	if len(cmd.FileIDs) > 0 && !c.Flags().Changed("scope") {
-		cmd.Scope = recall.InFiles
+		cmd.Kinds = recall.InFiles
 	}
 	if cmd.Since, cmd.Before, err = timeSpan(cmd.Since, cmd.Before, time.Now()); err != nil {
 		return wrongUsage(c, err)

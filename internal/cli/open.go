@@ -88,7 +88,7 @@ func notInFile(instead string) error {
 // as `lcm setup` writes it, takes that of the same URL in the environment or the file.
 func hidePassword(cfg *config.Config) (err error) {
 	if !postgres.IsURL(cfg.Storage.DatabasePath) {
-		return nil
+		return postgres.CheckPath(cfg.Storage.DatabasePath)
 	}
 	cfg.Storage.DatabasePath, cfg.DatabasePassword, err = postgres.TakePassword(cfg.Storage.DatabasePath)
 	if err != nil || cfg.DatabasePassword != "" || cfg.Origin("storage.database_path") != config.FromFlag {
@@ -170,6 +170,9 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 // openPath opens a database file, or the PostgreSQL database of a URL with the options
 // that it shares with files.
 func openPath(ctx context.Context, path string, o sqlite.Options) (database, error) {
+	if err := postgres.CheckPath(path); err != nil {
+		return nil, err
+	}
 	if postgres.IsURL(path) {
 		db, err := postgres.Open(ctx, path, postgres.Options{ReadOnly: o.ReadOnly, Relaxed: o.Relaxed, DeferIndex: o.DeferIndex, Log: o.Log})
 		if err != nil {

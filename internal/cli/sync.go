@@ -20,6 +20,7 @@ import (
 	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
 )
 
@@ -86,7 +87,7 @@ const syncTTL = time.Minute
 
 // push pushes unless another process of this machine does. busy says that one does.
 func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Report, busy bool, err error) {
-	leases := &lease.Leases{State: rec.engine.Store(), Space: "lease", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
+	leases := &lease.Leases{State: rec.engine.Store(), Space: store.LeaseSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
 	held, err := leases.Take(ctx, "sync", false)
 	if errors.Is(err, lease.ErrBusy) {
 		return r, true, nil
@@ -145,14 +146,21 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 	if r.Private > 0 {
 		cmd.note("%s here: ignored or private", prose.Count(r.Private, "conversation stays", "conversations stay"))
 	}
+	if r.Entered > 0 {
+		cmd.note("the new messages of %s here: one of them was said in an ignored or private project", prose.Count(r.Entered, "conversation stay", "conversations stay"))
+	}
 	if r.Forgotten > 0 {
 		cmd.note("%s refused: erased on the server", prose.Count(r.Forgotten, "message was", "messages were"))
 	}
 	if r.EraseDenied > 0 {
 		cmd.warn("%s on the server: the token may not erase; ask for one with --erase, or have somebody forget them there", prose.Count(r.EraseDenied, "message that was forgotten here stays", "messages that were forgotten here stay"))
 	}
-	for _, name := range r.Denied {
-		cmd.warn("the token may not push to the project %s", safetext.Line(name))
+	if n := len(r.Denied); n > 0 {
+		names := strings.Join(r.Denied[:min(n, 5)], ", ")
+		if n > 5 {
+			names += ", …"
+		}
+		cmd.warn("nothing was sent of %s that the token may not push to: %s", prose.Count(n, "project", "projects"), safetext.Line(names))
 	}
 	return nil
 }

@@ -203,11 +203,11 @@ func (l *runLog) write(ctx context.Context) (failed error) {
 			}
 		}
 	}()
-	problems := []error{put(ctx, l.store, runSpace, run.ID, data, run.Started.Add(runsKept))}
+	problems := []error{put(ctx, l.store, store.RunSpace, run.ID, data, run.Started.Add(runsKept))}
 	for key, made := range sessions {
 		data, err := json.Marshal(made)
 		if err == nil {
-			err = put(ctx, l.store, requestSpace, key, data, l.clock().Add(runsKept))
+			err = put(ctx, l.store, store.RequestSpace, key, data, l.clock().Add(runsKept))
 		}
 		problems = append(problems, err)
 	}
@@ -235,7 +235,7 @@ func put(ctx context.Context, s store.State, space, key string, data []byte, exp
 
 // Runs returns the records of runs, the last first.
 func Runs(ctx context.Context, s store.State) ([]Run, error) {
-	values, err := s.List(ctx, runSpace)
+	values, err := s.List(ctx, store.RunSpace)
 	if err != nil {
 		return nil, fmt.Errorf("read the records of runs: %w", err)
 	}
@@ -252,7 +252,7 @@ func Runs(ctx context.Context, s store.State) ([]Run, error) {
 
 // Requests returns the last requests of a session, the oldest first.
 func Requests(ctx context.Context, s store.State, key string) ([]Composition, error) {
-	v, err := s.Get(ctx, requestSpace, key)
+	v, err := s.Get(ctx, store.RequestSpace, key)
 	if err != nil {
 		return nil, err
 	}

@@ -74,13 +74,6 @@ type Run struct {
 	Problems     map[string]int `json:"problems,omitempty"`   // of the work in the background
 }
 
-// The spaces of [store.State] for runs, by id, and for the last requests of sessions, by
-// session key.
-const (
-	runSpace     = "proxy-run"
-	requestSpace = "proxy-request"
-)
-
 // Records of runs are kept for runsKept; of a session the last requestsKept requests.
 const (
 	runsKept     = 90 * 24 * time.Hour
