@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -62,7 +63,7 @@ func runFindings(ctx context.Context, db store.State, now time.Time) (found []do
 				"%d of %d requests passed unchanged: %s", r.Unknown, r.Requests, proxy.NoKnownAgent)
 		case r.OverBudget() > r.Over[proxy.CountedMore]:
 			why := slices.MaxFunc(slices.Sorted(maps.Keys(r.Over)), func(a, b string) int { return r.Over[a] - r.Over[b] })
-			warn(r, "run-over-budget", overAdvice[why], "%d of %d requests were sent above the budget, %d of them because: %s", r.OverBudget(), r.Requests, r.Over[why], why)
+			warn(r, "run-over-budget", cmp.Or(overAdvice[why], "`lcm status --runs` says why"), "%d of %d requests were sent above the budget, %d of them because: %s", r.OverBudget(), r.Requests, r.Over[why], why)
 		case len(r.Problems) > 0:
 			warn(r, "run-behind", "`lcm status --runs` says why", "the record could not always be brought up to date")
 		}
