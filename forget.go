@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/redact"
 	"github.com/lossless-context/lcm/internal/store"
@@ -120,7 +119,7 @@ func (e *Engine) Order(ctx context.Context, f Forget) (order Erasure, err error)
 	default:
 		re, wrong := regexp.Compile(f.Pattern)
 		if wrong != nil {
-			return order, hint.New("it is a regular expression; words are looked for with --full-text", "the pattern: %w", wrong)
+			return order, fmt.Errorf("the pattern: %w", wrong)
 		}
 		order.Quotes = re.MatchString
 		order.Messages, err = e.scan(ctx, f, re)

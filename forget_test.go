@@ -350,3 +350,11 @@ func forgettingGoesOn(t *testing.T, b backendtest.Backend) {
 		t.Errorf("tombstones: %+v, %v", all, err)
 	}
 }
+
+// An error of Order names nothing that only the command has.
+func TestOrderRefusesPatternsInTermsOfTheAPI(t *testing.T) {
+	_, err := newEngine(t).Order(t.Context(), lcm.Forget{Pattern: "("})
+	if err == nil || strings.Contains(err.Error(), "--") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -21,7 +21,6 @@ type Session struct {
 	mu       sync.Mutex
 	untitled bool           // the title of open quotes an erased message
 	conv     ConversationID // the active conversation, once known
-	budget   int            // of the last Context
 	seen     map[MessageID]store.Message
 }
 
@@ -62,7 +61,7 @@ func (e *Engine) Session(key string, options ...SessionOption) *Session {
 	if w := e.settings.within; len(w) == 1 && n.Project == (Project{}) {
 		n.Project = w[0]
 	}
-	return &Session{engine: e, open: n.NewConversation, budget: e.settings.budget}
+	return &Session{engine: e, open: n.NewConversation}
 }
 
 // Key returns the session's key.
@@ -247,7 +246,7 @@ func (s *Session) Fork(ctx context.Context, key string, at MessageID) (*Session,
 	if err != nil {
 		return nil, err
 	}
-	return &Session{engine: s.engine, open: n, budget: s.engine.settings.budget, conv: c.ID}, nil
+	return &Session{engine: s.engine, open: n, conv: c.ID}, nil
 }
 
 // Rewind makes a message the newest of the view; later messages are kept

@@ -34,14 +34,15 @@ type session struct {
 	host   string
 	id     string
 
-	kicked    chan struct{}
+	kicked chan struct{}
+
 	feeds     sync.Mutex // one reading of the transcript at a time
-	inherited bool       // the index has the messages of the origin; under feeds
+	path      string     // of the transcript
+	inherited bool       // the index has the messages of the origin
 
 	mu      sync.Mutex
 	conv    store.ConversationID
 	project store.Project
-	path    string // of the transcript
 	index   *overlay.Index
 	// shown is the plan of the last request that was changed, ready the newest one.
 	shown, ready *overlay.Plan
