@@ -39,20 +39,19 @@ type Context struct {
 }
 
 // Context returns the messages for the model within a budget of tokens; 0
-// stands for the last budget used. It waits for folding only where the view
+// stands for the last budget that the session was used with. It waits for folding only where the view
 // is above the hard threshold of the budget, and for at most a second: then it
 // returns the newest messages that fit, Unfolded says how much is left out, and
 // folding goes on in the background.
 func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
-	budget, err := s.useBudget(budget)
+	budget, err := s.engine.budgets.use(s.open.Key, budget)
 	if err != nil {
 		return Context{}, err
 	}
-	id, err := s.active(ctx)
+	id, err := s.known(ctx)
 	if err != nil {
 		return Context{}, err
 	}
-	s.engine.budgets.Store(id, budget)
 	view, report, err := s.engine.fit(ctx, id, budget)
 	if err != nil {
 		return Context{}, err
@@ -63,17 +62,15 @@ func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 // Preview is Context without folding: it changes nothing, and leaves out items
 // that do not fit.
 func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
-	if budget == 0 {
-		budget = s.engine.settings.budget
-	}
-	if budget < MinBudget {
-		return Context{}, tooSmall(budget)
-	}
-	id, err := s.active(ctx)
+	budget, err := s.engine.budgets.of(s.open.Key, budget)
 	if err != nil {
 		return Context{}, err
 	}
-	view, err := s.engine.store.View(ctx, id, store.Window{NewestTokens: budget})
+	id, err := s.known(ctx)
+	if err != nil {
+		return Context{}, err
+	}
+	view, err := readView(ctx, s.engine.store, id, budget)
 	if err != nil {
 		return Context{}, err
 	}
@@ -109,29 +106,18 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 	return c, nil
 }
 
-func tooSmall(budget int) error {
-	return fmt.Errorf("a budget of %d tokens is too small: use at least %d", budget, MinBudget)
-}
-
-// useBudget remembers the budget of the last call for the calls that name
-// none, and for background work.
-func (s *Session) useBudget(budget int) (int, error) {
-	if budget != 0 && budget < MinBudget {
-		return 0, tooSmall(budget)
+// readView reads the newest items of a conversation: more than the budget never
+// fits, so no more than that is read. The view of no conversation is empty.
+func readView(ctx context.Context, s Store, id ConversationID, budget int) (store.View, error) {
+	if id == 0 {
+		return store.View{}, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if budget != 0 {
-		s.budget = budget
-	}
-	return s.budget, nil
+	return s.View(ctx, id, store.Window{NewestTokens: budget})
 }
 
 // fit reads the view, folded first if it is above the hard threshold.
 func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.View, *Report, error) {
-	// More than the budget never fits, so no more than that is read.
-	window := store.Window{NewestTokens: budget}
-	view, err := e.store.View(ctx, id, window)
+	view, err := readView(ctx, e.store, id, budget)
 	if err != nil || view.Tokens < e.limits(budget).Hard {
 		return view, nil, err
 	}
@@ -142,7 +128,7 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 		return view, nil, err
 	}
 	before := view.Tokens
-	view, err = e.store.View(ctx, id, window)
+	view, err = readView(ctx, e.store, id, budget)
 	if report.Reason == compact.Behind {
 		report.TokensBefore, report.TokensAfter = before, view.Tokens
 	}

@@ -37,8 +37,9 @@ type Folded struct {
 // below it. An engine folds its own sessions in the background; FoldDue is for a
 // process that folds sessions of other processes.
 //
-// Only one process at a time folds in a store. If it is killed, the record stays
-// valid and the next process continues.
+// At most one process is in FoldDue on a store at a time. Other engines may still
+// fold their own sessions. If the process is killed, the record stays valid and the
+// next process continues.
 func (e *Engine) FoldDue(ctx context.Context, o FoldOptions) (f Folded, err error) {
 	alone, err := e.runner.Alone(ctx, func(ctx context.Context) error {
 		due, err := e.Due(ctx, o.Conversations)
@@ -52,7 +53,8 @@ func (e *Engine) FoldDue(ctx context.Context, o FoldOptions) (f Folded, err erro
 	return f, err
 }
 
-// Folding reports whether a process is in FoldDue: then it would do nothing.
+// Folding reports whether a process is in FoldDue. A second call of FoldDue would
+// return at once, with Busy set.
 func (e *Engine) Folding(ctx context.Context) (bool, error) { return e.runner.Occupied(ctx) }
 
 // Due returns those of the named conversations, nil for all, that are active
@@ -73,11 +75,11 @@ func (e *Engine) Due(ctx context.Context, of []ConversationID) (due []Conversati
 
 // isDue reports whether a conversation is above the soft threshold.
 func (e *Engine) isDue(c Conversation) bool {
-	return c.ViewTokens >= e.limits(e.budgetOf(c.ID)).Soft
+	return c.ViewTokens >= e.limitsOf(c).Soft
 }
 
-// foldAll folds conversations in turn. One that cannot be folded does not keep
-// the others from it.
+// foldAll folds conversations in turn. If one fails, it goes on with the next and
+// returns the errors of all.
 func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions) (f Folded, err error) {
 	var ends time.Time
 	if o.Time > 0 {
@@ -88,7 +90,7 @@ func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions)
 		if o.OnStart != nil {
 			o.OnStart(c, len(due)-i)
 		}
-		folds, late, one := e.foldUntil(ctx, runner, c.ID, ends)
+		folds, late, one := e.foldUntil(ctx, runner, c, ends)
 		if f.Folds += folds; folds > 0 {
 			f.Conversations++
 		}
@@ -101,14 +103,14 @@ func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions)
 	return f, err
 }
 
-// foldUntil folds a conversation until nothing is left to fold, or the time
-// ends. Runs are short, so that a process that ends them does it soon.
-func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, id ConversationID, ends time.Time) (folds int, late bool, err error) {
+// foldUntil folds a conversation until nothing is left to fold, or until ends has
+// passed. It checks the time only between runs; the bounds keep a run short.
+func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, c Conversation, ends time.Time) (folds int, late bool, err error) {
 	for {
 		if !ends.IsZero() && !e.settings.clock().Before(ends) {
 			return folds, true, nil
 		}
-		r, err := runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
+		r, err := runner.Run(ctx, c.ID, e.limitsOf(c), compact.Soft)
 		folds += r.Folds()
 		if err != nil {
 			return folds, false, err

@@ -67,7 +67,8 @@
 // second; then it returns the newest messages that fit. Without a model,
 // summaries are extractive: sentences of the messages, without a network, and the
 // same for the same messages. [WithSummariser] with [NewModelSummariser] has a
-// model write them; its example has a type of the program do it.
+// model write them. The example of WithSummariser implements a summariser in the
+// embedding program.
 //
 // Folding removes nothing from the record. Every summary names its sources, and
 // [Session.Verify] proves that every message is still there, byte for byte.
@@ -121,7 +122,7 @@ type Engine struct {
 	runner   *compact.Runner
 	repairs  repairs
 	settings settings
-	budgets  sync.Map // of the last Context of each conversation
+	budgets  budgets
 	asking   asking
 
 	mu     sync.Mutex
@@ -237,14 +238,12 @@ func WithLogger(l *slog.Logger) Option {
 	return func(s *settings) error { s.log = l; return nil }
 }
 
-// WithoutBackground folds only in Context and Compact. It is for short-lived
-// programs, which would end before the background work does.
+// WithoutBackground has Append and Sync start no folding. Context and Compact still
+// fold; a run that Context started goes on after Context has returned. It is for
+// short-lived programs, which would end before the background work does.
 func WithoutBackground() Option {
 	return func(s *settings) error { s.foreground = true; return nil }
 }
-
-// MinBudget is the smallest budget that holds a summary and a few messages.
-const MinBudget = 1_000
 
 // New returns an engine on a store. The caller closes the engine, then the store.
 func New(s Store, options ...Option) (*Engine, error) {
@@ -252,6 +251,7 @@ func New(s Store, options ...Option) (*Engine, error) {
 		return nil, errors.New("lcm: no store was given")
 	}
 	set := settings{counter: llms.Estimate, budget: compact.DefaultBudget, soft: 0.75, hard: 0.95, clock: time.Now, log: slog.Default()}
+	set.expansion.newRunner = newSubAgents
 	for _, o := range options {
 		if err := o(&set); err != nil {
 			return nil, fmt.Errorf("lcm: %w", err)
@@ -260,7 +260,7 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if set.low > set.soft {
 		return nil, fmt.Errorf("lcm: the low threshold %g is above the soft threshold %g", set.low, set.soft)
 	}
-	e := &Engine{settings: set, folds: map[ConversationID]*foldRun{}}
+	e := &Engine{settings: set, budgets: budgets{usual: set.budget}, folds: map[ConversationID]*foldRun{}}
 	newRunner := func(s Store) (*compact.Runner, error) {
 		return compact.NewRunner(compact.Config{
 			Store: s, State: s, Summariser: set.summariser, Counter: set.counter, Clock: set.clock,

@@ -13,15 +13,15 @@ import (
 
 // Session is the memory of one agent session, named by a key that stays the
 // same when the program restarts. Its conversation is made when something is
-// first appended.
+// first appended, or when [Session.Conversation] asks for it.
 type Session struct {
 	engine *Engine
-	open   store.NewConversation
+	open   store.NewConversation // never changes; see opening
 
-	mu     sync.Mutex
-	conv   ConversationID // the active conversation, once known
-	budget int            // of the last Context
-	seen   map[MessageID]store.Message
+	mu       sync.Mutex
+	untitled bool           // the title of open quotes an erased message
+	conv     ConversationID // the active conversation, once known
+	seen     map[MessageID]store.Message
 }
 
 // SessionOption says more about a session than its key.
@@ -61,7 +61,7 @@ func (e *Engine) Session(key string, options ...SessionOption) *Session {
 	if w := e.settings.within; len(w) == 1 && n.Project == (Project{}) {
 		n.Project = w[0]
 	}
-	return &Session{engine: e, open: n.NewConversation, budget: e.settings.budget}
+	return &Session{engine: e, open: n.NewConversation}
 }
 
 // Key returns the session's key.
@@ -70,46 +70,83 @@ func (s *Session) Key() string { return s.open.Key }
 // Conversation returns the session's active conversation, made if there is
 // none.
 func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
-	s.mu.Lock()
-	id := s.conv
-	s.mu.Unlock()
-	if id != 0 {
+	if id := s.current(); id != 0 {
 		c, err := s.engine.store.Conversation(ctx, id)
 		if err != nil || c.Active() {
 			return c, err
 		}
 	}
-	if err := s.Ignored(); err != nil {
+	if err := s.CheckIgnored(); err != nil {
 		return Conversation{}, err
 	}
-	c, err := s.engine.store.Open(ctx, s.open)
+	c, err := s.engine.store.Open(ctx, s.opening())
 	if err != nil {
 		return c, fmt.Errorf("session %q: %w", s.open.Key, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conv = c.ID
+	s.setCurrent(c.ID)
 	return c, nil
 }
 
-// active returns the conversation's number without looking whether it is
-// still active.
-func (s *Session) active(ctx context.Context) (ConversationID, error) {
+// opening returns the values that a conversation of the session starts with.
+func (s *Session) opening() store.NewConversation {
 	s.mu.Lock()
-	id := s.conv
-	s.mu.Unlock()
-	if id != 0 {
+	defer s.mu.Unlock()
+	n := s.open
+	if s.untitled {
+		n.Title = ""
+	}
+	return n
+}
+
+// current returns the number of the conversation that a call has found before, or 0.
+// Another process may have archived it since.
+func (s *Session) current() ConversationID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conv
+}
+
+// setCurrent remembers a conversation that was found, and returns it.
+func (s *Session) setCurrent(id ConversationID) ConversationID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conv = id
+	return id
+}
+
+// known returns the current conversation, or looks for the active one: 0 if there is
+// none. It writes nothing.
+func (s *Session) known(ctx context.Context) (ConversationID, error) {
+	if id := s.current(); id != 0 {
+		return id, nil
+	}
+	if s.open.Key == "" {
+		return 0, errors.New("a session needs a key")
+	}
+	if err := s.CheckIgnored(); err != nil {
+		return 0, err
+	}
+	found, err := s.engine.store.Conversations(ctx, store.ConversationQuery{Key: s.open.Key, ActiveOnly: true, Limit: 1})
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return s.setCurrent(found[0].ID), nil
+}
+
+// active returns the current conversation, or opens one.
+func (s *Session) active(ctx context.Context) (ConversationID, error) {
+	if id := s.current(); id != 0 {
 		return id, nil
 	}
 	c, err := s.Conversation(ctx)
 	return c.ID, err
 }
 
-// onActive runs fn on the active conversation, and once more on its successor
-// if another process archived it in the meantime.
-func (s *Session) onActive(ctx context.Context, fn func(ConversationID) error) error {
+// onActive runs fn on the conversation that find returns, and once more on its
+// successor if another process archived it in the meantime.
+func (s *Session) onActive(ctx context.Context, find func(context.Context) (ConversationID, error), fn func(ConversationID) error) error {
 	for try := 0; ; try++ {
-		id, err := s.active(ctx)
+		id, err := find(ctx)
 		if err != nil {
 			return err
 		}
@@ -117,9 +154,7 @@ func (s *Session) onActive(ctx context.Context, fn func(ConversationID) error) e
 		if !errors.Is(err, store.ErrArchived) || try > 0 {
 			return err
 		}
-		s.mu.Lock()
-		s.conv = 0
-		s.mu.Unlock()
+		s.setCurrent(0)
 	}
 }
 
@@ -138,7 +173,7 @@ func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]Appen
 		return all, err
 	}
 	var done ingest.Stored
-	err := s.onActive(ctx, func(id ConversationID) (err error) {
+	err := s.onActive(ctx, s.active, func(id ConversationID) (err error) {
 		done, err = s.engine.ingest.Append(ctx, id, ms...)
 		return err
 	})
@@ -149,28 +184,31 @@ func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]Appen
 }
 
 // SyncOption says how Sync compares.
-type SyncOption func(*bool)
+type SyncOption func(*syncSettings)
+
+// syncSettings are set by SyncOptions.
+type syncSettings struct{ compareAll bool }
 
 // CompareAll compares every message of a history, however long it is. Without
 // it, a history of more than 4,096 messages is taken as known where its length,
 // its beginning and its end agree with the stored ones, and an old message that
 // was edited in between is not noticed.
-func CompareAll() SyncOption { return func(full *bool) { *full = true } }
+func CompareAll() SyncOption { return func(s *syncSettings) { s.compareAll = true } }
 
 // Sync stores the new messages of a whole history. It is for agents that have the
 // full history in each turn.
 func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (Synced, error) {
-	full := false
+	var set syncSettings
 	for _, o := range options {
-		o(&full)
+		o(&set)
 	}
 	var done Synced
 	ms := ingest.Messages(history...)
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
 		return Synced{Existing: len(all)}, err
 	}
-	err := s.onActive(ctx, func(id ConversationID) (err error) {
-		done, err = s.engine.ingest.Sync(ctx, id, ms, full)
+	err := s.onActive(ctx, s.active, func(id ConversationID) (err error) {
+		done, err = s.engine.ingest.Sync(ctx, id, ms, set.compareAll)
 		return err
 	})
 	if err == nil {
@@ -179,11 +217,11 @@ func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...S
 	return done, err
 }
 
-// Archive ends the session's conversation. The next Append begins a new
-// segment under the same key.
+// Archive ends the session's conversation, if there is one. The next Append
+// begins a new segment under the same key.
 func (s *Session) Archive(ctx context.Context, cause string) error {
-	id, err := s.active(ctx)
-	if err != nil {
+	id, err := s.known(ctx)
+	if err != nil || id == 0 {
 		return err
 	}
 	if err := s.engine.store.Archive(ctx, id, cause); err != nil {
@@ -198,23 +236,23 @@ func (s *Session) Archive(ctx context.Context, cause string) error {
 // Fork returns a session with a key of its own whose view starts as this one's
 // up to and including a message.
 func (s *Session) Fork(ctx context.Context, key string, at MessageID) (*Session, error) {
-	id, err := s.active(ctx)
+	id, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n := s.open
+	n := s.opening()
 	n.Key = key
 	c, err := s.engine.store.Fork(ctx, id, at, n)
 	if err != nil {
 		return nil, err
 	}
-	return &Session{engine: s.engine, open: n, budget: s.engine.settings.budget, conv: c.ID}, nil
+	return &Session{engine: s.engine, open: n, conv: c.ID}, nil
 }
 
 // Rewind makes a message the newest of the view; later messages are kept
 // as a branch.
 func (s *Session) Rewind(ctx context.Context, to MessageID, cause string) error {
-	return s.onActive(ctx, func(id ConversationID) error {
+	return s.onActive(ctx, s.known, func(id ConversationID) error {
 		return s.engine.store.Update(ctx, id, func(w store.Writer) error {
 			_, err := w.Rewind(ctx, to, cause)
 			return err
@@ -222,11 +260,11 @@ func (s *Session) Rewind(ctx context.Context, to MessageID, cause string) error 
 	})
 }
 
-// Verify proves the session's active conversation. A session whose key was never used
-// is sound and has no messages; that is no error.
+// Verify proves the session's active conversation. A session without one is sound
+// and has no messages; that is no error.
 func (s *Session) Verify(ctx context.Context) (ConversationVerification, error) {
-	id, err := s.active(ctx)
-	if err != nil {
+	id, err := s.known(ctx)
+	if err != nil || id == 0 {
 		return ConversationVerification{}, err
 	}
 	return s.engine.store.Verify(ctx, id)

@@ -15,7 +15,7 @@ type describeCommand struct {
 	*program
 	where
 	recall.DescribeRequest
-	raw, force bool
+	raw, force, team bool
 }
 
 func newDescribe(p *program) *cobra.Command {
@@ -25,15 +25,20 @@ func newDescribe(p *program) *cobra.Command {
 		Short: "Show a summary, a file or a message whole",
 		Args:  usage(cobra.ExactArgs(1)),
 	}
-	c.RunE = cmd.where.runs(p, &cmd.Where, func(c *cobra.Command, args []string) error {
+	complete := func(c *cobra.Command, args []string) error {
 		cmd.ID = args[0]
-		if cmd.raw && cmd.json {
+		switch {
+		case cmd.raw && cmd.json:
 			return wrongUsage(c, errors.New("--raw and --json exclude each other"))
+		case cmd.raw && cmd.team:
+			return wrongUsage(c, errors.New("--raw and --team exclude each other: --json has the content"))
 		}
 		return nil
-	}, cmd.describe)
+	}
+	c.RunE = withTeam(p, &cmd.team, &cmd.where, complete, cmd.where.runs(p, &cmd.Where, complete, cmd.describe), cmd.describeTeam)
 	cmd.where.flags(c)
 	fl := c.Flags()
+	teamFlag(c, &cmd.team)
 	fl.Int64Var(&cmd.Offset, "offset", 0, "begin at this byte of a file or message")
 	fl.Int64Var(&cmd.Length, "length", 0, "at most this many bytes, 0 for all")
 	fl.IntVar(&cmd.StartLine, "start-line", 0, "begin at this line of a file")
@@ -48,7 +53,7 @@ func newDescribe(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *recall.Service) error {
+func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *recall.Service) error {
 	ranged := cmd.Offset != 0 || cmd.Length != 0 || cmd.StartLine != 0 || cmd.EndLine != 0 || cmd.MaxTokens != 0 || cmd.MaxBytes != 0 || cmd.Cursor != ""
 	r := cmd.DescribeRequest
 	if cmd.raw && !ranged {
@@ -61,7 +66,7 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 	case cmd.raw:
 		data := []byte(answer.Content)
 		if !ranged {
-			data, err = ar.rawContent(ctx, answer)
+			data, err = rec.rawContent(ctx, answer)
 		}
 		if err == nil {
 			err = cmd.writeBytes(data, cmd.force)
@@ -76,25 +81,25 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 }
 
 // rawContent returns the bytes of a payload, message or summary, without masked secrets.
-func (ar *archive) rawContent(ctx context.Context, answer recall.DescribeAnswer) ([]byte, error) {
+func (rec *openRecord) rawContent(ctx context.Context, answer recall.DescribeAnswer) ([]byte, error) {
 	id, err := store.ParseID(answer.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case id.Payload != "":
-		p, err := ar.db.Payload(ctx, id.Payload)
+		p, err := rec.db.Payload(ctx, id.Payload)
 		if err != nil {
 			return nil, err
 		}
 		data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
-		return ar.maskedData(data), err
+		return rec.maskedData(data), err
 	case id.Message != 0:
-		record, err := ar.db.Record(ctx, id.Message)
+		record, err := rec.db.Record(ctx, id.Message)
 		if err != nil && record == nil {
 			return nil, err
 		}
-		m, err := store.First(ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
-		data, _ := ar.masked(m, record)
+		m, err := store.First(rec.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
+		data, _ := rec.masked(m, record)
 		return data, err
 	}
 	return []byte(answer.Content), nil

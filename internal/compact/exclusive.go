@@ -44,7 +44,8 @@ func (r *Runner) Occupied(ctx context.Context) (bool, error) {
 
 // Hold waits for a run on a conversation to end and keeps others from starting
 // until release is called. A caller that erases or masks messages holds the
-// conversation, so that no summary of the old messages is written afterwards.
+// conversation, so that no summary of the old messages is written afterwards. It is
+// renewed until then, because an erasure may take longer than a lease lasts.
 func (r *Runner) Hold(ctx context.Context, id store.ConversationID) (release func(), err error) {
 	if r.leases == nil {
 		return func() {}, nil
@@ -53,5 +54,6 @@ func (r *Runner) Hold(ctx context.Context, id store.ConversationID) (release fun
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = held.Release(ctx) }, nil // it also expires by itself
+	stop := held.Keep(ctx)
+	return func() { _, _ = stop(), held.Release(ctx) }, nil // it also expires by itself
 }

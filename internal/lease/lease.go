@@ -114,13 +114,18 @@ func (l *Lease) put(ctx context.Context, version int64) error {
 	return err
 }
 
-// Renew extends the lease once a quarter of its time has passed. It is no error
-// if another process has taken the lease.
+// Renew extends the lease once a quarter of its time has passed, or takes it again
+// if it has expired: a long transaction may have kept Renew waiting. It is no error if
+// another process has taken the lease.
 func (l *Lease) Renew(ctx context.Context) error {
 	if l == nil || l.expires.Sub(l.Clock()) > l.TTL*3/4 {
 		return nil
 	}
-	if err := l.put(ctx, l.version); err != nil && !errors.Is(err, store.ErrConflict) {
+	err := l.put(ctx, l.version)
+	if errors.Is(err, store.ErrConflict) {
+		err = l.put(ctx, 0)
+	}
+	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("renewing the lease: %w", err)
 	}
 	return nil

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	_ "embed"
 	"math"
 	"net/http"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 )
 
 // The marks between which a session's requests stay, as percentages of the part of the
@@ -27,9 +27,6 @@ const patience = time.Second
 // longHistory is how many budgets a view may have for a request to wait for its fold.
 const longHistory = 4
 
-//go:embed intro.md
-var intro string
-
 // session is the state of one session of a host.
 type session struct {
 	server *Server
@@ -37,14 +34,15 @@ type session struct {
 	host   string
 	id     string
 
-	kicked    chan struct{}
+	kicked chan struct{}
+
 	feeds     sync.Mutex // one reading of the transcript at a time
-	inherited bool       // the index has the messages of the origin; under feeds
+	path      string     // of the transcript
+	inherited bool       // the index has the messages of the origin
 
 	mu      sync.Mutex
 	conv    store.ConversationID
 	project store.Project
-	path    string // of the transcript
 	index   *overlay.Index
 	// shown is the plan of the last request that was changed, ready the newest one.
 	shown, ready *overlay.Plan
@@ -54,9 +52,15 @@ type session struct {
 	ratio        float64          // tokens of a unit, from the session's own answers
 	budget       int              // of the last request
 	model        string
+	tools        bool          // its requests offer lcm's tools
+	commands     bool          // they offer other tools
 	viewTokens   int           // of the stored view, 0 before it was read
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
+	broken       bool          // it failed the last time
+	missing      bool          // it found no transcript the last time
+	keptOut      bool          // the settings exclude the session from the record
+	foldedOut    bool          // nothing more can be folded for the last request
 	news         chan struct{} // closed when it has got further
 	refused      bool          // the host was made to compact, and its requests are not smaller yet
 	asked        bool          // the host has asked for a summary since then
@@ -65,17 +69,24 @@ type session struct {
 // session returns the state of a session and starts its background work.
 func (s *Server) session(host, id string) *session {
 	key := host + ":" + id
+	if host == "" {
+		key = UnknownClient
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one, ok := s.sessions[key]
 	if !ok {
-		one = &session{server: s, key: key, host: host, id: id, kicked: make(chan struct{}, 1), index: overlay.NewIndex(), news: make(chan struct{})}
+		one = s.newSession(key, host, id)
 		s.sessions[key] = one
-		if s.ctx.Err() == nil {
+		if s.ctx.Err() == nil && host != "" {
 			s.work.Go(func() { one.run(s.ctx) })
 		}
 	}
 	return one
+}
+
+func (s *Server) newSession(key, host, id string) *session {
+	return &session{server: s, key: key, host: host, id: id, kicked: make(chan struct{}, 1), index: overlay.NewIndex(), news: make(chan struct{})}
 }
 
 // kick has the background work look at the session.
@@ -99,6 +110,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
 		s.last, s.lastSent = req, req.Units
 	}
+	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
 	win := window(h, req.Model)
 	s.model, s.budget = req.Model, s.server.Budget(req.Model, win, s.project)
 	s.checkpoint = s.checkpointOf(req)
@@ -107,6 +119,10 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	made.Window, made.Budget = win, s.budget
 	made.FullTokens = s.tokens(req.Model, req.Units)
 	made.Tokens = made.FullTokens
+	if s.host == "" {
+		made.Note, made.Over = NoKnownAgent, NoKnownAgent
+		return nil
+	}
 	if subscription(h) && !s.server.Subscription {
 		made.Subscription = true
 		return nil
@@ -132,7 +148,9 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		c.fail(err.Error())
 		return nil
 	case len(laid.Edits) == 0:
-		made.Note = "not folded yet"
+		if made.Over = s.whyOver(req); made.Over == recordBehind {
+			c.fail(recordBehind)
+		}
 		return nil
 	}
 	if !compaction && s.refuse(c, req) {
@@ -144,7 +162,9 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	if s.last == req {
 		s.lastSent = made.Units
 	}
-	made.Tokens = s.tokens(req.Model, made.Units)
+	if made.Tokens = s.tokens(req.Model, made.Units); made.Tokens > s.budget {
+		made.Over = s.whyOver(req)
+	}
 	made.Dropped, made.DroppedUnits, made.AddedUnits = laid.Dropped, laid.Removed, laid.Added
 	for _, cover := range laid.Used {
 		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: cover.Count(), Tokens: s.tokens(req.Model, len(cover.Text))})
@@ -174,7 +194,7 @@ func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error)
 }
 
 func (s *session) options() overlay.Options {
-	return overlay.Options{Checkpoint: s.checkpoint, Intro: intro, MaxReminders: s.budget / 2} // an eighth of the budget, at four bytes a token
+	return overlay.Options{Checkpoint: s.checkpoint, Intro: s.intro(), MaxReminders: s.budget / 2} // an eighth of the budget, at four bytes a token
 }
 
 // tokens estimates the tokens of a size. It rounds up, so that a request that is a

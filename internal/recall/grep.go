@@ -36,8 +36,8 @@ type GrepRequest struct {
 	// OrWords answers with full text where a regex without operators matches
 	// nothing: words that are apart, or in another case.
 	OrWords bool   `json:"-"`
-	Scope   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
-	// FileIDs narrows scope files down to these.
+	Kinds   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
+	// FileIDs narrows kinds files down to these.
 	FileIDs []string `json:"fileIds,omitempty"`
 	Where
 	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a
@@ -312,7 +312,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 		slices.SortStableFunc(a.Matches, func(x, y Match) int { return y.When().Compare(x.When()) })
 	}
 	if slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Damaged }) {
-		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")
+		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: its text may have changed")
 	}
 	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == InFiles {
 		a.note("left out: " + prose.Plural(n, "message", "messages") + " with the words beside a file, not in it")

@@ -23,6 +23,9 @@ type Where struct {
 	// Current is the conversation that the question is asked in. The caller of
 	// an agent's tools knows it, the agent does not.
 	Current store.ConversationID `json:"-"`
+	// Unstored says that nothing of the session that asks is stored yet, so Current
+	// is 0 and the default scope is empty. A Where that names nothing is refused.
+	Unstored bool `json:"-"`
 	// Also are conversations that are as current as Current: where a host runs
 	// two sessions side by side, the question may come from either.
 	Also []store.ConversationID `json:"-"`
@@ -74,10 +77,17 @@ type Scope struct {
 	OwnCalls []store.MessageID `json:"-"`
 }
 
+// unstored is the scope of a session that has no conversation. No conversation has
+// the number 0; an empty list would stand for all of them.
+var unstored = Scope{Kind: ScopeCurrent, ConversationIDs: []store.ConversationID{0}}
+
+// isUnstored reports whether the scope is that of a session without a conversation.
+func (s Scope) isUnstored() bool { return len(s.ConversationIDs) == 1 && s.ConversationIDs[0] == 0 }
+
 // MarshalJSON implements [json.Marshaler].
 func (s Scope) MarshalJSON() ([]byte, error) {
 	type plain Scope
-	if s.Kind == ScopeProject {
+	if s.Kind == ScopeProject || s.isUnstored() {
 		s.ConversationIDs = nil
 	}
 	return json.Marshal(plain(s))
@@ -85,10 +95,12 @@ func (s Scope) MarshalJSON() ([]byte, error) {
 
 // String returns the scope as people read it.
 func (s Scope) String() string {
-	switch s.Kind {
-	case ScopeAll:
+	switch {
+	case s.Kind == ScopeAll:
 		return "all conversations"
-	case ScopeProject:
+	case s.isUnstored():
+		return "the current session, which has no messages yet"
+	case s.Kind == ScopeProject:
 		return fmt.Sprintf("project %s (%s)", oneLine(filepath.Base(s.Project)), prose.Plural(s.Conversations, "session", "sessions"))
 	}
 	ids := make([]string, len(s.ConversationIDs))

@@ -41,6 +41,8 @@ func (r scopeResolver) conversations(ctx context.Context, w Where) (Scope, error
 		return r.project(ctx, w)
 	case w.Current == 0 && w.Widen && !w.CurrentOnly:
 		return Scope{Kind: ScopeAll}, nil // outside any project
+	case w.Current == 0 && w.Unstored:
+		return unstored, nil
 	case w.Current == 0:
 		return Scope{}, refuse(askHint, "there is no current conversation to look in")
 	}

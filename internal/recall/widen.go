@@ -238,7 +238,7 @@ func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 		}
 	}
 	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
-		a.note(atLeast(n, more) + " among what is left out otherwise (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
+		a.note(atLeast(n, more) + " among the records that searches leave out (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
 	}
 	if q.scope.Kind == ScopeAll {
 		return

@@ -22,6 +22,7 @@ import (
 	"github.com/lossless-context/lcm/internal/scopetest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/internal/teamserver"
 	"github.com/lossless-context/lcm/internal/teamsync"
 	"github.com/lossless-context/lcm/llms"
@@ -159,7 +160,7 @@ func TestRequestsNeedAToken(t *testing.T) {
 	}{
 		{"", "", http.StatusUnauthorized}, {"lcm_wrong", "", http.StatusUnauthorized}, {valid, "https://evil.example", http.StatusForbidden}, {valid, "", http.StatusOK},
 	} {
-		for _, path := range []string{"/mcp", teamsync.GrepPath, teamsync.StatusPath, teamsync.PushPath, teamsync.ErasePath, teamsync.VerifyPath, teamsync.AskPath} {
+		for _, path := range []string{"/mcp", teamsync.GrepPath, teamsync.StatusPath, teamsync.PushPath, teamsync.ErasePath, teamsync.VerifyPath, teamsync.AskPath, teamsync.DescribePath} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+path, strings.NewReader(`{"pattern":"x","sources":[]}`))
 			if err != nil {
 				t.Fatal(err)
@@ -211,35 +212,25 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// A session of MCP belongs to its token: another token cannot go on with it, and it ends
-// with its token.
-func TestSessionsBelongToTheirToken(t *testing.T) {
+// A session id of MCP gives nothing of the token that it was given to, and a token that
+// is revoked is refused with its next call.
+func TestSessionIDsGiveNoRights(t *testing.T) {
 	f := newFixture(t)
-	wide, narrow := f.token(access.Token{}), f.token(access.Token{Projects: []string{"x"}})
+	wide, narrow := f.token(access.Token{Append: true}), f.token(access.Token{Projects: []string{"x"}})
+	l := f.laptop("one", wide)
+	l.say("s", acme, "the kangaroo lives in Vienna")
+	l.push()
+	agent := f.olderAgent(f.url, wide, "claude-code")
+	search := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"lcm_grep","arguments":{"pattern":"kangaroo","allConversations":true}}}`
+	if code, text := agent.post(search); code != http.StatusOK || !strings.Contains(text, "Vienna") {
+		t.Errorf("its own token: %d %s", code, text)
+	}
+	other := agent
+	other.token = narrow
+	if code, text := other.post(search); code != http.StatusOK || strings.Contains(text, "Vienna") {
+		t.Errorf("with the session id of another token: %d %s", code, text)
+	}
 	first := f.connect(wide)
-	post := func(token string) int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		r.Header.Set("Mcp-Session-Id", first.ID())
-		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.Body.Close()
-		return got.StatusCode
-	}
-	if code := post(wide); first.ID() != "" && code != http.StatusOK {
-		t.Errorf("its own session: %d", code)
-	}
-	if code := post(narrow); first.ID() != "" && code != http.StatusNotFound {
-		t.Errorf("the session of another token: %d", code)
-	}
 	tokens := access.Tokens{State: f.db, Clock: time.Now}
 	all, err := tokens.List(t.Context())
 	if err != nil {
@@ -255,68 +246,52 @@ func TestSessionsBelongToTheirToken(t *testing.T) {
 	}
 }
 
-// A stream of MCP that is open ends when its token is revoked, and those of other tokens
-// stay.
-func TestRevokedTokenEndsItsStream(t *testing.T) {
+// blocking is a summariser that waits for the end of its context.
+type blocking struct{ began, ended chan struct{} }
+
+func (b blocking) Summarise(ctx context.Context, _ summary.Request) (summary.Result, error) {
+	close(b.began)
+	<-ctx.Done()
+	close(b.ended)
+	return summary.Result{}, ctx.Err()
+}
+
+// The engine of a token ends its work in the background when the token is revoked.
+func TestRevokedTokenClosesItsEngine(t *testing.T) {
 	f := newFixture(t)
-	s := f.newServer(func(c *teamserver.Config) { c.CheckEvery = 5 * time.Millisecond })
+	sum := blocking{make(chan struct{}), make(chan struct{})}
+	made := make(chan *lcm.Engine, 1)
+	s := f.newServer(func(c *teamserver.Config) {
+		c.CheckEvery, c.Drain = 5*time.Millisecond, time.Millisecond
+		c.NewEngine = func(s store.Store) (*lcm.Engine, error) {
+			e, err := lcm.New(s, lcm.WithBudget(4_000), lcm.WithSummariser(sum), lcm.WithLogger(c.Log))
+			made <- e
+			return e, err
+		}
+	})
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(web.Close)
-	t.Cleanup(s.Close) // ends the stream that stays
-	send := func(method, token, session, body string) *http.Response {
-		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+"/mcp", strings.NewReader(body))
-		if err != nil {
+	token := f.token(access.Token{Append: true})
+	f.get(web.URL+"/mcp", token)
+	engine := <-made
+	for i := range 100 {
+		if err := engine.Session("long").Append(t.Context(), llms.User(strings.Repeat(fmt.Sprint("word ", i), 40)), llms.Assistant("Noted.")); err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if session != "" {
-			r.Header.Set("Mcp-Session-Id", session)
-			r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
-		}
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { got.Body.Close() })
-		return got
 	}
-	open := func(token string) *http.Response {
-		begun := send(http.MethodPost, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
-		session := begun.Header.Get("Mcp-Session-Id")
-		if begun.StatusCode != http.StatusOK || session == "" {
-			t.Fatalf("initialize: %s, session %q", begun.Status, session)
-		}
-		send(http.MethodPost, token, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		stream := send(http.MethodGet, token, session, "")
-		if stream.StatusCode != http.StatusOK {
-			t.Fatalf("the stream: %s", stream.Status)
-		}
-		return stream
-	}
-	revoked, kept := f.token(access.Token{}), f.token(access.Token{})
-	stays := make(chan struct{})
-	other := open(kept)
-	go func() {
-		defer close(stays)
-		_, _ = io.Copy(io.Discard, other.Body)
-	}()
-	stream := open(revoked)
+	<-sum.began
 	tokens := access.Tokens{State: f.db, Clock: time.Now}
-	k, err := tokens.Check(t.Context(), revoked)
+	k, err := tokens.Check(t.Context(), token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tokens.Revoke(t.Context(), k.ID, "test"); err != nil {
 		t.Fatal(err)
 	}
-	// A stream that stays open runs into the time limit of the tests.
-	_, _ = io.Copy(io.Discard, stream.Body)
 	select {
-	case <-stays:
-		t.Error("the stream of another token has ended")
-	default:
+	case <-sum.ended:
+	case <-time.After(time.Minute):
+		t.Error("the engine of a revoked token still folds")
 	}
 }
 

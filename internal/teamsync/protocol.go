@@ -4,8 +4,9 @@
 // # A push
 //
 // A laptop names itself by a random machine id and a name for people. A source is one
-// conversation of one machine. The laptop asks the server through which message it has
-// each source ([Status]), and sends the messages after it in batches ([Batch]). The
+// conversation of one machine. The laptop asks the server for the rights of its token, and
+// leaves out projects that the token may not push to. It then asks through which message
+// the server has each source ([Status]), and sends the messages after it in batches ([Batch]). The
 // server stores them in a conversation of the user and answers with a digest of the
 // records that it reads back ([Receipt]). The laptop compares the digest with its own.
 //
@@ -16,7 +17,8 @@
 //
 // Records as they are stored, without private blocks and, unless ingest.redact is off,
 // without secrets. Digests cover the pushed form. Ignored and private projects are not
-// pushed, and neither are erased messages. Summaries are not pushed: the server folds by
+// pushed, sessions that enter one are not pushed any further, and erased messages are not
+// pushed. Summaries are not pushed: the server folds by
 // itself.
 //
 // # Erasures
@@ -29,9 +31,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"hash"
+	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -44,6 +49,8 @@ const (
 	VerifyPath = "/v1/sync/verify"
 	GrepPath   = "/v1/grep"
 	AskPath    = "/v1/ask"
+	// DescribePath answers a recall.DescribeRequest with a [Described].
+	DescribePath = "/v1/describe"
 )
 
 // Encoding is the content encoding of a batch.
@@ -64,7 +71,7 @@ type Source struct {
 	Segment int    `json:"segment"`
 }
 
-// StatusRequest asks for the status of sources.
+// StatusRequest asks for the rights of the token and the status of sources.
 type StatusRequest struct {
 	Sources []Source `json:"sources"`
 }
@@ -79,10 +86,17 @@ type Status struct {
 
 // StatusAnswer has the statuses in the order of the request.
 type StatusAnswer struct {
-	User     string   `json:"user"`
-	Append   bool     `json:"append"`
-	Erase    bool     `json:"erase"`
+	User   string `json:"user"`
+	Append bool   `json:"append"`
+	Erase  bool   `json:"erase"`
+	// Projects are the patterns of the token's projects; none stands for all.
+	Projects []string `json:"projects,omitempty"`
 	Statuses []Status `json:"statuses"`
+}
+
+// covers reports whether a project is one of the token's.
+func (a StatusAnswer) covers(p store.Project) bool {
+	return len(a.Projects) == 0 || slices.ContainsFunc(a.Projects, func(pattern string) bool { return ingest.MatchesProject(pattern, p) })
 }
 
 // Batch is a run of messages of a source.
@@ -134,6 +148,10 @@ type Receipt struct {
 	// Forgotten are the numbers of messages that the server refuses because they
 	// were erased there.
 	Forgotten []int64 `json:"forgotten,omitempty"`
+	// Other are the numbers of messages that the server has with the same id and content
+	// and another record, of another machine. That one stays, and the digest leaves them
+	// out.
+	Other []int64 `json:"other,omitempty"`
 	// Masked counts messages whose secrets the server has removed itself.
 	Masked int `json:"masked,omitempty"`
 }
@@ -163,6 +181,15 @@ type VerifyAnswer struct {
 	// Erased are the numbers of messages that were erased on the server, or refused
 	// because they had been.
 	Erased []int64 `json:"erased,omitempty"`
+	// Other are the numbers of [Receipt.Other].
+	Other []int64 `json:"other,omitempty"`
+}
+
+// Described is a summary, a file or a message of the team's record.
+type Described struct {
+	Text    string          `json:"text"` // for people
+	Answer  json.RawMessage `json:"answer"`
+	Damaged bool            `json:"damaged,omitempty"`
 }
 
 // Problem is the answer to a request that failed.

@@ -257,6 +257,19 @@ func (r *Request) group() {
 	}
 }
 
+// Offers reports whether a tool is named in the list of tools, in the instructions, or
+// before the first answer: hosts that load tools when they are needed name them there.
+func (r *Request) Offers(tool string) bool {
+	end := r.from
+	for i := range r.Messages {
+		if r.Messages[i].Role == Assistant {
+			break
+		}
+		end = r.Messages[i].to
+	}
+	return bytes.Contains(r.Body[:end], []byte(tool)) || bytes.Contains(r.Body[r.to:], []byte(tool))
+}
+
 // Raw returns the bytes of a message.
 func (r *Request) Raw(i int) []byte { return r.Body[r.Messages[i].from:r.Messages[i].to] }
 
@@ -295,6 +308,3 @@ func (r *Request) Output(i int, call Key) (t Text, ok bool) {
 	})
 	return t, ok && err == nil
 }
-
-// Forget drops the body, so that the request can be kept for the next Parse.
-func (r *Request) Forget() { r.Body = nil }

@@ -18,16 +18,13 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
-	"github.com/lossless-context/lcm/internal/sqldb/state"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
-// The value of State by which a target knows that it is a copy under way, and of which
-// source.
-const (
-	space = "transfer"
-	key   = "source"
-)
+// key is the key of the value in [store.TransferSpace] that marks a target of an
+// unfinished copy, and names the source.
+const key = "source"
 
 // step is how many rows a transaction of the target adds, and stepBytes about how many
 // bytes.
@@ -85,7 +82,7 @@ func begin(ctx context.Context, to sqldb.DB, source string) (done int64, err err
 		if err != nil {
 			return err
 		}
-		mark, err := sqldb.Value[string](c, `SELECT data FROM state WHERE space = ? AND key = ?`, space, key)
+		mark, err := sqldb.Value[string](c, `SELECT data FROM state WHERE space = ? AND key = ?`, store.TransferSpace, key)
 		if err != nil {
 			return err
 		}
@@ -104,7 +101,7 @@ func begin(ctx context.Context, to sqldb.DB, source string) (done int64, err err
 		case used:
 			return &hint.Error{Err: errors.New("the target is not empty"), Hint: "name an empty database, or a file that does not exist yet"}
 		}
-		return c.Exec(`INSERT INTO state (space, key, version, data) VALUES (?, ?, 1, ?)`, space, key, []byte(source))
+		return c.Exec(`INSERT INTO state (space, key, version, data) VALUES (?, ?, 1, ?)`, store.TransferSpace, key, []byte(source))
 	})
 	return done, err
 }
@@ -200,7 +197,7 @@ func copyRest(src, dst sqldb.Conn) error {
 		}
 		where, args := "TRUE", []any(nil)
 		if t.name == "state" { // leases are those of processes that work on the source
-			where, args = "space <> ? AND space <> ?", []any{state.LeaseSpace, space}
+			where, args = "space <> ? AND space <> ?", []any{store.LeaseSpace, store.TransferSpace}
 		}
 		if _, err := copyRows(src, dst, t, math.MaxInt, where, args...); err != nil {
 			return err
@@ -260,8 +257,15 @@ func copyMissing(src, dst sqldb.Conn) error {
 // copyChanged copies the messages again that were erased or masked since they were
 // copied. Their link of the chain, their flags or their record differ.
 func copyChanged(src, dst sqldb.Conn) error {
-	const marked = `SELECT id FROM messages WHERE flags & 384 <> 0 ORDER BY id` // erased or masked
-	ids, err := sqldb.Column[int64](src, marked)
+	var ids, masked []int64
+	const marked = `SELECT id, conversation, flags FROM messages WHERE flags & ? <> 0 ORDER BY id`
+	err := src.Query(marked, func(s sqldb.Row) error {
+		ids = append(ids, s.ColumnInt64(0))
+		if store.Flag(s.ColumnInt64(2))&store.FlagMasked != 0 {
+			masked = append(masked, s.ColumnInt64(1))
+		}
+		return nil
+	}, int64(store.FlagErased|store.FlagMasked))
 	if err != nil {
 		return err
 	}
@@ -274,7 +278,10 @@ func copyChanged(src, dst sqldb.Conn) error {
 		}
 	}
 	// Masking changes the links of the messages after it.
-	return src.Stream(`SELECT id, chain FROM messages WHERE conversation IN (SELECT conversation FROM messages WHERE flags & 256 <> 0) ORDER BY id`, func(s sqldb.Row) error {
-		return dst.Exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, s.ColumnBlob(1, nil), s.ColumnInt64(0), s.ColumnBlob(1, nil))
+	slices.Sort(masked)
+	return sqldb.Each(slices.Compact(masked), func(conversation int64) error {
+		return src.Stream(`SELECT id, chain FROM messages WHERE conversation = ? ORDER BY seq`, func(s sqldb.Row) error {
+			return dst.Exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, s.ColumnBlob(1, nil), s.ColumnInt64(0), s.ColumnBlob(1, nil))
+		}, conversation)
 	})
 }
