@@ -231,7 +231,8 @@ type (
 	// least so many), InSummaries those that are summaries, and NextCursor leads to the
 	// next page. Pattern, Mode, Sort,
 	// Kinds, Tier and Scope say how and where it searched, Unfinished that time
-	// ran out, Elsewhere and Widened that other conversations match. Notes are
+	// ran out, Elsewhere and Widened that other conversations match, Guessed that no
+	// match has a word of the pattern, only words that may be meant. Notes are
 	// hints for the reader.
 	GrepAnswer = recall.GrepAnswer
 	// Match is a message, summary or file that a search found: ID, Type and the
