@@ -38,22 +38,30 @@ func (s *Session) maintain(ctx context.Context, c Conversation) {
 		return
 	}
 	if e.keeper == nil {
-		// Background work outlives the call that made it necessary.
 		softly := func(ctx context.Context, id ConversationID) (Report, error) {
-			return e.runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
+			c, err := e.store.Conversation(ctx, id)
+			if err != nil {
+				return Report{Conversation: id}, err
+			}
+			return e.runner.Run(ctx, id, e.limitsOf(c), compact.Soft)
 		}
-		e.keeper = compact.NewMaintainer(context.WithoutCancel(ctx), softly, e.logRun)
+		e.keeper = compact.NewMaintainer(detached{context.WithoutCancel(ctx)}, softly, e.logRun)
 	}
 	e.keeper.Notify(c.ID)
 }
 
-// budgetOf returns the budget of the last Context of a conversation, else the
-// engine's.
-func (e *Engine) budgetOf(id ConversationID) int {
-	if b, ok := e.budgets.Load(id); ok {
-		return b.(int)
-	}
-	return e.settings.budget
+// detached is the context of background work, which outlives the call that made it
+// necessary and serves other callers too. It has no values: spans of later folds
+// do not belong below the span of the first caller, nor do they use that caller's
+// model.
+type detached struct{ context.Context }
+
+// Value implements [context.Context].
+func (detached) Value(any) any { return nil }
+
+// limitsOf are the limits for the last budget of a conversation's session.
+func (e *Engine) limitsOf(c Conversation) compact.Limits {
+	return e.limits(e.budgets.lastOf(c.Key))
 }
 
 // logRun reports background work: it has no caller to return an error to.
@@ -96,7 +104,8 @@ func (e *Engine) Settle(ctx context.Context) error {
 
 // CompactOptions says how far Compact goes.
 type CompactOptions struct {
-	// Budget is the size of the context window; 0 is the last one used.
+	// Budget is the size of the context window; 0 is the last one that the session
+	// was used with.
 	Budget int
 	// Full folds everything outside the fresh tail, below the thresholds
 	// too.
@@ -111,7 +120,7 @@ type CompactOptions struct {
 // below the low threshold or nothing is left to fold. The report adds up all
 // runs.
 func (s *Session) Compact(ctx context.Context, o CompactOptions) (Report, error) {
-	budget, err := s.useBudget(o.Budget)
+	budget, err := s.engine.budgets.use(s.open.Key, o.Budget)
 	if err != nil {
 		return Report{}, err
 	}
@@ -125,7 +134,11 @@ func (s *Session) Compact(ctx context.Context, o CompactOptions) (Report, error)
 // Compact is [Session.Compact] for a conversation by number.
 func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOptions) (Report, error) {
 	if o.Budget == 0 {
-		o.Budget = e.budgetOf(id)
+		c, err := e.store.Conversation(ctx, id)
+		if err != nil {
+			return Report{Conversation: id}, err
+		}
+		o.Budget = e.budgets.lastOf(c.Key)
 	}
 	mode := compact.Hard
 	if o.Full {
@@ -134,7 +147,7 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 	var total Report
 	for {
 		r, err := e.runner.OnFold(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
-		total = sum(total, r)
+		total = addReports(total, r)
 		if o.OnRun != nil {
 			o.OnRun(r)
 		}
@@ -144,8 +157,8 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 	}
 }
 
-// sum adds a run to the total of earlier runs.
-func sum(total, r Report) Report {
+// addReports adds the report of a run to the total of earlier runs.
+func addReports(total, r Report) Report {
 	if total.Passes == 0 {
 		return r
 	}

@@ -39,12 +39,12 @@ type Context struct {
 }
 
 // Context returns the messages for the model within a budget of tokens; 0
-// stands for the last budget used. It waits for folding only where the view
+// stands for the last budget that the session was used with. It waits for folding only where the view
 // is above the hard threshold of the budget, and for at most a second: then it
 // returns the newest messages that fit, Unfolded says how much is left out, and
 // folding goes on in the background.
 func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
-	budget, err := s.useBudget(budget)
+	budget, err := s.engine.budgets.use(s.open.Key, budget)
 	if err != nil {
 		return Context{}, err
 	}
@@ -52,7 +52,6 @@ func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	s.engine.budgets.Store(id, budget)
 	view, report, err := s.engine.fit(ctx, id, budget)
 	if err != nil {
 		return Context{}, err
@@ -63,11 +62,9 @@ func (s *Session) Context(ctx context.Context, budget int) (Context, error) {
 // Preview is Context without folding: it changes nothing, and leaves out items
 // that do not fit.
 func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
-	if budget == 0 {
-		budget = s.engine.settings.budget
-	}
-	if budget < MinBudget {
-		return Context{}, tooSmall(budget)
+	budget, err := s.engine.budgets.of(s.open.Key, budget)
+	if err != nil {
+		return Context{}, err
 	}
 	id, err := s.known(ctx)
 	if err != nil {
@@ -107,24 +104,6 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 		c.Unfolded = max(c.Unfolded, 0)
 	}
 	return c, nil
-}
-
-func tooSmall(budget int) error {
-	return fmt.Errorf("a budget of %d tokens is too small: use at least %d", budget, MinBudget)
-}
-
-// useBudget remembers the budget of the last call for the calls that name
-// none, and for background work.
-func (s *Session) useBudget(budget int) (int, error) {
-	if budget != 0 && budget < MinBudget {
-		return 0, tooSmall(budget)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if budget != 0 {
-		s.budget = budget
-	}
-	return s.budget, nil
 }
 
 // readView reads the newest items of a conversation: more than the budget never

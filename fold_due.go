@@ -75,7 +75,7 @@ func (e *Engine) Due(ctx context.Context, of []ConversationID) (due []Conversati
 
 // isDue reports whether a conversation is above the soft threshold.
 func (e *Engine) isDue(c Conversation) bool {
-	return c.ViewTokens >= e.limits(e.budgetOf(c.ID)).Soft
+	return c.ViewTokens >= e.limitsOf(c).Soft
 }
 
 // foldAll folds conversations in turn. If one fails, it goes on with the next and
@@ -90,7 +90,7 @@ func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions)
 		if o.OnStart != nil {
 			o.OnStart(c, len(due)-i)
 		}
-		folds, late, one := e.foldUntil(ctx, runner, c.ID, ends)
+		folds, late, one := e.foldUntil(ctx, runner, c, ends)
 		if f.Folds += folds; folds > 0 {
 			f.Conversations++
 		}
@@ -105,12 +105,12 @@ func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions)
 
 // foldUntil folds a conversation until nothing is left to fold, or until ends has
 // passed. It checks the time only between runs; the bounds keep a run short.
-func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, id ConversationID, ends time.Time) (folds int, late bool, err error) {
+func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, c Conversation, ends time.Time) (folds int, late bool, err error) {
 	for {
 		if !ends.IsZero() && !e.settings.clock().Before(ends) {
 			return folds, true, nil
 		}
-		r, err := runner.Run(ctx, id, e.limits(e.budgetOf(id)), compact.Soft)
+		r, err := runner.Run(ctx, c.ID, e.limitsOf(c), compact.Soft)
 		folds += r.Folds()
 		if err != nil {
 			return folds, false, err

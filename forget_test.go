@@ -161,7 +161,7 @@ func forgottenIsGone(t *testing.T, b backendtest.Backend) {
 		t.Fatal(err)
 	}
 	f.reword(t, conv.ID)
-	if _, err := f.db.Put(ctx, "brief", "work", []byte(`{"shown":"The password of the server is `+planted+`"}`), 0, time.Time{}); err != nil {
+	if _, err := f.db.Put(ctx, store.HookShownSpace, "work", []byte(`{"shown":"The password of the server is `+planted+`"}`), 0, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.db.Reindex(ctx); err != nil {
@@ -348,5 +348,13 @@ func forgettingGoesOn(t *testing.T, b backendtest.Backend) {
 	f.sound(t)
 	if all, err := f.db.Tombstones(ctx); err != nil || len(all) != 1 || !all[0].Finished {
 		t.Errorf("tombstones: %+v, %v", all, err)
+	}
+}
+
+// An error of Order names nothing that only the command has.
+func TestOrderRefusesPatternsInTermsOfTheAPI(t *testing.T) {
+	_, err := newEngine(t).Order(t.Context(), lcm.Forget{Pattern: "("})
+	if err == nil || strings.Contains(err.Error(), "--") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -122,7 +122,7 @@ type Engine struct {
 	runner   *compact.Runner
 	repairs  repairs
 	settings settings
-	budgets  sync.Map // of the last Context of each conversation
+	budgets  budgets
 	asking   asking
 
 	mu     sync.Mutex
@@ -245,9 +245,6 @@ func WithoutBackground() Option {
 	return func(s *settings) error { s.foreground = true; return nil }
 }
 
-// MinBudget is the smallest budget that holds a summary and a few messages.
-const MinBudget = 1_000
-
 // New returns an engine on a store. The caller closes the engine, then the store.
 func New(s Store, options ...Option) (*Engine, error) {
 	if s == nil {
@@ -263,7 +260,7 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if set.low > set.soft {
 		return nil, fmt.Errorf("lcm: the low threshold %g is above the soft threshold %g", set.low, set.soft)
 	}
-	e := &Engine{settings: set, folds: map[ConversationID]*foldRun{}}
+	e := &Engine{settings: set, budgets: budgets{usual: set.budget}, folds: map[ConversationID]*foldRun{}}
 	newRunner := func(s Store) (*compact.Runner, error) {
 		return compact.NewRunner(compact.Config{
 			Store: s, State: s, Summariser: set.summariser, Counter: set.counter, Clock: set.clock,

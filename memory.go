@@ -32,7 +32,7 @@ var (
 )
 
 // Memory returns the session as an agent's memory, with a budget for the
-// messages of one call (0: the engine's). The options are those of
+// messages of one call (0: the last one that the session was used with). The options are those of
 // [Session.Tools].
 func (s *Session) Memory(budget int, options ...ToolOption) *Memory {
 	return &Memory{session: s, budget: budget, tools: s.Tools(options...), guidance: s.Guidance(options...)}

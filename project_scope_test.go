@@ -29,7 +29,7 @@ func TestProjectScopeChangesTheSchema(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(plain, `"default":false`) || strings.Contains(schema, `"default":false`) || strings.Contains(schema, "the current one") {
-			t.Errorf("%s: with ProjectScope the schema must not say that the current conversation is the default: add the words of its parameters to projectParameters in tools.go\n%s", tool.GetName(), schema)
+			t.Errorf("%s: with ProjectScope the schema must not say that the current conversation is the default: give its parameters a tag project\n%s", tool.GetName(), schema)
 		}
 	}
 	for _, tool := range session.Tools(lcm.ProjectScope()) {

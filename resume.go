@@ -15,5 +15,5 @@ func (e *Engine) Resume(ctx context.Context, id ConversationID) (*Session, error
 		return nil, err
 	}
 	open := store.NewConversation{Key: c.Key, Agent: c.Agent, Project: c.Project, Title: c.Title, Parent: c.Parent}
-	return &Session{engine: e, open: open, budget: e.settings.budget, conv: c.ID}, nil
+	return &Session{engine: e, open: open, conv: c.ID}, nil
 }

@@ -125,3 +125,30 @@ func TestSessionsOfAReadOnlyStore(t *testing.T) {
 		t.Error("a message was appended to a store that may only be read")
 	}
 }
+
+// A call that names no budget has the last one of the session, whichever value of
+// Session it was named with. Preview changes nothing, so its budget is not kept.
+func TestLastBudget(t *testing.T) {
+	ctx := t.Context()
+	engine := newEngine(t, lcm.WithBudget(64_000))
+	for _, test := range []struct {
+		what   string
+		view   func(*lcm.Session, int) (lcm.Context, error)
+		budget int
+		want   int
+	}{
+		{"a first preview", func(s *lcm.Session, n int) (lcm.Context, error) { return s.Preview(ctx, n) }, 0, 64_000},
+		{"a context", func(s *lcm.Session, n int) (lcm.Context, error) { return s.Context(ctx, n) }, 8_000, 8_000},
+		{"a preview", func(s *lcm.Session, n int) (lcm.Context, error) { return s.Preview(ctx, n) }, 0, 8_000},
+		{"a preview with a budget", func(s *lcm.Session, n int) (lcm.Context, error) { return s.Preview(ctx, n) }, 9_000, 9_000},
+		{"the next context", func(s *lcm.Session, n int) (lcm.Context, error) { return s.Context(ctx, n) }, 0, 8_000},
+	} {
+		view, err := test.view(engine.Session("work"), test.budget)
+		if err != nil || view.Budget != test.want {
+			t.Errorf("%s has a budget of %d, want %d (%v)", test.what, view.Budget, test.want, err)
+		}
+	}
+	if view, err := engine.Session("other").Context(ctx, 0); err != nil || view.Budget != 64_000 {
+		t.Errorf("another session has a budget of %d (%v)", view.Budget, err)
+	}
+}

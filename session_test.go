@@ -108,6 +108,41 @@ func TestBackgroundFoldingKeepsTheViewBelowTheSoftThreshold(t *testing.T) {
 	}
 }
 
+// contextSpy is a summariser that records the value of a key in its contexts.
+type contextSpy struct {
+	summary.Summariser
+	calls, found atomic.Int64
+}
+
+type contextSpyKey struct{}
+
+func (s *contextSpy) Summarise(ctx context.Context, r summary.Request) (summary.Result, error) {
+	s.calls.Add(1)
+	if ctx.Value(contextSpyKey{}) != nil {
+		s.found.Add(1)
+	}
+	return s.Summariser.Summarise(ctx, r)
+}
+
+// Folding in the background serves all callers, so it has none of the values, such
+// as spans and models, of the context that started it.
+func TestBackgroundFoldingHasNoValuesOfItsFirstCaller(t *testing.T) {
+	spy := &contextSpy{Summariser: summary.NewExtractive()}
+	engine := newEngine(t, lcm.WithBudget(8_000), lcm.WithSummariser(spy))
+	ctx := context.WithValue(t.Context(), contextSpyKey{}, "of the first caller")
+	for i := range 100 {
+		if err := engine.Session("busy").Append(ctx, llms.User(prose(i)), llms.Assistant("Noted, "+prose(i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := engine.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if spy.calls.Load() == 0 || spy.found.Load() > 0 {
+		t.Errorf("%d of %d calls have the value of the first caller", spy.found.Load(), spy.calls.Load())
+	}
+}
+
 func TestContextWaitsForFoldingAtTheHardThreshold(t *testing.T) {
 	engine := newEngine(t, lcm.WithoutBackground())
 	session := engine.Session("full")

@@ -41,8 +41,8 @@ func (r subAgents) Spawn(_ context.Context, c delegation.Child) (delegation.Sess
 
 type childSession struct{ agent atomic.Pointer[agents.Agent] }
 
-// relayName is under which name a sub-agent's doings appear in the stream of
-// the agent that asked.
+// relayName names the sub-agent in events that are relayed to the stream of the agent
+// that asked.
 const relayName = ExpandQueryName
 
 // Ask implements [delegation.Session]. Calls and costs are relayed to the

@@ -1,12 +1,15 @@
 package lcm
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lossless-context/lcm/core"
@@ -80,7 +83,7 @@ func (s *Session) Tools(options ...ToolOption) []core.Tool {
 // recallTool is a tool whose errors say where to learn more.
 type recallTool struct {
 	*core.FuncTool
-	project bool // ProjectScope
+	parameters json.RawMessage
 }
 
 // prompt returns one of the texts for models. They are part of the program.
@@ -97,29 +100,47 @@ var projectWords = strings.NewReplacer(
 	"before in this conversation, and with allConversations: true in all others:", "before, in this and earlier sessions:",
 )
 
-// projectParameters rewords the parameters whose default ProjectScope changes. A
-// model that fills in defaults must not narrow the search by that.
-var projectParameters = strings.NewReplacer(
-	`,"description":"Search all conversations","default":false`, `,"description":"true: every project; false: only the current conversation (default: the project)"`,
-	`,"description":"Search across all conversations","default":false`, `,"description":"As in lcm_grep"`,
-	`,"description":"Allow lookups across conversations","default":false`, `,"description":"As in lcm_grep"`,
-	`(default: the current one)`, `(default: the sessions of the project)`,
-)
+// projectParameters changes the schema of arguments for ProjectScope: parameters with
+// a tag "project" are described by it and have no default. A model that fills in
+// defaults must not narrow the search by that.
+func projectParameters[In any](schema json.RawMessage) (json.RawMessage, error) {
+	var old struct{ Properties map[string]json.RawMessage }
+	if err := json.Unmarshal(schema, &old); err != nil {
+		return nil, err
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		words, ok := f.Tag.Lookup("project")
+		if !ok {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		var p struct {
+			Type        string `json:"type"`
+			Description string `json:"description"`
+		}
+		if err := json.Unmarshal(old.Properties[name], &p); err != nil {
+			return nil, err
+		}
+		p.Description = words
+		changed, err := json.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		key := []byte(strconv.Quote(name) + ":") // the order of the others stays
+		schema = bytes.Replace(schema, slices.Concat(key, old.Properties[name]), slices.Concat(key, changed), 1)
+	}
+	return schema, nil
+}
 
 // Parameters implements [core.Tool].
-func (t recallTool) Parameters() json.RawMessage {
-	if !t.project {
-		return t.FuncTool.Parameters()
-	}
-	return json.RawMessage(projectParameters.Replace(string(t.FuncTool.Parameters())))
-}
+func (t recallTool) Parameters() json.RawMessage { return slices.Clone(t.parameters) }
 
 func newRecallTool[In any](name string, project bool, run func(context.Context, In) (any, error)) core.Tool {
 	text := prompt(name)
 	if project {
 		text = projectWords.Replace(text)
 	}
-	return recallTool{core.MustTool(core.MustToolInfo(name, text), func(ctx context.Context, in In) (core.Result, error) {
+	tool := core.MustTool(core.MustToolInfo(name, text), func(ctx context.Context, in In) (core.Result, error) {
 		answer, err := run(ctx, in)
 		if err != nil {
 			return core.Result{}, err
@@ -128,7 +149,15 @@ func newRecallTool[In any](name string, project bool, run func(context.Context, 
 		// quoted text cannot pass for anything else.
 		raw, err := jsonstring.Marshal(answer)
 		return core.Result{Text: string(raw), Data: answer}, err
-	}), project}
+	})
+	parameters := tool.Parameters()
+	if project {
+		var err error
+		if parameters, err = projectParameters[In](parameters); err != nil {
+			panic("lcm: " + err.Error()) // the schema is part of the program
+		}
+	}
+	return recallTool{tool, parameters}
 }
 
 // givenKey marks a context with whether a call says allConversations itself:
@@ -168,8 +197,8 @@ type grepArgs struct {
 	Pattern          string         `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
 	Mode             SearchMode     `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
 	Scope            string         `json:"scope" enum:"messages,summaries,both,files" default:"both" description:"What is searched; files are stored payloads alone"`
-	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
-	AllConversations bool           `json:"allConversations" default:"false" description:"Search all conversations"`
+	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
+	AllConversations bool           `json:"allConversations" default:"false" description:"Search all conversations" project:"true: every project; false: only the current conversation (default: the project)"`
 	Since            string         `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
 	Before           string         `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
 	Limit            int            `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
@@ -203,8 +232,8 @@ type expandQueryArgs struct {
 	Query            string         `json:"query,omitempty" description:"Words to find summaries and messages with (required if there are no summaryIds)"`
 	SummaryIDs       []string       `json:"summaryIds,omitempty" description:"Specific summaries to expand, sum_… (required if there is no query)"`
 	MaxTokens        int            `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000" description:"Answer length cap"`
-	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
-	AllConversations bool           `json:"allConversations" default:"false" description:"Search across all conversations"`
+	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
+	AllConversations bool           `json:"allConversations" default:"false" description:"Search across all conversations" project:"As in lcm_grep"`
 	Output           string         `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
 }
 

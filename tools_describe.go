@@ -8,8 +8,8 @@ import (
 
 type describeArgs struct {
 	ID               string         `json:"id" description:"sum_… for a summary, file_… for a stored file, msg_… for a message"`
-	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)"`
-	AllConversations bool           `json:"allConversations" default:"false" description:"Allow lookups across conversations"`
+	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
+	AllConversations bool           `json:"allConversations" default:"false" description:"Allow lookups across conversations" project:"As in lcm_grep"`
 	MaxTokens        int            `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000" description:"Most content in one answer; nextCursor leads to the rest"`
 	StartLine        int            `json:"startLine,omitempty" minimum:"1" description:"First line of a file to show"`
 	EndLine          int            `json:"endLine,omitempty" minimum:"1" description:"Last line of a file to show"`

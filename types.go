@@ -288,7 +288,7 @@ type (
 	PartInfo = recall.PartInfo
 	// SummaryBranch is a node beneath a summary: ID, Type, Level (steps below it),
 	// Depth, Kind, Role, TokenCount, EarliestAt and LatestAt; SourceTokens,
-	// MessageTokens, MessageCount and DescendantCount say what expanding it costs.
+	// MessageTokens, MessageCount and DescendantCount are the cost of expanding it.
 	SummaryBranch = recall.Branch
 	// Neighbour is a message next to another: ID, Role, CreatedAt, and how it begins in
 	// Snippet (Truncated: not all).

@@ -104,7 +104,7 @@ func (cmd *chatCommand) begin(ctx context.Context, rec *openRecord) (*chat, erro
 		}
 	}
 	c := &chat{chatCommand: cmd, rec: rec, session: rec.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
-	if err := c.session.Ignored(); err != nil {
+	if err := c.session.CheckIgnored(); err != nil {
 		return nil, err
 	}
 	return c, c.start(engine, model)

@@ -53,7 +53,7 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 			"no embedding model is set")
 	}
 	// Two at once would send, and pay for, every text twice.
-	leases := &lease.Leases{State: rec.db, Space: "embed", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: embedLease}
+	leases := &lease.Leases{State: rec.db, Space: store.EmbedSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: embedLease}
 	mine, err := leases.Take(ctx, rec.cfg.Embeddings.Model, false)
 	if errors.Is(err, lease.ErrBusy) {
 		return failed(exitFailure, "wait until it has ended", "another `lcm embed` is at work on this database")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/safetext"
@@ -104,6 +106,9 @@ func (cmd *forgetCommand) run(c *cobra.Command, rec *openRecord, args []string) 
 	bar.set(0, 0, "for the messages to erase")
 	order, err := rec.engine.Order(ctx, what)
 	bar.clear()
+	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
+		return &hint.Error{Err: err, Hint: "it is a regular expression; words are looked for with --full-text"}
+	}
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (cmd *importCommand) importFile(ctx context.Context, name string) (r import
 		return r, err
 	}
 	key := cmp.Or(cmd.session, src.key(plan.begins))
-	if err := engineconfig.Privacy(cfg).Ignored(key, project); err != nil {
+	if err := engineconfig.Privacy(cfg).CheckIgnored(key, project); err != nil {
 		return r, failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
 	}
 	err = cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) (err error) {

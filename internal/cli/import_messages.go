@@ -66,7 +66,7 @@ func (in *importer) run(ctx context.Context, src *source, plan survey) (err erro
 		return in.align(ctx, src)
 	}
 	// Two imports of one file at once would both store it.
-	leases := &lease.Leases{State: in.db, Space: "import", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: importLease}
+	leases := &lease.Leases{State: in.db, Space: store.ImportSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: importLease}
 	mine, err := leases.Take(ctx, fmt.Sprint(in.conv), true)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -96,6 +98,17 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	return cmd.serveMCPOverHTTP(ctx, s, cfg)
 }
 
+// releaseMemory drops the caches of a database and returns memory to the system: for
+// a large record a search leaves 30 MB that the garbage collector would keep for the
+// next one.
+func (rec *openRecord) releaseMemory() {
+	if db, ok := rec.db.(interface{ ReleaseMemory() }); ok {
+		db.ReleaseMemory()
+	}
+	runtime.GC() // a second collection empties the pools
+	debug.FreeOSMemory()
+}
+
 // mcpTeam returns the team's server that the settings name. Settings that are wrong must
 // not keep an agent from the record of this machine.
 func (cmd *mcpCommand) mcpTeam(cfg *config.Config) *mcpserver.Team {
@@ -114,7 +127,7 @@ func (cmd *mcpCommand) mcpConfig(rec *openRecord) (mcpserver.Config, error) {
 	c := mcpserver.Config{
 		Engine: rec.engine, Dir: cmd.dir, Getenv: os.Getenv, ProjectOnly: cmd.projectOnly, MaxTokens: rec.cfg.MCP.MaxResultTokens,
 		Counter: rec.counter, Model: rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
-		Version: version, Log: cmd.logger(rec.cfg),
+		Version: version, Log: cmd.logger(rec.cfg), Idle: rec.releaseMemory,
 	}
 	if cmd.http != "" || cmd.dir != "" {
 		// Clients over HTTP have another environment, and --dir names the directory.

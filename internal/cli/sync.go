@@ -20,6 +20,7 @@ import (
 	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
 )
 
@@ -87,7 +88,7 @@ const syncTTL = time.Minute
 // push pushes. If another process of this machine does, it waits for that one or, without
 // wait, says that it is busy.
 func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher, wait bool) (r teamsync.Report, busy bool, err error) {
-	leases := &lease.Leases{State: rec.engine.Store(), Space: "lease", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
+	leases := &lease.Leases{State: rec.engine.Store(), Space: store.LeaseSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
 	held, err := leases.Take(ctx, "sync", wait)
 	if errors.Is(err, lease.ErrBusy) {
 		return r, true, nil

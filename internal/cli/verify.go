@@ -93,12 +93,12 @@ func (rec *openRecord) verify(ctx context.Context, ch choice, all bool) (verifyR
 	if err != nil {
 		return verifyReport{}, err
 	}
-	return rec.describeVerification(ctx, lcm.Verification{
+	return rec.describeVerification(ctx, lcm.StoreVerification{
 		Conversations: []store.Verification{one}, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes, Digest: one.Digest, Faults: orphans,
 	})
 }
 
-func (rec *openRecord) describeVerification(ctx context.Context, v lcm.Verification) (verifyReport, error) {
+func (rec *openRecord) describeVerification(ctx context.Context, v lcm.StoreVerification) (verifyReport, error) {
 	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}, Faults: v.Faults}
 	if r.Sound {
 		r.Digest = hex.EncodeToString(v.Digest[:])

@@ -36,7 +36,7 @@ var table = []Setting{
 	{Key: "context.hard_threshold", Env: "LCM_HARD_THRESHOLD", Kind: Float, Default: "0.95", Min: 0.01, Max: 1,
 		Doc: "The hard threshold, as a fraction of the budget. At it the call that asks for context waits for compaction, for at most a second."},
 	{Key: "context.low_threshold", Env: "LCM_LOW_THRESHOLD", Kind: Float, Default: "0", Max: 1,
-		Doc: "The low-water mark, as a fraction of the budget. Folding that starts goes on to it, and the beginning of the view then stays the same until the soft threshold is reached again, so that the provider's prompt cache keeps working. 0 means 0.4 of the soft threshold. The fresh tail and the newest user message are never folded."},
+		Doc: "The low threshold, as a fraction of the budget. Folding that starts goes on to it, and the beginning of the view then stays the same until the soft threshold is reached again, so that the provider's prompt cache keeps working. 0 means 0.4 of the soft threshold. The fresh tail and the newest user message are never folded."},
 	{Key: "context.fresh_tail_count", Env: "LCM_FRESH_TAIL_COUNT", Kind: Int, Default: "64",
 		Doc: "How many of the newest messages are never folded."},
 	{Key: "context.fresh_tail_max_tokens", Env: "LCM_FRESH_TAIL_MAX_TOKENS", Kind: Int, Default: "0",
@@ -145,9 +145,9 @@ var table = []Setting{
 		Doc: "Whether the hooks of agents push after a turn, in the background."},
 
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
-		Doc: "The most tokens of a request that `lcm run` and `lcm proxy` send to a model. Above it the oldest messages give way to their summaries. 0 means 60 % of the model's window, and at most 150,000."},
+		Doc: "The most tokens of a request that `lcm run` and `lcm proxy` send to a model. Above it the oldest messages give way to their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},
 	{Key: "proxy.budgets", Env: "LCM_PROXY_BUDGETS", Kind: Strings,
-		Doc: "Budgets for some models or projects, as `PATTERN=TOKENS`. A pattern is compared with the model's name, and with the project's directory and git origin; `*` stands for any characters. The first that fits counts, before `proxy.budget`."},
+		Doc: "Budgets for some models or projects, as `PATTERN=TOKENS`. A pattern is compared with the model's name, and with the project's directory and git origin; `*` stands for any characters. A budget is at least 30,000. The first that fits counts, before `proxy.budget`."},
 
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc: "What is logged."},

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -82,6 +80,10 @@ type Config struct {
 	Clock   func() time.Time // time.Now where nil
 	// Tick is how often a long call reports progress (2 seconds).
 	Tick time.Duration
+	// Idle is called when no request has come for five seconds. A host runs a server
+	// for each of its windows, and most of them wait: such a process releases memory.
+	// It may be nil.
+	Idle func()
 	// Tracer makes the spans of calls; nil makes none.
 	Tracer trace.TracerProvider
 }
@@ -119,11 +121,10 @@ type Server struct {
 	end      context.CancelFunc
 	started  sync.Once
 	running  sync.WaitGroup // background work
-	idle     *time.Timer    // releases memory
+	idle     *time.Timer    // calls Config.Idle; nil without one
 }
 
-// idleTime is how long no request has to come before memory is released. A host
-// runs a server for each of its windows, and most of them wait.
+// idleTime is how long no request has to come before Config.Idle is called.
 const idleTime = 5 * time.Second
 
 // New returns a server whose background work ends with ctx. It must be closed.
@@ -137,13 +138,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	s.lifetime, s.end = context.WithCancel(ctx)
-	s.idle = time.AfterFunc(idleTime, func() {
-		if db, ok := s.store.(interface{ ReleaseMemory() }); ok {
-			db.ReleaseMemory()
-		}
-		runtime.GC() // a second collection empties the pools
-		debug.FreeOSMemory()
-	})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "lcm", Title: "Lossless context memory", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: c.instructions(),
 		Logger:       c.Log,
@@ -152,9 +146,13 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		// Tools and templates never change, so no client need subscribe.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
-	s.mcp.AddReceivingMiddleware(s.traced, s.afterHandshake, s.thenIdle, s.listing, s.textForHosts)
+	s.mcp.AddReceivingMiddleware(s.traced, s.afterHandshake, s.listing, s.textForHosts)
+	if c.Idle != nil {
+		s.idle = time.AfterFunc(idleTime, c.Idle)
+		s.mcp.AddReceivingMiddleware(s.thenIdle)
+	}
 	if err := s.addTools(); err != nil {
-		s.end()
+		s.Close()
 		return nil, err
 	}
 	s.addResources()
@@ -164,7 +162,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // Close stops the background work and waits for it.
 func (s *Server) Close() {
 	s.end()
-	s.idle.Stop()
+	if s.idle != nil {
+		s.idle.Stop()
+	}
 	s.running.Wait()
 }
 
@@ -181,8 +181,7 @@ func (s *Server) afterHandshake(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// thenIdle waits again before memory is released: for a large record a search
-// leaves 30 MB that the garbage collector would keep for the next one.
+// thenIdle starts the time until Config.Idle again after each request.
 func (s *Server) thenIdle(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		defer s.idle.Reset(idleTime)

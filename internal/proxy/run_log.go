@@ -85,7 +85,11 @@ func (l *runLog) add(key string, m Composition) {
 	if key == UnknownClient {
 		r.Unknown++
 	}
-	r.Largest = max(r.Largest, cmp.Or(m.Usage.Total(), m.Tokens))
+	sent := m.Tokens
+	if m.Observe {
+		sent = m.FullTokens
+	}
+	r.Largest = max(r.Largest, cmp.Or(m.Usage.Total(), sent))
 	r.LargestFull = max(r.LargestFull, m.FullTokens)
 	r.Usage.Input += m.Usage.Input
 	r.Usage.CacheRead += m.Usage.CacheRead
@@ -199,11 +203,11 @@ func (l *runLog) write(ctx context.Context) (failed error) {
 			}
 		}
 	}()
-	problems := []error{put(ctx, l.store, runSpace, run.ID, data, run.Started.Add(runsKept))}
+	problems := []error{put(ctx, l.store, store.RunSpace, run.ID, data, run.Started.Add(runsKept))}
 	for key, made := range sessions {
 		data, err := json.Marshal(made)
 		if err == nil {
-			err = put(ctx, l.store, requestSpace, key, data, l.clock().Add(runsKept))
+			err = put(ctx, l.store, store.RequestSpace, key, data, l.clock().Add(runsKept))
 		}
 		problems = append(problems, err)
 	}
@@ -231,7 +235,7 @@ func put(ctx context.Context, s store.State, space, key string, data []byte, exp
 
 // Runs returns the records of runs, the last first.
 func Runs(ctx context.Context, s store.State) ([]Run, error) {
-	values, err := s.List(ctx, runSpace)
+	values, err := s.List(ctx, store.RunSpace)
 	if err != nil {
 		return nil, fmt.Errorf("read the records of runs: %w", err)
 	}
@@ -248,7 +252,7 @@ func Runs(ctx context.Context, s store.State) ([]Run, error) {
 
 // Requests returns the last requests of a session, the oldest first.
 func Requests(ctx context.Context, s store.State, key string) ([]Composition, error) {
-	v, err := s.Get(ctx, requestSpace, key)
+	v, err := s.Get(ctx, store.RequestSpace, key)
 	if err != nil {
 		return nil, err
 	}

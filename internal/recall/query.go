@@ -134,7 +134,7 @@ func (q *query) pattern(r GrepRequest) error {
 	case store.Regex:
 		p, err := search.ParsePattern(r.Pattern)
 		if err != nil {
-			return refuse(`the syntax is RE2; escape what is meant literally (\( \. \[), or use mode "full_text"`, "%w", err)
+			return refuse(`the syntax is RE2; escape characters that are meant literally (\( \. \[), or use mode "full_text"`, "%w", err)
 		}
 		q.re = p.Regexp()
 	case store.FullText:

@@ -127,10 +127,20 @@ func (s *Server) Close() {
 	s.clients = nil
 	s.mu.Unlock()
 	for _, c := range clients {
-		c.mcp.EndSessions()
-		c.mcp.Close()
+		s.work.Go(c.close)
 	}
 	s.work.Wait()
+}
+
+// close ends the sessions of a token, and the work of its engine.
+func (c *client) close() {
+	c.mcp.EndSessions()
+	c.mcp.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.lifetime), c.config.Drain)
+	defer cancel()
+	if err := c.engine.Close(ctx); err != nil {
+		c.config.Log.Warn("folding was interrupted", "token", c.token.ID, "error", err)
+	}
 }
 
 // Handler serves all paths.
@@ -160,7 +170,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
-	_, err := s.config.Store.Get(ctx, "token", "ready")
+	_, err := s.config.Store.Get(ctx, store.TokenSpace, "ready")
 	switch {
 	case s.draining.Load():
 		http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -217,7 +227,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	config.Engine, config.Feed, config.ProjectOnly = c.engine, nil, len(t.Projects) == 1
 	config.Tracer, config.Stateless, config.PublicError = s.config.Tracer, true, publicError
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.engine.Close(s.lifetime))
 	}
 	c.endpoint = c.mcp.Endpoint(0)
 	s.clients[t.ID] = c
@@ -240,15 +250,14 @@ func (s *Server) sweep() {
 	}
 }
 
-// forget ends the sessions of a token.
+// forget ends the service of a token, without waiting for it.
 func (s *Server) forget(id string) {
 	s.mu.Lock()
 	c := s.clients[id]
 	delete(s.clients, id)
 	s.mu.Unlock()
 	if c != nil {
-		c.mcp.EndSessions()
-		c.mcp.Close()
+		s.work.Go(c.close)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // stays reports whether a conversation must not leave this machine.
 func (p *Pusher) stays(c store.Conversation) bool {
-	return p.Privacy.Ignored(c.Key, c.Project) != nil || p.private(c.Project)
+	return p.Privacy.CheckIgnored(c.Key, c.Project) != nil || p.private(c.Project)
 }
 
 // private reports whether a project is one of [Pusher.Private], by its directory or by its
@@ -66,7 +66,7 @@ func (p *Pusher) checkDirectory(record []byte) error {
 			p.projects[dir] = in
 		}
 		for _, at := range []store.Project{in, {Root: dir}} {
-			if p.private(at) || p.Privacy.Ignored("", at) != nil {
+			if p.private(at) || p.Privacy.CheckIgnored("", at) != nil {
 				return errEntered
 			}
 		}

@@ -64,8 +64,6 @@ type Report struct {
 	EraseDenied int `json:"eraseDenied,omitempty"`
 }
 
-const space = "sync" // one of store.WordlessSpaces
-
 // local is the row of a conversation that was pushed.
 type local struct {
 	Through int64 `json:"through"`
@@ -81,7 +79,7 @@ func rowOf(id store.ConversationID) string { return fmt.Sprintf("conversation/%d
 
 // load reads a row of the laptop's own progress, or leaves the value as it is.
 func (p *Pusher) load(ctx context.Context, row string, value any) (version int64, err error) {
-	v, err := p.Store.Get(ctx, space, row)
+	v, err := p.Store.Get(ctx, store.SyncSpace, row)
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
@@ -96,7 +94,7 @@ func (p *Pusher) save(ctx context.Context, row string, value any, version int64)
 	if err != nil {
 		return 0, err
 	}
-	return p.Store.Put(ctx, space, row, data, version, time.Time{})
+	return p.Store.Put(ctx, store.SyncSpace, row, data, version, time.Time{})
 }
 
 // identity is how this machine, or rather its database, is known to the server.
