@@ -131,9 +131,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	s.lifetime, s.end = context.WithCancel(ctx)
 	s.idle = time.AfterFunc(idleTime, func() {
-		if db, ok := s.store.(interface{ ReleaseMemory() }); ok {
-			db.ReleaseMemory()
-		}
+		s.store.ReleaseMemory()
 		runtime.GC() // a second collection empties the pools
 		debug.FreeOSMemory()
 	})

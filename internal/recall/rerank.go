@@ -39,8 +39,7 @@ func WithReranker(r *Reranker) Option { return func(s *Service) { s.reranker = r
 // A nil Reranker leaves them as they are. It is safe for concurrent use.
 type Reranker struct {
 	embedder llms.Embedder
-	cache    store.VectorCache
-	index    store.VectorSearcher // nil: only words find messages
+	vectors  store.VectorIndex
 	timeout  time.Duration
 
 	mu        sync.Mutex
@@ -50,15 +49,14 @@ type Reranker struct {
 }
 
 // NewReranker returns a reranker on an embedding model, which embeds the question
-// and the texts of its first matches. vectors, which may be nil, keeps the vectors
-// of messages; where it is a [store.VectorSearcher] too, weak searches look there. A search waits for timeout at most ([DefaultEmbedTimeout] if 0) and
-// otherwise keeps the order of the words, with a note.
-func NewReranker(e llms.Embedder, vectors store.VectorCache, timeout time.Duration) *Reranker {
+// and the texts of its first matches. vectors keeps the vectors of messages, and weak
+// searches look there. A search waits for timeout at most ([DefaultEmbedTimeout] if 0)
+// and otherwise keeps the order of the words, with a note.
+func NewReranker(e llms.Embedder, vectors store.VectorIndex, timeout time.Duration) *Reranker {
 	if timeout <= 0 {
 		timeout = DefaultEmbedTimeout
 	}
-	index, _ := vectors.(store.VectorSearcher)
-	return &Reranker{embedder: e, cache: vectors, index: index, timeout: timeout, questions: map[string][]int8{}}
+	return &Reranker{embedder: e, vectors: vectors, timeout: timeout, questions: map[string][]int8{}}
 }
 
 // WordsOnly begins the note of a search whose matches were not ordered by
@@ -259,16 +257,14 @@ func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*message
 			t.vector = v
 		}
 	}
-	if r.cache != nil {
-		kept, err := r.cache.Vectors(ctx, r.embedder.Name(), hashes)
-		if err != nil {
-			return err
-		}
-		for h, v := range kept {
-			set(h, signed(v))
-		}
-		hashes = slices.DeleteFunc(hashes, func(h store.TextHash) bool { return kept[h] != nil })
+	kept, err := r.vectors.Vectors(ctx, r.embedder.Name(), hashes)
+	if err != nil {
+		return err
 	}
+	for h, v := range kept {
+		set(h, signed(v))
+	}
+	hashes = slices.DeleteFunc(hashes, func(h store.TextHash) bool { return kept[h] != nil })
 	slices.SortFunc(hashes, func(a, b store.TextHash) int { return int(byHash[a][0].id - byHash[b][0].id) })
 	for batch := range slices.Chunk(hashes, embedBatch) {
 		words := make([]string, len(batch))
@@ -295,10 +291,7 @@ func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*message
 
 // keep stores vectors where the store can be written.
 func (r *Reranker) keep(ctx context.Context, fresh []store.MessageVector) error {
-	if r.cache == nil {
-		return nil
-	}
-	err := r.cache.PutVectors(ctx, r.embedder.Name(), fresh)
+	err := r.vectors.PutVectors(ctx, r.embedder.Name(), fresh)
 	if errors.Is(err, store.ErrReadOnly) {
 		return nil
 	}

@@ -22,7 +22,12 @@ const blockSize = 1024
 // entries of a block have the same size.
 const entryHead = 2 + 8 + 4
 
-var _ store.VectorIndex = Cache{}
+// HasVectors implements [store.VectorIndex].
+func (v Cache) HasVectors(ctx context.Context, model string) (bool, error) {
+	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) (bool, error) {
+		return c.Has(`SELECT 1 FROM vector_blocks WHERE model = ? AND vectors > 0 LIMIT 1`, model)
+	})
+}
 
 // VectorStatus implements [store.VectorIndex]. It reads no vectors.
 func (v Cache) VectorStatus(ctx context.Context, model string) (store.VectorStatus, error) {

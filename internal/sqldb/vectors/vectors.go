@@ -11,12 +11,12 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Cache is the [store.VectorCache] of a file.
+// Cache is the [store.VectorIndex] of a database.
 type Cache struct{ DB sqldb.DB }
 
-var _ store.VectorCache = Cache{}
+var _ store.VectorIndex = Cache{}
 
-// Vectors implements [store.VectorCache].
+// Vectors implements [store.VectorIndex].
 func (v Cache) Vectors(ctx context.Context, model string, texts []store.TextHash) (map[store.TextHash][]byte, error) {
 	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) (map[store.TextHash][]byte, error) {
 		found := make(map[store.TextHash][]byte, len(texts))
@@ -33,7 +33,7 @@ func (v Cache) Vectors(ctx context.Context, model string, texts []store.TextHash
 	})
 }
 
-// PutVectors implements [store.VectorCache].
+// PutVectors implements [store.VectorIndex].
 func (v Cache) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
 	return v.DB.Transact(ctx, func(c sqldb.Conn) error {
 		for _, one := range vectors {
