@@ -129,7 +129,7 @@ func (run *embedRun) messages(ctx context.Context, ids []store.MessageID) ([]sto
 	var out []store.MessageVector
 	for _, t := range texts {
 		if t.vector != nil {
-			out = append(out, store.MessageVector{Message: t.id, Text: t.hash, Vector: bytesOf(t.vector)})
+			out = append(out, store.MessageVector{Message: t.id, Flags: t.flags, Text: t.hash, Vector: bytesOf(t.vector)})
 		}
 	}
 	return out, nil

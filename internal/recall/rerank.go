@@ -192,6 +192,7 @@ func (r *Reranker) rerank(ctx context.Context, from Store, question string, hits
 // messageText is the text of a message to be embedded.
 type messageText struct {
 	id            store.MessageID
+	flags         store.Flag
 	before, after store.MessageID // the messages next to it, if they are hits too
 	text          string          // empty: there is nothing to embed
 	hash          store.TextHash
@@ -224,7 +225,7 @@ func readTexts(ctx context.Context, from Store, hits []store.Hit) (map[store.Mes
 }
 
 func newMessageText(m store.Message) *messageText {
-	t := &messageText{id: m.ID, text: sendable(m.Body.SearchText())}
+	t := &messageText{id: m.ID, flags: m.Flags, text: sendable(m.Body.SearchText())}
 	t.hash = sha256.Sum256([]byte(t.text))
 	return t
 }
@@ -279,7 +280,7 @@ func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*message
 		for i, h := range batch {
 			set(h, vectors[i])
 			if vectors[i] != nil {
-				fresh = append(fresh, store.MessageVector{Message: byHash[h][0].id, Text: h, Vector: bytesOf(vectors[i])})
+				fresh = append(fresh, store.MessageVector{Message: byHash[h][0].id, Flags: byHash[h][0].flags, Text: h, Vector: bytesOf(vectors[i])})
 			}
 		}
 		if err := r.keep(ctx, fresh); err != nil {

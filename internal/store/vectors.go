@@ -17,7 +17,8 @@ type VectorIndex interface {
 	// each was made of. Texts without a vector are missing from the result.
 	Vectors(ctx context.Context, model string, texts []TextHash) (map[TextHash][]byte, error)
 	// PutVectors stores vectors of a model. A vector is removed when its message
-	// is erased or masked; the vector of an erased message is not stored.
+	// is erased or masked. One whose message was erased or masked since its text was
+	// read is not stored.
 	PutVectors(ctx context.Context, model string, vectors []MessageVector) error
 	// HasVectors reports whether there are blocks of a model.
 	HasVectors(ctx context.Context, model string) (bool, error)
@@ -34,8 +35,9 @@ type VectorIndex interface {
 	PendingBlocks(ctx context.Context, model string) ([]VectorBlock, error)
 	// BlockMessages lists the messages of a block that are not erased.
 	BlockMessages(ctx context.Context, b VectorBlock) ([]MessageID, error)
-	// PutBlock replaces a block. Vectors of erased messages are not stored. A
-	// block is removed when one of its messages is erased or masked.
+	// PutBlock replaces a block. Vectors of erased messages are not stored. If a
+	// message was masked since its text was read, the block ends before it, and the
+	// rest is pending. A block is removed when one of its messages is erased or masked.
 	PutBlock(ctx context.Context, model string, b VectorBlock, vectors []MessageVector) error
 }
 
@@ -46,8 +48,11 @@ type TextHash [sha256.Size]byte
 // dimension.
 type MessageVector struct {
 	Message MessageID
-	Text    TextHash
-	Vector  []byte
+	// Flags are those of the message when its text was read. Erasing and masking
+	// change them.
+	Flags  Flag
+	Text   TextHash
+	Vector []byte
 }
 
 // VectorBlock is a run of message numbers whose vectors are stored together.

@@ -19,12 +19,14 @@ func testVectors(t *testing.T, f *fixture) {
 	rows := []store.NewMessage{row(llms.RoleUser, "one"), row(llms.RoleUser, "two"), row(llms.RoleUser, "three")}
 	ids := idsOf(f.append(t, c.ID, rows...))
 	hash := func(n int) store.TextHash { return sha256.Sum256(rows[n].Record) }
+	var masked store.Flag // of the first message when the vectors were made
 	put := func(model string) {
 		t.Helper()
 		var all []store.MessageVector
 		for i, id := range ids {
 			all = append(all, store.MessageVector{Message: id, Text: hash(i), Vector: []byte{byte(i), 200}})
 		}
+		all[0].Flags = masked
 		if err := f.PutVectors(t.Context(), model, all); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,10 @@ func testVectors(t *testing.T, f *fixture) {
 	has("b", 1, 2)
 	f.erase(t, store.Erasure{Messages: ids[1:2]})
 	has("a", 2)
-	put("a") // one that was on its way when its message was erased
+	put("a") // vectors that were made before one message was masked and one erased
+	has("a", 2)
+	masked = store.FlagMasked
+	put("a")
 	has("a", 0, 2)
 	f.erase(t, store.Erasure{Conversations: []store.ConversationID{c.ID}})
 	has("a")
@@ -88,12 +93,17 @@ func testVectorBlocks(t *testing.T, f *fixture) {
 		}
 		return blocks
 	}
+	flags := map[store.MessageID]store.Flag{}
+	opposite := []byte{0x9c, 0} // -100, 0
 	put := func(b store.VectorBlock) {
 		t.Helper()
 		var vectors []store.MessageVector
 		for _, id := range must(f.BlockMessages(t.Context(), b))(t) { // the angle grows with the number; the lengths differ
 			angle, length := float64(id)/1000, 60+float64(id%60)
-			vectors = append(vectors, store.MessageVector{Message: id, Vector: []byte{byte(int8(length * math.Cos(angle))), byte(int8(length * math.Sin(angle)))}})
+			vectors = append(vectors, store.MessageVector{Message: id, Flags: flags[id], Vector: []byte{byte(int8(length * math.Cos(angle))), byte(int8(length * math.Sin(angle)))}})
+			if id == ids[1500] {
+				vectors[len(vectors)-1].Vector = opposite
+			}
 		}
 		if err := f.PutBlock(t.Context(), "m", b, vectors); err != nil {
 			t.Fatal(err)
@@ -147,5 +157,17 @@ func testVectorBlocks(t *testing.T, f *fixture) {
 	if err := f.Mask(t.Context(), []store.Mask{{ID: ids[1500], Row: rows[1500]}}); err != nil {
 		t.Fatal(err)
 	}
-	pending(1, 577)
+	put(pending(1, 577)[0]) // with a vector of the text before it was masked
+	masked := ids[1500]
+	left := int64(ids[1599] - masked + 1)
+	again := pending(1, left)
+	if got := near(store.NearestQuery{Vector: opposite}); slices.Contains(got.Messages, masked) {
+		t.Errorf("the vector of the text before it was masked is stored: %v", got.Messages)
+	}
+	flags[masked] = store.FlagMasked
+	put(again[0])
+	pending()
+	if got := near(store.NearestQuery{Vector: opposite}); got.Messages[0] != masked {
+		t.Errorf("the masked message is not found: %v", got.Messages)
+	}
 }

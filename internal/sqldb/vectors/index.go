@@ -76,19 +76,24 @@ func (v Cache) BlockMessages(ctx context.Context, b store.VectorBlock) ([]store.
 
 // PutBlock implements [store.VectorIndex].
 func (v Cache) PutBlock(ctx context.Context, model string, b store.VectorBlock, vectors []store.MessageVector) error {
-	byMessage := map[int64][]byte{}
+	byMessage := map[int64]store.MessageVector{}
 	size := 0
 	for _, one := range vectors {
-		byMessage[int64(one.Message)], size = one.Vector, len(one.Vector)
+		byMessage[int64(one.Message)], size = one, len(one.Vector)
 	}
 	err := v.DB.Transact(ctx, func(c sqldb.Conn) error {
-		n, data := 0, make([]byte, 0, len(vectors)*(entryHead+size))
-		// Messages may have been erased while their texts were embedded. An erasure
-		// that comes later waits, and then sees the block.
-		err := c.Query(`SELECT m.id, m.conversation FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.flags & 128 = 0 ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
+		n, data, through := 0, make([]byte, 0, len(vectors)*(entryHead+size)), int64(b.Through)
+		// Messages may have been erased or masked while their texts were embedded. An
+		// erasure that comes later waits, and then sees the block.
+		err := c.Query(`SELECT m.id, m.conversation, m.flags FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.flags & 128 = 0 ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
 			id := s.ColumnInt64(0)
-			if vector := byMessage[id]; len(vector) == size && size > 0 {
-				n, data = n+1, appendEntry(data, id, s.ColumnInt64(1), vector)
+			one := byMessage[id]
+			switch {
+			case id > through || len(one.Vector) != size || size == 0:
+			case one.Flags != store.Flag(s.ColumnInt64(2)):
+				through = id - 1
+			default:
+				n, data = n+1, appendEntry(data, id, s.ColumnInt64(1), one.Vector)
 			}
 			return nil
 		}, b.Number*blockSize, int64(b.Through))
@@ -97,7 +102,7 @@ func (v Cache) PutBlock(ctx context.Context, model string, b store.VectorBlock, 
 		}
 		return c.Exec(`INSERT INTO vector_blocks (model, block, through, vectors, data) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (model, block) DO UPDATE SET through = excluded.through, vectors = excluded.vectors, data = excluded.data`,
-			model, b.Number, int64(b.Through), n, data)
+			model, b.Number, through, n, data)
 	})
 	if err != nil {
 		return fmt.Errorf("store a block of vectors: %w", err)

@@ -37,10 +37,10 @@ func (v Cache) Vectors(ctx context.Context, model string, texts []store.TextHash
 func (v Cache) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
 	return v.DB.Transact(ctx, func(c sqldb.Conn) error {
 		for _, one := range vectors {
-			// The message may have been erased while its text was embedded. An
-			// erasure that comes later waits, and then sees the vector.
+			// The message may have been erased or masked while its text was embedded.
+			// An erasure that comes later waits, and then sees the vector.
 			err := c.Exec(`INSERT INTO vectors (model, text, message, vector)
-				SELECT ?, ?, m.id, ? FROM messages m WHERE m.id = ? AND m.flags & 128 = 0`+c.Dialect().ForUnchanged+` ON CONFLICT DO NOTHING`, model, one.Text[:], one.Vector, int64(one.Message))
+				SELECT ?, ?, m.id, ? FROM messages m WHERE m.id = ? AND m.flags = ?`+c.Dialect().ForUnchanged+` ON CONFLICT DO NOTHING`, model, one.Text[:], one.Vector, int64(one.Message), int64(one.Flags))
 			if err != nil {
 				return fmt.Errorf("store vectors: %w", err)
 			}
