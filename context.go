@@ -171,7 +171,8 @@ func (s *Session) load(ctx context.Context, view store.View, budget int) (assemb
 	return in, s.loadPayloads(ctx, &in)
 }
 
-// loadMessages reuses the messages of the last call: messages never change.
+// loadMessages reuses the messages of the last call. An erased message has left the view.
+// A message that another process has masked since is shown as it was read.
 func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []store.Item) error {
 	s.mu.Lock()
 	seen := s.seen

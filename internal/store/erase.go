@@ -29,7 +29,7 @@ type Eraser interface {
 	// Scrub has returned nil, now or after a crash.
 	Erase(ctx context.Context, order Erasure) (Erased, error)
 	// Mask replaces the bodies of messages with ones without secrets, and keeps their
-	// records. Summaries of the messages lose their text until they are reworded.
+	// records. A message is masked once. Summaries of the messages lose their text until they are reworded.
 	Mask(ctx context.Context, masks []Mask) error
 	// Unworded lists the summaries that lost their text because a source was
 	// erased or masked, sources before the summaries derived from them.

@@ -1,10 +1,10 @@
 // Package erase removes messages for good: from the tables, from summaries that
 // were made from them, from titles and state that quote them, and at last from
-// the free space of the file.
+// the free space of the database.
 //
 // [Eraser.Erase] does it in one transaction and leaves tombstones, so that the
 // messages are not imported again (package tombstone). [Eraser.Scrub] overwrites
-// their remains in the file. [Eraser.Mask] hides parts of messages and keeps
+// their remains in the database. [Eraser.Mask] hides parts of messages and keeps
 // their records.
 package erase
 
@@ -22,7 +22,7 @@ import (
 // errWeighed rolls back the erasure of Weigh.
 var errWeighed = errors.New("this was only weighed")
 
-// Eraser is the [store.Eraser] of a file.
+// Eraser is the [store.Eraser] of a database.
 type Eraser struct{ DB sqldb.DB }
 
 // Weigh implements [store.Eraser]. It erases and rolls back, so that its counts

@@ -58,7 +58,7 @@ func (l *lane) unsound(ctx context.Context, c sqldb.Conn) (at int64, why string,
 
 var errSegmentRow = errors.New("its row does not say what it holds")
 
-// uncached reads the sections of segments as they are in the file.
+// uncached reads the sections of segments as they are in the database.
 type uncached struct{ sqldb.Conn }
 
 // Get implements [segment.Blobs].
