@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
@@ -138,7 +139,7 @@ func (e *erasing) collect() error {
 			continue
 		}
 		e.whole[int64(id)] = true
-		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & 128 = 0`, int64(id))
+		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND `+record.NotErased, int64(id))
 		if err != nil {
 			return err
 		}
@@ -149,7 +150,7 @@ func (e *erasing) collect() error {
 		} else if !found {
 			return store.Missing(id.String())
 		}
-		err := e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & 128 = 0 ON CONFLICT DO NOTHING`, int64(id))
+		err := e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE id = ? AND `+record.NotErased+` ON CONFLICT DO NOTHING`, int64(id))
 		if err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func (e *erasing) findAffected() (err error) {
 func (e *erasing) unindexed() error {
 	err := e.ExecAll([]string{
 		`DELETE FROM vectors WHERE message IN (SELECT id FROM temp.erasing)`,
-		`DELETE FROM vector_blocks WHERE block IN (SELECT id / 1024 FROM temp.erasing)`,
+		`DELETE FROM vector_blocks WHERE block IN (SELECT id / ` + strconv.Itoa(record.VectorBlockSize) + ` FROM temp.erasing)`,
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -257,8 +258,7 @@ func copyMissing(src, dst sqldb.Conn) error {
 // copyChanged copies the messages again that were erased or masked since they were
 // copied. Their link of the chain, their flags or their record differ.
 func copyChanged(src, dst sqldb.Conn) error {
-	const marked = `SELECT id FROM messages WHERE flags & 384 <> 0 ORDER BY id` // erased or masked
-	ids, err := sqldb.Column[int64](src, marked)
+	ids, err := sqldb.Column[int64](src, `SELECT id FROM messages WHERE `+record.AnyFlag(store.FlagErased|store.FlagMasked)+` ORDER BY id`)
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func copyChanged(src, dst sqldb.Conn) error {
 		}
 	}
 	// Masking changes the links of the messages after it.
-	return src.Stream(`SELECT id, chain FROM messages WHERE conversation IN (SELECT conversation FROM messages WHERE flags & 256 <> 0) ORDER BY id`, func(s sqldb.Row) error {
+	return src.Stream(`SELECT id, chain FROM messages WHERE conversation IN (SELECT conversation FROM messages WHERE `+record.AnyFlag(store.FlagMasked)+`) ORDER BY id`, func(s sqldb.Row) error {
 		return dst.Exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, s.ColumnBlob(1, nil), s.ColumnInt64(0), s.ColumnBlob(1, nil))
 	})
 }

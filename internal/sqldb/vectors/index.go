@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// blockSize is how many message numbers a row of vector_blocks has. Package erase
-// has it too.
-const blockSize = 1024
+const blockSize = record.VectorBlockSize
 
 // An entry of a block is the number of the message within the block (2 bytes),
 // its conversation (8), the length of the vector (4, a float) and its bytes. All
@@ -69,7 +68,7 @@ func (v Cache) PendingBlocks(ctx context.Context, model string) (pending []store
 // BlockMessages implements [store.VectorIndex].
 func (v Cache) BlockMessages(ctx context.Context, b store.VectorBlock) ([]store.MessageID, error) {
 	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) ([]store.MessageID, error) {
-		return sqldb.Column[store.MessageID](c, `SELECT id FROM messages WHERE id >= ? AND id <= ? AND flags & 128 = 0 ORDER BY id`,
+		return sqldb.Column[store.MessageID](c, `SELECT id FROM messages WHERE id >= ? AND id <= ? AND `+record.NotErased+` ORDER BY id`,
 			b.Number*blockSize, int64(b.Through))
 	})
 }
@@ -85,7 +84,7 @@ func (v Cache) PutBlock(ctx context.Context, model string, b store.VectorBlock, 
 		n, data, through := 0, make([]byte, 0, len(vectors)*(entryHead+size)), int64(b.Through)
 		// Messages may have been erased or masked while their texts were embedded. An
 		// erasure that comes later waits, and then sees the block.
-		err := c.Query(`SELECT m.id, m.conversation, m.flags FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.flags & 128 = 0 ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
+		err := c.Query(`SELECT m.id, m.conversation, m.flags FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.`+record.NotErased+` ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
 			id := s.ColumnInt64(0)
 			one := byMessage[id]
 			switch {
