@@ -296,11 +296,9 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 	if err := e.reword(ctx, progress); err != nil {
 		return err
 	}
-	if ix, ok := e.repairs.store.(interface{ Reindex(context.Context) error }); ok {
-		reportStep(progress, "building the search index")
-		if err := ix.Reindex(ctx); err != nil {
-			return err
-		}
+	reportStep(progress, "building the search index")
+	if err := e.repairs.store.Reindex(ctx); err != nil {
+		return err
 	}
 	reportStep(progress, "overwriting free space")
 	return e.repairs.store.Scrub(ctx)
