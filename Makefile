@@ -43,10 +43,12 @@ test: ## Vet and test everything
 race: ## Test under the race detector (needs cgo and a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./...
 
-lint: ## Check formatting, vet and staticcheck
+lint: ## Check formatting, vet (also for Windows and macOS) and staticcheck
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
@@ -83,7 +85,7 @@ dist: ## Cross-compile for every platform into dist/, with checksums
 	@cd dist && if command -v sha256sum >/dev/null; then sha256sum lcm-*; else shasum -a 256 lcm-*; fi > SHA256SUMS
 	@cat dist/SHA256SUMS
 
-generate: ## Rewrite what is generated from code (docs/CONFIG.md)
+generate: ## Rewrite docs/CONFIG.md and docs/CLI.md from the code
 	$(GO) generate ./...
 
 clean: ## Remove what the other targets built

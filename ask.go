@@ -14,14 +14,15 @@ import (
 
 // expansion is how questions about the record are answered.
 type expansion struct {
-	engine llms.Model
-	limits QuestionLimits
+	engine    llms.Model
+	limits    QuestionLimits
+	newRunner func(llms.Model) delegation.Runner
 }
 
-// WithExpansionModel has questions about the record answered by a model of its
-// own. Without it they are answered by the model of the agent that asks: the
-// one that [CallerModel] names, else the one that the agent of package agents
-// runs on whose tool asks. Without any they are answered by verbatim passages.
+// WithExpansionModel has a model answer questions about the record. Without it, the
+// model of the agent that asks answers: the one of [Question].Model or [CallerModel],
+// else the model that the agent of package agents runs on. Without any model, the
+// answer is verbatim passages.
 func WithExpansionModel(e llms.Model) Option {
 	return func(s *settings) error {
 		if e == nil {
@@ -80,10 +81,10 @@ func (e *Engine) ready() (*asking, error) {
 		}
 		c := delegation.Config{
 			Recall: a.recall, Store: e.store, Counter: e.settings.counter, Clock: e.settings.clock, Limits: e.settings.expansion.limits,
-			Reranker: a.reranker,
+			Reranker: a.reranker, NewRunner: e.settings.expansion.newRunner,
 		}
 		if model := e.settings.expansion.engine; model != nil {
-			c.Runner = subAgents{model}
+			c.Runner = c.NewRunner(model)
 		}
 		a.questions, a.err = delegation.New(c)
 	})
@@ -124,8 +125,8 @@ func (e *Engine) Ask(ctx context.Context, r Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if model := llms.ModelFrom(ctx); model != nil && r.Runner == nil {
-		r.Runner = subAgents{model}
+	if r.Model == nil {
+		r.Model = llms.ModelFrom(ctx)
 	}
 	return a.questions.Ask(ctx, r)
 }
@@ -158,13 +159,4 @@ func (s *Session) locate(ctx context.Context, w *recall.Where) (err error) {
 		w.Current, w.InTurn = older[0].ID, false
 	}
 	return err
-}
-
-// NewSubAgentRunner returns a runner for [Question].Runner: it has the question
-// answered by a sub-agent on the given model.
-func NewSubAgentRunner(m llms.Model) (SubAgentRunner, error) {
-	if m == nil {
-		return nil, errors.New("lcm: sub-agents need a model")
-	}
-	return subAgents{m}, nil
 }

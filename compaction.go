@@ -147,7 +147,7 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 	var total Report
 	for {
 		r, err := e.runner.OnFold(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
-		total = sum(total, r)
+		total = addReports(total, r)
 		if o.OnRun != nil {
 			o.OnRun(r)
 		}
@@ -157,8 +157,8 @@ func (e *Engine) Compact(ctx context.Context, id ConversationID, o CompactOption
 	}
 }
 
-// sum adds a run to the total of earlier runs.
-func sum(total, r Report) Report {
+// addReports adds the report of a run to the total of earlier runs.
+func addReports(total, r Report) Report {
 	if total.Passes == 0 {
 		return r
 	}

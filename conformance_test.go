@@ -323,8 +323,9 @@ func TestToolsPageIsFresh(t *testing.T) {
 		d, _ := core.AsDiscoverable(tool)
 		section(&b, tool.GetName(), d.BasicDescription(), d.AdvanceDescription(), d.Troubleshooting())
 	}
-	e := delegation.ExpandInfo()
-	section(&b, e.Name, e.Description, e.Advanced, e.Troubleshooting)
+	expand := new(delegation.Grant).Tools()[0]
+	d, _ := core.AsDiscoverable(expand)
+	section(&b, expand.GetName(), d.BasicDescription(), d.AdvanceDescription(), d.Troubleshooting())
 	path := filepath.Join("docs", "TOOLS.md")
 	if *updateDocs {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {

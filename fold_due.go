@@ -37,8 +37,9 @@ type Folded struct {
 // below it. An engine folds its own sessions in the background; FoldDue is for a
 // process that folds sessions of other processes.
 //
-// Only one process at a time folds in a store. If it is killed, the record stays
-// valid and the next process continues.
+// At most one process is in FoldDue on a store at a time. Other engines may still
+// fold their own sessions. If the process is killed, the record stays valid and the
+// next process continues.
 func (e *Engine) FoldDue(ctx context.Context, o FoldOptions) (f Folded, err error) {
 	alone, err := e.runner.Alone(ctx, func(ctx context.Context) error {
 		due, err := e.Due(ctx, o.Conversations)
@@ -52,7 +53,8 @@ func (e *Engine) FoldDue(ctx context.Context, o FoldOptions) (f Folded, err erro
 	return f, err
 }
 
-// Folding reports whether a process is in FoldDue: then it would do nothing.
+// Folding reports whether a process is in FoldDue. A second call of FoldDue would
+// return at once, with Busy set.
 func (e *Engine) Folding(ctx context.Context) (bool, error) { return e.runner.Occupied(ctx) }
 
 // Due returns those of the named conversations, nil for all, that are active
@@ -76,8 +78,8 @@ func (e *Engine) isDue(c Conversation) bool {
 	return c.ViewTokens >= e.limitsOf(c).Soft
 }
 
-// foldAll folds conversations in turn. One that cannot be folded does not keep
-// the others from it.
+// foldAll folds conversations in turn. If one fails, it goes on with the next and
+// returns the errors of all.
 func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions) (f Folded, err error) {
 	var ends time.Time
 	if o.Time > 0 {
@@ -101,8 +103,8 @@ func (e *Engine) foldAll(ctx context.Context, due []Conversation, o FoldOptions)
 	return f, err
 }
 
-// foldUntil folds a conversation until nothing is left to fold, or the time
-// ends. Runs are short, so that a process that ends them does it soon.
+// foldUntil folds a conversation until nothing is left to fold, or until ends has
+// passed. It checks the time only between runs; the bounds keep a run short.
 func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, c Conversation, ends time.Time) (folds int, late bool, err error) {
 	for {
 		if !ends.IsZero() && !e.settings.clock().Before(ends) {

@@ -21,18 +21,14 @@ func WithPrivacy(p Privacy) Option {
 	return func(s *settings) error { s.privacy = p; return nil }
 }
 
-// Ignored returns an error that wraps [ErrIgnored] if the session with
-// this key, in this project, is never to be stored.
-func (e *Engine) Ignored(key string, in Project) error {
-	return e.settings.privacy.Ignored(key, in)
+// CheckIgnored returns an error that wraps [ErrIgnored] if the settings of [WithPrivacy]
+// exclude the session from the record. Methods that would write to it return the same.
+func (s *Session) CheckIgnored() error {
+	return s.engine.settings.privacy.CheckIgnored(s.open.Key, s.open.Project)
 }
 
-// Ignored returns an error that wraps [ErrIgnored] if the session is
-// never to be stored. Everything that would write to it returns the same.
-func (s *Session) Ignored() error { return s.engine.Ignored(s.open.Key, s.open.Project) }
-
-// forgotten answers for messages all of which were erased before, where the
-// session has no conversation that they could go to: none is made for them.
+// forgotten returns the results for messages that were all erased before, if the session
+// has no active conversation: none is made for them. Else it returns nil.
 func (s *Session) forgotten(ctx context.Context, ms []Input) ([]Appended, error) {
 	if s.current() != 0 || len(ms) == 0 {
 		return nil, nil
@@ -51,9 +47,9 @@ func (s *Session) forgotten(ctx context.Context, ms []Input) ([]Appended, error)
 	return all, nil
 }
 
-// DropForgottenTitle takes away the title that the session would be opened with
-// if it quotes one of the messages that was erased before. Hosts name a session
-// by its first prompt.
+// DropForgottenTitle clears the title of the session if it quotes one of the messages
+// and that message was erased before: hosts name a session by its first prompt. Call it
+// before the session's conversation is made.
 func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) error {
 	_, err := s.dropTitle(ctx, ms)
 	return err
@@ -76,21 +72,23 @@ func (s *Session) dropTitle(ctx context.Context, ms []Input) ([]bool, error) {
 	return gone, err
 }
 
-// Forget selects messages to erase; its conditions are combined with AND.
-// Conversations without another condition are erased whole, with those of their
+// Forget selects messages to erase. If Messages is set, it selects exactly those, and
+// the other conditions are ignored; else a message must meet every condition that is
+// set. Conversations without a time or a pattern are erased whole, with those of their
 // sub-agents.
 type Forget struct {
 	Conversations []ConversationID // none: all of them
-	Messages      []MessageID      // these, and nothing else
-	Since         time.Time        // said then or later
-	Before        time.Time        // said before
-	Pattern       string           // to be found in their text
+	Messages      []MessageID      // exactly these
+	Since         time.Time        // messages of this time or later
+	Before        time.Time        // messages before this time
+	Pattern       string           // messages whose text matches
 	Mode          SearchMode       // of the pattern; empty is a regular expression
 	Cause         string           // "forget" if empty
 }
 
-// Order makes an order for [Engine.Erase] of it. A regular expression is held
-// against everything that is kept of a message, its original record included.
+// Order finds the messages that f selects and returns the order for [Engine.Erase]. A
+// regular expression is matched against everything that is stored of a message, its
+// original record included.
 func (e *Engine) Order(ctx context.Context, f Forget) (order Erasure, err error) {
 	order.Cause = cmp.Or(f.Cause, "forget")
 	timed := !f.Since.IsZero() || !f.Before.IsZero()
@@ -98,7 +96,7 @@ func (e *Engine) Order(ctx context.Context, f Forget) (order Erasure, err error)
 	case f.Messages != nil:
 		order.Messages = f.Messages
 	case f.Pattern == "" && !timed && len(f.Conversations) == 0:
-		err = errors.New("nothing was named that is to be forgotten: want conversations, messages, a time or a pattern")
+		err = errors.New("nothing to forget was named: want conversations, messages, a time or a pattern")
 	case f.Pattern == "" && !timed:
 		order.Conversations, err = e.withSubAgents(ctx, f.Conversations)
 	case f.Pattern == "":
@@ -194,7 +192,7 @@ func (e *Engine) scan(ctx context.Context, f Forget, re *regexp.Regexp) ([]Messa
 	return ids, nil
 }
 
-// says reports whether anything that is kept of a message matches; nil matches all.
+// says reports whether anything that is stored of a message matches; a nil re matches all.
 func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (bool, error) {
 	if re == nil {
 		return true, nil
@@ -215,9 +213,9 @@ func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (
 	return re.Match(text), err
 }
 
-// Idle lists the conversations, of a project or of all, in which nothing was
-// said since a time, oldest first. One that a younger conversation was forked
-// from is none of them: it is still in use.
+// Idle lists the conversations of a project (nil: of all) that have no message since a
+// time, oldest first. It leaves out a conversation from which one that is not idle was
+// forked.
 func (e *Engine) Idle(ctx context.Context, since time.Time, in *Project) ([]Conversation, error) {
 	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
@@ -258,7 +256,7 @@ func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing s
 	if err != nil {
 		return weighed, err
 	}
-	tell(progress, "waiting for compaction")
+	reportStep(progress, "waiting for compaction")
 	for _, id := range weighed.Affected {
 		release, err := e.repairs.runner.Hold(ctx, id)
 		if err != nil {
@@ -266,7 +264,7 @@ func (e *Engine) Erase(ctx context.Context, order Erasure, progress func(doing s
 		}
 		defer release()
 	}
-	tell(progress, "erasing")
+	reportStep(progress, "erasing")
 	done, err := e.store.Erase(ctx, order)
 	if err != nil {
 		return done, err
@@ -286,12 +284,12 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 		return err
 	}
 	if ix, ok := e.repairs.store.(interface{ Reindex(context.Context) error }); ok {
-		tell(progress, "building the search index")
+		reportStep(progress, "building the search index")
 		if err := ix.Reindex(ctx); err != nil {
 			return err
 		}
 	}
-	tell(progress, "overwriting free space")
+	reportStep(progress, "overwriting free space")
 	return e.repairs.store.Scrub(ctx)
 }
 
@@ -306,7 +304,7 @@ func (e *Engine) reword(ctx context.Context, progress func(doing string)) error 
 	for _, s := range unworded {
 		in[s.Conversation] = append(in[s.Conversation], s.ID)
 	}
-	tell(progress, "writing summaries anew")
+	reportStep(progress, "writing summaries anew")
 	// A fork's summaries may be made of its origin's, which was there before.
 	for _, id := range slices.Sorted(maps.Keys(in)) {
 		if _, err := e.repairs.runner.Remake(ctx, id, in[id]); err != nil {
@@ -316,7 +314,8 @@ func (e *Engine) reword(ctx context.Context, progress func(doing string)) error 
 	return nil
 }
 
-func tell(progress func(string), doing string) {
+// reportStep calls progress, which may be nil.
+func reportStep(progress func(string), doing string) {
 	if progress != nil {
 		progress(doing)
 	}

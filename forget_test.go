@@ -161,7 +161,7 @@ func forgottenIsGone(t *testing.T, b backendtest.Backend) {
 		t.Fatal(err)
 	}
 	f.reword(t, conv.ID)
-	if _, err := f.db.Put(ctx, "brief", "work", []byte(`{"shown":"The password of the server is `+planted+`"}`), 0, time.Time{}); err != nil {
+	if _, err := f.db.Put(ctx, store.HookShownSpace, "work", []byte(`{"shown":"The password of the server is `+planted+`"}`), 0, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.db.Reindex(ctx); err != nil {

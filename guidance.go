@@ -14,6 +14,3 @@ func (s *Session) Guidance(options ...ToolOption) string {
 	}
 	return strings.TrimSpace(prompt("guidance")) + "\n\n" + strings.TrimSpace(prompt(scope))
 }
-
-// ToolsIntroduction returns the introduction of docs/TOOLS.md.
-func ToolsIntroduction() string { return prompt("tools") }

@@ -52,15 +52,11 @@ func TestTheInheritedModelIsTheLastChoice(t *testing.T) {
 		return llmtest.Status(500, "no")
 	})
 	own := llmtest.New(reader(fact, nil))
-	runner, err := lcm.NewSubAgentRunner(own)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx := llms.WithModel(t.Context(), none)
 	for name, l := range map[string]*long{"the engine's": newLong(t, lcm.WithExpansionModel(own)), "the request's": newLong(t)} {
 		r := delegation.Request{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"}
 		if name == "the request's" {
-			r.Runner = runner
+			r.Model = own
 		}
 		a, err := l.session.Ask(ctx, r)
 		if err != nil || a.Method != delegation.MethodDelegated {

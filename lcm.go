@@ -67,7 +67,8 @@
 // second; then it returns the newest messages that fit. Without a model,
 // summaries are extractive: sentences of the messages, without a network, and the
 // same for the same messages. [WithSummariser] with [NewModelSummariser] has a
-// model write them; its example has a type of the program do it.
+// model write them. The example of WithSummariser implements a summariser in the
+// embedding program.
 //
 // Folding removes nothing from the record. Every summary names its sources, and
 // [Session.Verify] proves that every message is still there, byte for byte.
@@ -237,8 +238,9 @@ func WithLogger(l *slog.Logger) Option {
 	return func(s *settings) error { s.log = l; return nil }
 }
 
-// WithoutBackground folds only in Context and Compact. It is for short-lived
-// programs, which would end before the background work does.
+// WithoutBackground has Append and Sync start no folding. Context and Compact still
+// fold; a run that Context started goes on after Context has returned. It is for
+// short-lived programs, which would end before the background work does.
 func WithoutBackground() Option {
 	return func(s *settings) error { s.foreground = true; return nil }
 }
@@ -249,6 +251,7 @@ func New(s Store, options ...Option) (*Engine, error) {
 		return nil, errors.New("lcm: no store was given")
 	}
 	set := settings{counter: llms.Estimate, budget: compact.DefaultBudget, soft: 0.75, hard: 0.95, clock: time.Now, log: slog.Default()}
+	set.expansion.newRunner = newSubAgents
 	for _, o := range options {
 		if err := o(&set); err != nil {
 			return nil, fmt.Errorf("lcm: %w", err)

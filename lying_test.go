@@ -25,11 +25,7 @@ import (
 func lied(t *testing.T, l *long, r delegation.Request, lines ...llmtest.Reply) (delegation.Answer, []string) {
 	t.Helper()
 	engine := llmtest.New(llmtest.ByTurn(lines...))
-	runner, err := lcm.NewSubAgentRunner(engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Runner = runner
+	r.Model = engine
 	if r.Query == "" && r.SummaryIDs == nil {
 		r.SummaryIDs = []string{l.leaf}
 	}
@@ -207,11 +203,7 @@ func TestALoopingSubAgentIsEnded(t *testing.T) {
 				}
 				return next(last)
 			})
-			runner, err := lcm.NewSubAgentRunner(engine)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := l.session.Ask(t.Context(), delegation.Request{SummaryIDs: []string{l.top}, Prompt: "At what pressure does the sluice valve open?", Runner: runner})
+			a, err := l.session.Ask(t.Context(), delegation.Request{SummaryIDs: []string{l.top}, Prompt: "At what pressure does the sluice valve open?", Model: engine})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,18 +244,19 @@ func TestTheTokensOfAGrantEnd(t *testing.T) {
 
 // A thousand questions, of which many time out, are canceled, fail or crash.
 func TestNothingIsLeftOfAThousandQuestions(t *testing.T) {
-	l := newLong(t, lcm.WithExpansionLimits(delegation.Limits{Timeout: 40 * time.Millisecond}))
+	var watch watcher
+	l := newLong(t, lcm.WithExpansionLimits(delegation.Limits{Timeout: 40 * time.Millisecond}),
+		lcm.WithSubAgentRunner(func(r delegation.Runner) delegation.Runner { return watched{r, &watch} }))
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	before := conversations(t, l)
 	var mu sync.Mutex
-	var watch watcher
 	methods := map[string]int{}
 	var running sync.WaitGroup
 	for worker := range 8 {
 		running.Go(func() {
 			rng := rand.New(rand.NewPCG(1, uint64(worker)))
 			for i := range 125 {
-				how := l.mixed(t, &watch, rng.IntN(7), fmt.Sprint(worker%3, "/", i%2))
+				how := l.mixed(t, rng.IntN(7), fmt.Sprint(worker%3, "/", i%2))
 				mu.Lock()
 				methods[how]++
 				mu.Unlock()
@@ -349,7 +342,7 @@ func conversations(t *testing.T, l *long) int64 {
 }
 
 // mixed asks one question whose sub-agent meets the given fate.
-func (l *long) mixed(t *testing.T, watch *watcher, fate int, caller string) string {
+func (l *long) mixed(t *testing.T, fate int, caller string) string {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	gone := errors.New("the user left")
@@ -372,12 +365,7 @@ func (l *long) mixed(t *testing.T, watch *watcher, fate int, caller string) stri
 		}
 		return llmtest.Say(answerJSON("47.25 kPa", l.leaf))
 	}
-	runner, err := lcm.NewSubAgentRunner(llmtest.New(model))
-	if err != nil {
-		t.Error(err)
-		return "error"
-	}
-	a, err := l.session.Ask(ctx, delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "sluice valve?", Caller: caller, Runner: watched{runner, watch}})
+	a, err := l.session.Ask(ctx, delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "sluice valve?", Caller: caller, Model: llmtest.New(model)})
 	switch {
 	case errors.Is(err, gone) || errors.Is(err, context.Canceled):
 		return "canceled"

@@ -14,9 +14,9 @@ func (e *Engine) Unmasked(ctx context.Context, limit int) (int, error) {
 }
 
 // MaskOlder masks the secrets of messages that were stored before secrets were
-// masked: they stay in the records, and are gone from searches, contexts and
-// summaries. Summaries of them are written anew, without a model. It
-// returns how many messages that were.
+// masked: the secrets stay in the records, and are gone from searches, contexts and
+// summaries. It writes the summaries of those messages anew, without a model, and
+// returns the number of messages.
 func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (int, error) {
 	masker, ok := e.store.(interface {
 		Mask(context.Context, []store.Mask) error
@@ -25,7 +25,7 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 	if !ok {
 		return 0, errors.New("this store cannot mask stored messages")
 	}
-	tell(progress, "looking for secrets")
+	reportStep(progress, "looking for secrets")
 	n, err := e.eachUnmasked(ctx, 0, func(id ConversationID, masks []store.Mask) error {
 		release, err := e.runner.Hold(ctx, id)
 		if err != nil {
@@ -40,7 +40,7 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 	if err := e.reword(ctx, progress); err != nil {
 		return n, err
 	}
-	tell(progress, "building the search index")
+	reportStep(progress, "building the search index")
 	return n, masker.Reindex(ctx)
 }
 

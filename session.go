@@ -76,7 +76,7 @@ func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
 			return c, err
 		}
 	}
-	if err := s.Ignored(); err != nil {
+	if err := s.CheckIgnored(); err != nil {
 		return Conversation{}, err
 	}
 	c, err := s.engine.store.Open(ctx, s.opening())
@@ -123,7 +123,7 @@ func (s *Session) known(ctx context.Context) (ConversationID, error) {
 	if s.open.Key == "" {
 		return 0, errors.New("a session needs a key")
 	}
-	if err := s.Ignored(); err != nil {
+	if err := s.CheckIgnored(); err != nil {
 		return 0, err
 	}
 	found, err := s.engine.store.Conversations(ctx, store.ConversationQuery{Key: s.open.Key, ActiveOnly: true, Limit: 1})
@@ -184,20 +184,23 @@ func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]Appen
 }
 
 // SyncOption says how Sync compares.
-type SyncOption func(*bool)
+type SyncOption func(*syncSettings)
+
+// syncSettings are set by SyncOptions.
+type syncSettings struct{ compareAll bool }
 
 // CompareAll compares every message of a history, however long it is. Without
 // it, a history of more than 4,096 messages is taken as known where its length,
 // its beginning and its end agree with the stored ones, and an old message that
 // was edited in between is not noticed.
-func CompareAll() SyncOption { return func(full *bool) { *full = true } }
+func CompareAll() SyncOption { return func(s *syncSettings) { s.compareAll = true } }
 
 // Sync stores the new messages of a whole history. It is for agents that have the
 // full history in each turn.
 func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (Synced, error) {
-	full := false
+	var set syncSettings
 	for _, o := range options {
-		o(&full)
+		o(&set)
 	}
 	var done Synced
 	ms := ingest.Messages(history...)
@@ -205,7 +208,7 @@ func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...S
 		return Synced{Existing: len(all)}, err
 	}
 	err := s.onActive(ctx, s.active, func(id ConversationID) (err error) {
-		done, err = s.engine.ingest.Sync(ctx, id, ms, full)
+		done, err = s.engine.ingest.Sync(ctx, id, ms, set.compareAll)
 		return err
 	})
 	if err == nil {

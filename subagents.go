@@ -15,6 +15,8 @@ import (
 // record and the runtime meet here and in [Memory].
 type subAgents struct{ engine llms.Model }
 
+func newSubAgents(m llms.Model) delegation.Runner { return subAgents{m} }
+
 // maxPages is how many rounds of lcm_expand a sub-agent may take: a grant of
 // the usual size has five pages.
 const maxPages = 24
@@ -39,8 +41,8 @@ func (r subAgents) Spawn(_ context.Context, c delegation.Child) (delegation.Sess
 
 type childSession struct{ agent atomic.Pointer[agents.Agent] }
 
-// relayName is under which name a sub-agent's doings appear in the stream of
-// the agent that asked.
+// relayName names the sub-agent in events that are relayed to the stream of the agent
+// that asked.
 const relayName = ExpandQueryName
 
 // Ask implements [delegation.Session]. Calls and costs are relayed to the

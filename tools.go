@@ -40,7 +40,7 @@ type ToolOption func(*toolset)
 func CallerModel(e llms.Model) ToolOption {
 	return func(t *toolset) {
 		if e != nil {
-			t.runner = subAgents{e}
+			t.model = e
 		}
 	}
 }
@@ -55,7 +55,7 @@ func ProjectScope() ToolOption { return func(t *toolset) { t.project = true } }
 // toolset makes the tools of one session.
 type toolset struct {
 	session *Session
-	runner  delegation.Runner
+	model   llms.Model // of the caller
 	project bool
 }
 
@@ -221,7 +221,7 @@ func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
 		return nil, err
 	}
 	return r.Grep(ctx, recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Scope: in.Scope, FileIDs: in.FileIDs, Where: w, Since: in.Since, Before: in.Before,
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, FileIDs: in.FileIDs, Where: w, Since: in.Since, Before: in.Before,
 		Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context, Cursor: in.Cursor,
 		Everything: in.Everything, OrWords: true,
 	})
@@ -249,7 +249,7 @@ func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, err
 	}
 	a, err := t.session.Ask(ctx, Question{
 		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output, Where: w,
-		Agent: core.AgentContextFrom(ctx).AgentName(), Runner: t.runner,
+		Agent: core.AgentContextFrom(ctx).AgentName(), Model: t.model,
 	})
 	if err == nil && a.Method == delegation.MethodNone {
 		a.Notes = append(slices.Clone(a.Notes), toolname.LearnMore(ExpandQueryName))

@@ -102,7 +102,8 @@ type (
 	// sets SummaryFloor and SourceFloor. A [ViewPolicy] is embedded.
 	Policy = compact.Policy
 	// ViewPolicy says how much of a view is fresh and never folded: the newest FreshTail
-	// messages (64), as far as they have at most FreshTailTokens (half of the budget).
+	// messages (64), as far as they have at most FreshTailTokens (two thirds of the low
+	// threshold, and at most half of the budget).
 	ViewPolicy = assemble.Policy
 	// Bounds limit one run of compaction, see [WithBounds]; zero fields have the
 	// defaults given here. A run makes MaxPasses folds (12) within its Deadline (120 s);
@@ -163,8 +164,8 @@ func NewModelSummariser(m llms.Model) (Summariser, error) { return summary.NewMo
 type (
 	// Question is a question about the record: its Prompt; Query or SummaryIDs,
 	// which find the summaries to read; Where to look; MaxTokens of the answer;
-	// Output, see [OutputAnswer]. Caller, Agent and Runner have defaults in a
-	// session.
+	// Output, see [OutputAnswer]; Model, on which a sub-agent answers where the
+	// engine has no expansion model. Caller and Agent have defaults in a session.
 	Question = delegation.Request
 	// Answer is the answer to a Question: the text Answer, the CitedIDs it rests
 	// on and the Citations that lead to messages; Truncated and TruncatedBy;
@@ -186,17 +187,6 @@ type (
 	// ModelUsage is the cost of a question's model calls: Calls, InputTokens and
 	// OutputTokens.
 	ModelUsage = delegation.Usage
-	// SubAgentRunner runs the sub-agents that answer questions: Name says which model
-	// answers, Spawn opens a [SubAgentSession] for a [SubAgentTask].
-	SubAgentRunner = delegation.Runner
-	// SubAgentSession is a sub-agent at work on a question: Ask sends a message and
-	// returns the reply, Close frees the session.
-	SubAgentSession = delegation.Session
-	// SubAgentTask describes a sub-agent: the Key of its session, its System prompt, its
-	// Tools, and the Meter through which its model must be called.
-	SubAgentTask = delegation.Child
-	// SubAgentMeter counts the cost of a sub-agent's model calls.
-	SubAgentMeter = delegation.Meter
 )
 
 // Search: the calls behind the tools lcm_grep, lcm_describe and lcm_expand, see
@@ -229,7 +219,7 @@ type (
 	SearchMode = store.Mode
 	// GrepRequest is a search, with the arguments of lcm_grep as fields; only Pattern is
 	// required, and [Where] unless it is a session's. Mode is [Regex] (the default) or
-	// [FullText]; Scope is messages, summaries, both (the default) or files, of which
+	// [FullText]; Kinds is messages, summaries, both (the default) or files, of which
 	// FileIDs selects some. Since and Before bound the time (ISO, or 7d, yesterday);
 	// Role and Tool select messages. Limit (50) and Cursor page, Sort orders. Context
 	// adds so many messages around each match, Fill so many tokens of them; Snippet is
@@ -298,7 +288,7 @@ type (
 	PartInfo = recall.PartInfo
 	// SummaryBranch is a node beneath a summary: ID, Type, Level (steps below it),
 	// Depth, Kind, Role, TokenCount, EarliestAt and LatestAt; SourceTokens,
-	// MessageTokens, MessageCount and DescendantCount say what expanding it costs.
+	// MessageTokens, MessageCount and DescendantCount are the cost of expanding it.
 	SummaryBranch = recall.Branch
 	// Neighbour is a message next to another: ID, Role, CreatedAt, and how it begins in
 	// Snippet (Truncated: not all).

@@ -10,8 +10,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// unmasked returns a message of a session's own view as it was said. An agent
-// must not lose a token that it was just given; searches, summaries and tools show
+// unmasked returns a message of a session's own view with its secrets. An agent must not
+// lose a token that the user has just given it; searches, summaries and tools show
 // masked text. Content in a payload stays masked.
 func (e *Engine) unmasked(ctx context.Context, m store.Message) (store.Message, error) {
 	if m.Flags&store.FlagMasked == 0 {

@@ -9,36 +9,37 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Verification is the outcome of proving every conversation of a store.
-type Verification struct {
+// StoreVerification is the result of [Engine.Verify]: the proofs of all conversations of
+// a store, and their sums.
+type StoreVerification struct {
 	Conversations []ConversationVerification
 	Messages      int64
 	Summaries     int64
 	Bytes         int64
 	// Digest is the same for the same messages, in every database.
 	Digest [sha256.Size]byte
-	// Faults are of rows that belong to no conversation.
+	// Faults are defects of rows that belong to no conversation.
 	Faults []Fault
 }
 
-// Sound reports whether nothing was found wrong.
-func (v Verification) Sound() bool {
+// Sound reports whether no fault was found.
+func (v StoreVerification) Sound() bool {
 	return len(v.Faults) == 0 && !slices.ContainsFunc(v.Conversations, func(c ConversationVerification) bool { return len(c.Faults) > 0 })
 }
 
 // Verify proves every conversation of the store: each record is as it arrived,
 // each message is reachable exactly once from its view or a kept branch, and
-// the hash chains hold; and it looks for rows that no conversation leads to.
-func (e *Engine) Verify(ctx context.Context) (Verification, error) {
+// the hash chains hold. It also looks for rows that belong to no conversation.
+func (e *Engine) Verify(ctx context.Context) (StoreVerification, error) {
 	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
-		return Verification{}, err
+		return StoreVerification{}, err
 	}
 	// By key and segment, which do not depend on the database.
 	slices.SortFunc(all, func(a, b Conversation) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Segment, b.Segment))
 	})
-	var v Verification
+	var v StoreVerification
 	h := sha256.New()
 	for _, c := range all {
 		one, err := e.store.Verify(ctx, c.ID)

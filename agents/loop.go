@@ -194,8 +194,9 @@ func (c *chat) stream(ctx context.Context, r llms.Request) (llms.Response, error
 				c.emit(core.Event{Kind: core.EventReasoning, Text: event.Text})
 			}
 		case llms.EventToolCall:
-			if call := event.Call; call != nil {
-				c.emit(core.Event{Kind: core.EventToolCall, Call: &core.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments}})
+			if event.Call != nil {
+				call := *event.Call
+				c.emit(core.Event{Kind: core.EventToolCall, Call: &call})
 			}
 		}
 	}
@@ -239,8 +240,7 @@ func resultMessage(call llms.ToolCall, r core.Result) llms.Message {
 	m := llms.Result(call.ID, call.Name, r.ModelText(), r.IsError)
 	result := m.Parts[0].Result
 	for _, b := range r.Blobs {
-		result.Output = append(result.Output, llms.Part{Kind: llms.PartBlob,
-			Blob: &llms.Blob{MIME: b.MIME, Name: b.Name, URL: b.URL, Data: b.Data}})
+		result.Output = append(result.Output, llms.Part{Kind: llms.PartBlob, Blob: &b})
 	}
 	return m
 }

@@ -43,7 +43,8 @@ func (e Event) Relayed(name string) Event {
 type Call struct {
 	ID   string
 	Name string
-	// Arguments is the JSON text as the model wrote it, valid or not.
+	// Arguments is the JSON text of the arguments as the model wrote it. It may be
+	// invalid JSON.
 	Arguments string
 }
 

@@ -40,8 +40,7 @@ type Result struct {
 	IsError bool
 }
 
-// Blob is an image or a file in a tool's result: inline bytes, or a URL that
-// points at them.
+// Blob is an image or a file: inline bytes, or a URL that points at them.
 type Blob struct {
 	MIME string
 	Name string

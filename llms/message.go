@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/core"
 )
 
 // Role says who speaks in a message.
@@ -59,14 +61,8 @@ type Part struct {
 	Extra json.RawMessage
 }
 
-// ToolCall is a model's request to run a tool.
-type ToolCall struct {
-	ID   string
-	Name string
-	// Arguments is the JSON text of the arguments as the model wrote it; it
-	// may be invalid JSON, since models do that.
-	Arguments string
-}
+// ToolCall is a model's request to run a tool. It is the same type as [core.Call].
+type ToolCall = core.Call
 
 // ToolResult answers a ToolCall. Output holds text and blob parts.
 type ToolResult struct {
@@ -76,13 +72,8 @@ type ToolResult struct {
 	IsError bool
 }
 
-// Blob is an image or a file: inline bytes, or a URL that points at them.
-type Blob struct {
-	MIME string
-	Name string
-	URL  string
-	Data []byte
-}
+// Blob is an image or a file. It is the same type as [core.Blob].
+type Blob = core.Blob
 
 // Ref stands in for content that is stored outside of the conversation.
 type Ref struct {

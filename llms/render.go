@@ -36,7 +36,7 @@ func searchable(parts []Part, depth int) (texts []string) {
 			texts = append(append(texts, p.Result.Name), searchable(p.Result.Output, depth+1)...)
 		}
 		if p.Blob != nil {
-			texts = append(texts, p.Blob.Name, p.Blob.URL, p.Blob.text())
+			texts = append(texts, p.Blob.Name, p.Blob.URL, blobText(p.Blob))
 		}
 		if p.Ref != nil {
 			texts = append(texts, p.Ref.Name)
@@ -48,8 +48,8 @@ func searchable(parts []Part, depth int) (texts []string) {
 	return texts
 }
 
-// text returns the content of a blob that is text.
-func (b *Blob) text() string {
+// blobText returns the content of a blob that is text.
+func blobText(b *Blob) string {
 	if strings.HasPrefix(b.MIME, "text/") && utf8.Valid(b.Data) {
 		return string(b.Data)
 	}
@@ -79,7 +79,7 @@ func rendered(parts []Part, depth int) (texts []string) {
 				texts = append(texts, "[reasoning] "+p.Text)
 			}
 		case p.Kind == PartBlob && p.Blob != nil:
-			texts = append(texts, p.Blob.label(), p.Blob.text())
+			texts = append(texts, blobLabel(p.Blob), blobText(p.Blob))
 		case p.Kind == PartOther:
 			texts = append(texts, "["+otherType(p)+"] "+string(p.Extra))
 		default:
@@ -115,8 +115,8 @@ func otherType(p Part) string {
 	return cmp.Or(typ, string(PartOther))
 }
 
-// label returns the text that stands for a blob in a transcript.
-func (b *Blob) label() string {
+// blobLabel returns the text that stands for a blob in a transcript.
+func blobLabel(b *Blob) string {
 	words := []string{label(cmp.Or(b.MIME, "file"))}
 	if b.Name != "" {
 		words = append(words, label(b.Name))

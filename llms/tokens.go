@@ -266,7 +266,7 @@ func countParts(c Counter, parts []Part, depth int) (sum int) {
 }
 
 func countBlob(c Counter, b *Blob) int {
-	if s := b.text(); s != "" {
+	if s := blobText(b); s != "" {
 		return c.Count(b.MIME) + c.Count(b.Name) + c.Count(s)
 	}
 	n := 1

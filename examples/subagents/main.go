@@ -1,7 +1,6 @@
-// Command subagents shows delegated recall: a question about a long, folded
-// conversation is answered by a sub-agent that reads the exact messages, while
-// the caller only ever sees the short answer. It needs no key: the model is
-// scripted.
+// Command subagents shows delegated recall: a sub-agent reads the exact messages of a
+// long, folded conversation and answers a question about it. The caller sees only the
+// short answer. It needs no key: the model is scripted.
 //
 //	go run ./examples/subagents
 package main
@@ -17,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/sample"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
 	"github.com/lossless-context/lcm/store/sqlite"
@@ -44,7 +42,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, engine.Close(ctx)) }()
 	session := engine.Session("subagents/demo")
-	if err := session.Append(ctx, sample.Messages()...); err != nil {
+	if err := session.Append(ctx, history()...); err != nil {
 		return err
 	}
 	if _, err := session.Compact(ctx, lcm.CompactOptions{Budget: 32_000, Full: true}); err != nil {
@@ -53,7 +51,25 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	return ask(ctx, session, out)
 }
 
-// ask asks twice: once the sub-agent, once for the passages themselves.
+// history is a conversation that is too long for its budget: the decision that the
+// question is about is its message 13, and work on other things follows.
+func history() []llms.Message {
+	var all []llms.Message
+	add := func(user, assistant string) { all = append(all, llms.User(user), llms.Assistant(assistant)) }
+	work := func(n int) {
+		for i := range n {
+			add(fmt.Sprintf("Carrier %d sends its tracking events in another format. Please add it.", i),
+				fmt.Sprintf("I added internal/carriers/carrier%02d.go. %s", i, strings.Repeat("The parser maps its codes to ours, and a table test covers them. ", 12)))
+		}
+	}
+	work(6)
+	add("A carrier answered with Retry-After: 3600. Wait at most 2 minutes because the lease on a parcel is 150 seconds: "+
+		"a worker that sleeps longer loses the parcel to another one.", "Done: the worker waits for 2 minutes at most.")
+	work(60)
+	return all
+}
+
+// ask asks twice: the sub-agent for an answer, then the record for the passages.
 func ask(ctx context.Context, session *lcm.Session, out io.Writer) error {
 	question := lcm.Question{Query: "lease on a parcel, Retry-After", Prompt: "How long do we wait at most for Retry-After, and why?"}
 	answer, err := session.Ask(ctx, question)
@@ -80,9 +96,9 @@ var (
 	piece   = regexp.MustCompile(`id="(msg_\d+)"[^>]*>\n([^<]*2 minutes because the lease[^<]*)`)
 )
 
-// subAgent stands for a model: it makes the call of its task, reads the page
-// and answers in JSON. It also cites something that it has not read, which
-// the answer leaves out.
+// subAgent stands for a model: it makes the call that its task names, reads the page
+// and answers in JSON. It also cites a summary that it has not read; lcm leaves that
+// citation out.
 func subAgent(r llms.Request) llmtest.Reply {
 	results := r.Messages[len(r.Messages)-1].ToolResults()
 	if len(results) == 0 {

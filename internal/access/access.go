@@ -87,9 +87,6 @@ type Tokens struct {
 	Clock func() time.Time
 }
 
-// space is in store.WordlessSpaces, so that erasures do not touch it.
-const tokenSpace = "token"
-
 // prefix lets people and scanners of secrets recognise a token.
 const prefix = "lcm_"
 
@@ -124,7 +121,7 @@ func (s Tokens) Add(ctx context.Context, t Token, by string) (text string, added
 	if err := s.audit(ctx, by, "token add", t); err != nil {
 		return "", t, err
 	}
-	if _, err := s.State.Put(ctx, tokenSpace, key, data, 0, time.Time{}); err != nil {
+	if _, err := s.State.Put(ctx, store.TokenSpace, key, data, 0, time.Time{}); err != nil {
 		return "", t, fmt.Errorf("store the token: %w", err)
 	}
 	return text, t, nil
@@ -138,7 +135,7 @@ func hash(text string) string {
 
 // List returns all tokens, newest first.
 func (s Tokens) List(ctx context.Context) ([]Token, error) {
-	values, err := s.State.List(ctx, tokenSpace)
+	values, err := s.State.List(ctx, store.TokenSpace)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +151,7 @@ func (s Tokens) List(ctx context.Context) ([]Token, error) {
 
 // Revoke ends a token by its id. It stays in the list.
 func (s Tokens) Revoke(ctx context.Context, id, by string) (Token, error) {
-	values, err := s.State.List(ctx, tokenSpace)
+	values, err := s.State.List(ctx, store.TokenSpace)
 	if err != nil {
 		return Token{}, err
 	}
@@ -177,7 +174,7 @@ func (s Tokens) Revoke(ctx context.Context, id, by string) (Token, error) {
 		if err != nil {
 			return t, err
 		}
-		_, err = s.State.Put(ctx, tokenSpace, v.Key, data, v.Version, time.Time{})
+		_, err = s.State.Put(ctx, store.TokenSpace, v.Key, data, v.Version, time.Time{})
 		return t, err
 	}
 	return Token{}, store.Missing("token " + id)
@@ -190,7 +187,7 @@ func (s Tokens) Check(ctx context.Context, text string) (Token, error) {
 		return t, ErrInvalid
 	}
 	// The store is asked for a hash: how long that takes tells nothing of a token.
-	v, err := s.State.Get(ctx, tokenSpace, hash(text))
+	v, err := s.State.Get(ctx, store.TokenSpace, hash(text))
 	if errors.Is(err, store.ErrNotFound) {
 		return t, ErrInvalid
 	}

@@ -27,8 +27,6 @@ type Audit struct {
 	Clock func() time.Time
 }
 
-const auditSpace = "audit"
-
 // Add writes a row.
 func (a Audit) Add(ctx context.Context, e Entry) error {
 	e.Time = a.Clock().UTC()
@@ -39,7 +37,7 @@ func (a Audit) Add(ctx context.Context, e Entry) error {
 	random := make([]byte, 4) // two rows may have the same time
 	_, _ = rand.Read(random)
 	key := e.Time.Format("2006-01-02T15:04:05.000000000Z") + "-" + hex.EncodeToString(random)
-	if _, err := a.State.Put(ctx, auditSpace, key, data, 0, time.Time{}); err != nil {
+	if _, err := a.State.Put(ctx, store.AuditSpace, key, data, 0, time.Time{}); err != nil {
 		return fmt.Errorf("write the audit: %w", err)
 	}
 	return nil
@@ -47,7 +45,7 @@ func (a Audit) Add(ctx context.Context, e Entry) error {
 
 // List returns the rows, newest first.
 func (a Audit) List(ctx context.Context) ([]Entry, error) {
-	values, err := a.State.List(ctx, auditSpace)
+	values, err := a.State.List(ctx, store.AuditSpace)
 	if err != nil {
 		return nil, err
 	}

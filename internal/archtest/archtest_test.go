@@ -32,6 +32,7 @@ func TestModule(t *testing.T) {
 		check func(*Tree) []string
 	}{
 		{"imports", func(t *Tree) []string { return CheckImports(t, Layers) }},
+		{"backends", func(t *Tree) []string { return CheckBackends(t, Layers) }},
 		{"length", CheckLength},
 		{"methods", CheckMethods},
 		{"names", CheckNames},
@@ -127,6 +128,24 @@ func TestCheckImports(t *testing.T) {
 				t.Errorf("CheckImports (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestCheckBackends(t *testing.T) {
+	layers := [][]string{{"internal/store"}, {"internal/sqldb"}, {"internal/sqlite"}, {"internal/recall"}, {"."}, {"internal/cli"}}
+	got := CheckBackends(tree(t, map[string]string{
+		"a.go":                 src("lcm", "internal/recall", "internal/sqlite"),
+		"a_test.go":            src("lcm", "internal/sqlite"),
+		"internal/recall/a.go": src("recall", "internal/store", "internal/sqldb"),
+		"internal/sqlite/a.go": src("sqlite", "internal/sqldb"),
+		"internal/cli/a.go":    src("cli", "internal/sqlite"),
+	}), layers)
+	want := []string{
+		"a.go imports internal/sqlite: the engine links no backend",
+		"internal/recall/a.go imports internal/sqldb: the engine links no backend",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CheckBackends (-want +got):\n%s", diff)
 	}
 }
 

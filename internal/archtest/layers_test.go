@@ -41,28 +41,8 @@ var Layers = [][]string{
 	}, {
 		"internal/store",
 	}, {
-		"internal/assemble",
-		"internal/ingest",
-		"internal/lease",
-		"internal/portable",
-		"internal/project",
-		"internal/recall",
-		"internal/scope",
-		"internal/spend",
-		"internal/storetest",
-	}, {
-		// The runtime knows nothing of the record, and the record nothing of
-		// the runtime: they meet in the root package.
-		"agents",
-		"internal/access",
-		"internal/compact",
-		"internal/delegation",
-	}, {
-		"internal/engineconfig",
-	}, {
-		".",
-	}, {
-		// The record in SQL, for every backend.
+		// The record in SQL, for every backend. CheckBackends keeps the engine from
+		// importing it.
 		"internal/sqldb",
 	}, {
 		"internal/sqldb/state",
@@ -90,13 +70,35 @@ var Layers = [][]string{
 	}, {
 		"internal/sqlite/salvage",
 	}, {
-		// The engine links neither a backend nor a provider: both are above it.
+		"internal/postgres/...",
+		"internal/sqlite",
+	}, {
+		"internal/assemble",
+		"internal/ingest",
+		"internal/lease",
+		"internal/portable",
+		"internal/project",
+		"internal/recall",
+		"internal/scope",
+		"internal/spend",
+		"internal/storetest",
+	}, {
+		// The runtime knows nothing of the record, and the record nothing of
+		// the runtime: they meet in the root package.
+		"agents",
+		"internal/access",
+		"internal/compact",
+		"internal/delegation",
+	}, {
+		"internal/engineconfig",
+	}, {
+		".",
+	}, {
+		// The engine links no provider: they are above it.
 		"internal/hosts/...",
 		"internal/mcpserver",
-		"internal/postgres/...",
 		"internal/sample",
 		"internal/scopetest",
-		"internal/sqlite",
 		"internal/teamsync",
 		"llms/anthropic",
 		"llms/llmtest",
@@ -162,4 +164,30 @@ func CheckImports(t *Tree, layers [][]string) []string {
 	}
 	slices.Sort(wrong)
 	return slices.Compact(wrong)
+}
+
+// Backends are the packages that keep the record in a database, with those below them.
+var Backends = []string{"internal/postgres", "internal/sqldb", "internal/sqlite"}
+
+// CheckBackends reports imports of a backend by the engine or by a package that the
+// engine may import. Backends are in low layers because they must not import the engine;
+// the program that embeds the engine chooses the backend.
+func CheckBackends(t *Tree, layers [][]string) []string {
+	isBackend := func(dir string) bool {
+		return slices.ContainsFunc(Backends, func(b string) bool { return dir == b || strings.HasPrefix(dir, b+"/") })
+	}
+	engine, _, _ := layerOf(layers, ".")
+	var wrong []string
+	for _, f := range t.Files {
+		from, _, ok := layerOf(layers, f.Dir())
+		if !ok || from > engine || f.IsTest() || isBackend(f.Dir()) {
+			continue
+		}
+		for _, dir := range t.imports(f) {
+			if isBackend(dir) {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s: the engine links no backend", f.Path, dir))
+			}
+		}
+	}
+	return wrong
 }

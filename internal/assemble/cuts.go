@@ -92,7 +92,8 @@ type Policy struct {
 	// FreshTail is how many of the newest messages are never folded, 64 if it
 	// is not set.
 	FreshTail int
-	// FreshTailTokens ends the tail too: 0 stands for half the budget.
+	// FreshTailTokens is the most tokens of the tail. 0 stands for half the budget;
+	// package compact replaces it by two thirds of the low threshold.
 	FreshTailTokens int
 }
 

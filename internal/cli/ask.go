@@ -57,10 +57,10 @@ func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
 	return nil
 }
 
-func (cmd *askCommand) ask(ctx context.Context, ar *archive, _ *recall.Service) error {
+func (cmd *askCommand) ask(ctx context.Context, rec *openRecord, _ *recall.Service) error {
 	bar := cmd.newBar("reading")
 	bar.set(0, 0, "")
-	answer, err := ar.engine.Ask(ctx, cmd.Request)
+	answer, err := rec.engine.Ask(ctx, cmd.Request)
 	bar.clear()
 	return cmd.show(ctx, answer, err)
 }

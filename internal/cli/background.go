@@ -70,30 +70,30 @@ func foldAbove(cfg *config.Config) int {
 }
 
 // foldingEngine returns the engine that folds unasked. It calls a model only if the settings say so.
-func (ar *archive) foldingEngine(more ...lcm.Option) (*lcm.Engine, error) {
-	cfg := *ar.cfg
+func (rec *openRecord) foldingEngine(more ...lcm.Option) (*lcm.Engine, error) {
+	cfg := *rec.cfg
 	if cfg.Compaction.Background != config.BackgroundModel {
 		cfg.Summary.Model = ""
 	}
-	return newEngine(&cfg, ar.db, ar.counter, ar.log, more...)
+	return newEngine(&cfg, rec.db, rec.counter, rec.log, more...)
 }
 
 // foldInBackground folds the given conversations, nil for all, that are large enough.
 // The process then has a low priority and two processors at most: with one processor,
 // appends of other processes took twice as long.
-func (ar *archive) foldInBackground(ctx context.Context, of []store.ConversationID) error {
-	if foldAbove(ar.cfg) == 0 {
+func (rec *openRecord) foldInBackground(ctx context.Context, of []store.ConversationID) error {
+	if foldAbove(rec.cfg) == 0 {
 		return nil
 	}
 	lowerPriority()
 	runtime.GOMAXPROCS(2)
-	engine, err := ar.foldingEngine()
+	engine, err := rec.foldingEngine()
 	if err != nil {
 		return err
 	}
 	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Conversations: of, Time: backgroundTime})
 	if f.Folds >= manyFolded {
-		err = errors.Join(err, ar.db.Seal(ctx))
+		err = errors.Join(err, rec.db.Seal(ctx))
 	}
 	return err
 }

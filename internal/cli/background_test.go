@@ -79,14 +79,14 @@ func TestBackgroundSpendsNothingUnlessAllowed(t *testing.T) {
 				http.Error(w, "no", http.StatusBadRequest)
 			}))
 			defer server.Close()
-			ar := testArchive(t, map[string]string{
+			rec := openTestRecord(t, map[string]string{
 				"compaction.background": how, "summary.model": "scripted", "summary.provider": "openai",
 				"models.openai_base_url": server.URL, "models.openai_api_key": "k", "context.token_budget": "4000",
 			})
-			if err := ar.engine.Session("s").Append(t.Context(), sample.Messages()[:120]...); err != nil {
+			if err := rec.engine.Session("s").Append(t.Context(), sample.Messages()[:120]...); err != nil {
 				t.Fatal(err)
 			}
-			engine, err := ar.foldingEngine()
+			engine, err := rec.foldingEngine()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,8 +125,8 @@ func TestTimeLeft(t *testing.T) {
 func TestFoldBar(t *testing.T) {
 	var out bytes.Buffer
 	a := &program{err: &out, progress: true}
-	ar := testArchive(t, map[string]string{"context.token_budget": "16000"})
-	session := ar.engine.Session("s")
+	rec := openTestRecord(t, map[string]string{"context.token_budget": "16000"})
+	session := rec.engine.Session("s")
 	if err := session.Append(t.Context(), sample.Messages()...); err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +135,10 @@ func TestFoldBar(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := compactCommand{}
-	bar := newFoldBar(a, "folding", int64(c.ViewTokens-f.goal(ar.cfg)))
+	bar := newFoldBar(a, "folding", int64(c.ViewTokens-f.goal(rec.cfg)))
 	bar.begun = time.Now().Add(-time.Minute)
 	bar.start(c)
-	r, err := ar.engine.Compact(t.Context(), c.ID, lcm.CompactOptions{OnFold: bar.folded})
+	r, err := rec.engine.Compact(t.Context(), c.ID, lcm.CompactOptions{OnFold: bar.folded})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +173,8 @@ func TestMCPFolds(t *testing.T) {
 			if err := file.Close(); err != nil {
 				t.Fatal(err)
 			}
-			ar := testArchive(t, map[string]string{"compaction.background": how, "context.token_budget": "8000"})
-			feed, err := newTranscripts(ar, ar.log)
+			rec := openTestRecord(t, map[string]string{"compaction.background": how, "context.token_budget": "8000"})
+			feed, err := newTranscripts(rec, rec.log)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,15 +188,15 @@ func TestMCPFolds(t *testing.T) {
 			if err := feed.fold.ifDue(t.Context(), []store.ConversationID{1}); err != nil {
 				t.Fatal(err)
 			}
-			if len(started) != wanted || wanted == 1 && started[0] != "hook mcp --continue --db "+ar.cfg.Storage.DatabasePath+" --fold-all" {
+			if len(started) != wanted || wanted == 1 && started[0] != "hook mcp --continue --db "+rec.cfg.Storage.DatabasePath+" --fold-all" {
 				t.Errorf("%q", started)
 			}
 		})
 	}
 }
 
-// testArchive opens an empty database with the given settings.
-func testArchive(t *testing.T, values map[string]string) *archive {
+// openTestRecord opens an empty database with the given settings.
+func openTestRecord(t *testing.T, values map[string]string) *openRecord {
 	t.Helper()
 	values["storage.database_path"] = filepath.Join(t.TempDir(), "lcm.db")
 	cfg, err := config.Load(config.Options{Flags: values, Getenv: func(string) string { return "" }})
@@ -207,12 +207,12 @@ func testArchive(t *testing.T, values map[string]string) *archive {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ar, err := assembleArchive(cfg, db, slog.New(slog.DiscardHandler))
+	rec, err := newOpenRecord(cfg, db, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = ar.close(context.WithoutCancel(t.Context())) })
-	return ar
+	t.Cleanup(func() { _ = rec.close(context.WithoutCancel(t.Context())) })
+	return rec
 }
 
 // The process in the background gets the password of the database over a pipe.

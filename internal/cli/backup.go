@@ -48,16 +48,16 @@ func newBackup(p *program) *cobra.Command {
 			case cmd.keep > 0 && len(args) > 0:
 				return wrongUsage(c, errors.New("--keep is about the backups beside the database: leave FILE out"))
 			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.backup(c.Context(), ar, args) })
+			return cmd.use(c.Context(), toRead, func(rec *openRecord) error { return cmd.backup(c.Context(), rec, args) })
 		},
 	}
 	c.Flags().IntVar(&cmd.keep, "keep", 0, "keep this many backups beside the database, and remove older ones")
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *backupCommand) backup(ctx context.Context, ar *archive, args []string) error {
+func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, args []string) error {
 	begun := time.Now()
-	db, err := ar.inFile("use pg_dump, or continuous archiving (PITR); `lcm copy` makes a database file of it")
+	db, err := rec.inFile("use pg_dump, or continuous archiving (PITR); `lcm copy` makes a database file of it")
 	if err != nil {
 		return err
 	}

@@ -121,17 +121,17 @@ func benchSources(ctx context.Context, p *program, ch choice) ([]summary.Source,
 		}
 		return sources, nil
 	}
-	err := p.use(ctx, toRead, func(ar *archive) error {
-		c, err := ar.pick(ctx, ch)
+	err := p.use(ctx, toRead, func(rec *openRecord) error {
+		c, err := rec.pick(ctx, ch)
 		if err != nil {
 			return err
 		}
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
+		for m, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
 			if err != nil {
 				return err
 			}
 			if m.Flags&(store.FlagEcho|store.FlagHidden) == 0 {
-				sources = append(sources, sourceOf(m.ID, m.Seq, m.Body, ar.counter))
+				sources = append(sources, sourceOf(m.ID, m.Seq, m.Body, rec.counter))
 			}
 		}
 		return nil

@@ -44,12 +44,12 @@ func (cmd *briefCommand) run(c *cobra.Command, args []string) error {
 	return cmd.runs(toRead, cmd.print)(c, args)
 }
 
-func (cmd *briefCommand) print(ctx context.Context, ar *archive) error {
+func (cmd *briefCommand) print(ctx context.Context, rec *openRecord) error {
 	here, err := currentProject()
 	if err != nil {
 		return err
 	}
-	b, err := brief.Of(ctx, ar.db, brief.Options{Project: here, Conversation: store.ConversationID(cmd.number)})
+	b, err := brief.Of(ctx, rec.db, brief.Options{Project: here, Conversation: store.ConversationID(cmd.number)})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return failed(exitNotFound, listHint, "there is no conversation %d", cmd.number)

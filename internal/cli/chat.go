@@ -50,15 +50,15 @@ func newChat(p *program) *cobra.Command {
 // chat is a conversation in a terminal.
 type chat struct {
 	*chatCommand
-	ar      *archive
+	rec     *openRecord
 	session *lcm.Session
 	agent   *agents.Agent
 	budget  int // of the messages
 	spent   core.Usage
 }
 
-func (cmd *chatCommand) chat(ctx context.Context, ar *archive) error {
-	c, err := cmd.begin(ctx, ar)
+func (cmd *chatCommand) chat(ctx context.Context, rec *openRecord) error {
+	c, err := cmd.begin(ctx, rec)
 	if err != nil {
 		return err
 	}
@@ -83,13 +83,13 @@ func (cmd *chatCommand) chat(ctx context.Context, ar *archive) error {
 	}
 }
 
-func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
-	model := cmp.Or(cmd.model, ar.cfg.Agents.ChatModel)
+func (cmd *chatCommand) begin(ctx context.Context, rec *openRecord) (*chat, error) {
+	model := cmp.Or(cmd.model, rec.cfg.Agents.ChatModel)
 	if model == "" {
 		return nil, failed(exitConfig, "`lcm chat --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
 			"there is no model to talk with")
 	}
-	engine, err := fromconfig.Model(ar.cfg, ar.db, model, "chat")
+	engine, err := fromconfig.Model(rec.cfg, rec.db, model, "chat")
 	if err != nil {
 		return nil, advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
 	}
@@ -99,22 +99,22 @@ func (cmd *chatCommand) begin(ctx context.Context, ar *archive) (*chat, error) {
 	}
 	key := cmd.key
 	if key == "" {
-		if key, err = ar.chatKey(ctx, project); err != nil {
+		if key, err = rec.chatKey(ctx, project); err != nil {
 			return nil, err
 		}
 	}
-	c := &chat{chatCommand: cmd, ar: ar, session: ar.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
-	if err := c.session.Ignored(); err != nil {
+	c := &chat{chatCommand: cmd, rec: rec, session: rec.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
+	if err := c.session.CheckIgnored(); err != nil {
 		return nil, err
 	}
 	return c, c.start(engine, model)
 }
 
 // chatKey returns the key of a project's chat. Keys of earlier versions begin with a slash.
-func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error) {
+func (rec *openRecord) chatKey(ctx context.Context, p store.Project) (string, error) {
 	name := projectName(p)
 	earlier := "chat/" + name
-	found, err := ar.db.Conversations(ctx, store.ConversationQuery{Key: earlier, ActiveOnly: true, Limit: 1})
+	found, err := rec.db.Conversations(ctx, store.ConversationQuery{Key: earlier, ActiveOnly: true, Limit: 1})
 	if err != nil || len(found) > 0 {
 		return earlier, err
 	}
@@ -123,7 +123,7 @@ func (ar *archive) chatKey(ctx context.Context, p store.Project) (string, error)
 
 // conversation returns the conversation of the session, and does not create one.
 func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
-	found, err := c.ar.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
+	found, err := c.rec.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
 	if err == nil && len(found) == 0 {
 		err = failed(exitNotFound, "type a message first", "nothing was said in this session yet")
 	}
@@ -135,7 +135,7 @@ func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 
 // start makes the agent. Its messages get the budget that the prompt and the tools leave.
 func (c *chat) start(engine llms.Model, model string) error {
-	c.budget = cmp.Or(c.chatCommand.budget, c.ar.cfg.Context.TokenBudget)
+	c.budget = cmp.Or(c.chatCommand.budget, c.rec.cfg.Context.TokenBudget)
 	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: cmp.Or(c.system, chatPrompt)}
 	config.Memory = c.session.Memory(0, lcm.CallerModel(engine))
 	probe, err := agents.New(config)
@@ -154,10 +154,10 @@ func (c *chat) start(engine llms.Model, model string) error {
 
 // overhead counts the tokens of the system prompt and the tools.
 func (c *chat) overhead(a *agents.Agent) int {
-	n := c.ar.counter.Count(a.SystemPrompt())
+	n := c.rec.counter.Count(a.SystemPrompt())
 	for _, t := range a.Tools() {
 		s := llms.Spec(t)
-		n += c.ar.counter.Count(s.Name) + c.ar.counter.Count(s.Description) + c.ar.counter.Count(string(s.Parameters))
+		n += c.rec.counter.Count(s.Name) + c.rec.counter.Count(s.Description) + c.rec.counter.Count(string(s.Parameters))
 	}
 	return n
 }
@@ -234,7 +234,7 @@ var chatCommands = map[string]func(*chat, context.Context, store.Conversation) e
 }
 
 func (c *chat) tree(ctx context.Context, v store.Conversation) error {
-	return (&treeDrawing{program: c.program, reader: c.ar.db}).print(ctx, v)
+	return (&treeDrawing{program: c.program, reader: c.rec.db}).print(ctx, v)
 }
 
 func (c *chat) showContext(ctx context.Context, v store.Conversation) error {
@@ -242,7 +242,7 @@ func (c *chat) showContext(ctx context.Context, v store.Conversation) error {
 	if err != nil {
 		return explainBudget(err)
 	}
-	printContext(c.program, v, view, c.ar.counter, true)
+	printContext(c.program, v, view, c.rec.counter, true)
 	return nil
 }
 

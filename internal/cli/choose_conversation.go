@@ -40,9 +40,9 @@ func (ch *choice) argument(c *cobra.Command, args []string) error {
 const listHint = "`lcm conversations --all` lists them; --conversation N picks one"
 
 // pick returns the conversation that was chosen, else the current one.
-func (ar *archive) pick(ctx context.Context, ch choice) (store.Conversation, error) {
+func (rec *openRecord) pick(ctx context.Context, ch choice) (store.Conversation, error) {
 	if ch.number != 0 {
-		c, err := ar.db.Conversation(ctx, store.ConversationID(ch.number))
+		c, err := rec.db.Conversation(ctx, store.ConversationID(ch.number))
 		if errors.Is(err, store.ErrNotFound) {
 			return c, failed(exitNotFound, listHint, "there is no conversation %d", ch.number)
 		}
@@ -55,7 +55,7 @@ func (ar *archive) pick(ctx context.Context, ch choice) (store.Conversation, err
 	if err != nil {
 		return store.Conversation{}, err
 	}
-	found, err := ar.db.Conversations(ctx, store.ConversationQuery{Project: &here, Limit: 1})
+	found, err := rec.db.Conversations(ctx, store.ConversationQuery{Project: &here, Limit: 1})
 	if err != nil {
 		return store.Conversation{}, err
 	}

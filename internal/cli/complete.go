@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -28,7 +29,7 @@ var flagValues = map[string][]string{
 	"scope":      {recall.InMessages, recall.InSummaries, recall.InBoth, recall.InFiles},
 	"sort":       {string(store.ByRecency), string(store.ByRelevance), string(store.ByHybrid)},
 	"role":       {string(llms.RoleUser), string(llms.RoleAssistant), string(llms.RoleSystem), string(llms.RoleTool)},
-	"by":         {"project", "host", "month"},
+	"by":         {stats.ByProject, stats.ByHost, stats.ByMonth},
 	"guidance":   {"skill", "file", "none"},
 	"since":      {"1h", "today", "yesterday", "7d", "4w"},
 	"before":     {"1h", "today", "yesterday", "7d", "4w"},
@@ -95,18 +96,18 @@ func hostsAnd(names []string, directive cobra.ShellCompDirective) cobra.Completi
 }
 
 // looking opens the database for a completion, and ignores errors.
-func (p completer) looking(ctx context.Context, fn func(*archive) error) {
+func (p completer) looking(ctx context.Context, fn func(*openRecord) error) {
 	p.program.err = io.Discard
 	_ = p.use(ctx, toRead, fn)
 }
 
 // completeNumbers offers numbers of conversations, those of the current project first.
 func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
-	p.looking(c.Context(), func(ar *archive) error {
-		all, err := ar.db.Conversations(c.Context(), store.ConversationQuery{Limit: maxCompletions})
+	p.looking(c.Context(), func(rec *openRecord) error {
+		all, err := rec.db.Conversations(c.Context(), store.ConversationQuery{Limit: maxCompletions})
 		if here, e := currentProject(); e == nil && err == nil {
 			var own []store.Conversation
-			own, err = ar.db.Conversations(c.Context(), store.ConversationQuery{Project: &here, Limit: maxCompletions})
+			own, err = rec.db.Conversations(c.Context(), store.ConversationQuery{Project: &here, Limit: maxCompletions})
 			all = append(own, all...)
 		}
 		seen := map[store.ConversationID]bool{}
@@ -114,7 +115,7 @@ func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (
 			if number := fmt.Sprint(conv.ID); err == nil && !seen[conv.ID] && strings.HasPrefix(number, begun) {
 				seen[conv.ID] = true
 				var title string
-				title, err = titleOf(c.Context(), ar.db, conv)
+				title, err = titleOf(c.Context(), rec.db, conv)
 				found = append(found, cobra.CompletionWithDesc(number, title))
 			}
 		}
@@ -130,8 +131,8 @@ func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
 		if n, err := c.Flags().GetInt64("conversation"); err == nil {
 			ch.number = n
 		}
-		p.looking(c.Context(), func(ar *archive) error {
-			conv, err := ar.pick(c.Context(), ch)
+		p.looking(c.Context(), func(rec *openRecord) error {
+			conv, err := rec.pick(c.Context(), ch)
 			if err != nil {
 				return err
 			}
@@ -139,7 +140,7 @@ func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
 				if !strings.HasPrefix(begun, prefix) && !strings.HasPrefix(prefix, begun) {
 					continue
 				}
-				all, err := idsOf(c.Context(), ar.db, conv.ID, prefix)
+				all, err := idsOf(c.Context(), rec.db, conv.ID, prefix)
 				if err != nil {
 					return err
 				}

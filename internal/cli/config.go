@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/postgres"
 )
 
 func newConfig(p *program) *cobra.Command {
@@ -59,18 +60,34 @@ func newConfigSet(p *program) *cobra.Command {
 		Args:              usage(cobra.ExactArgs(2)),
 		ValidArgsFunction: completeKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
+			shown := args[1]
+			switch {
+			case isSecret(args[0]):
+				shown = config.Redacted
+			case args[0] == "storage.database_path":
+				clean, err := withoutPassword(args[1])
+				if err != nil {
+					return &failure{exitConfig, err}
+				}
+				shown = clean
+			}
 			path, err := config.SetFile(config.Options{}, args[0], args[1])
 			if err != nil {
 				return err
-			}
-			shown := args[1]
-			if isSecret(args[0]) {
-				shown = config.Redacted
 			}
 			fmt.Fprintf(p.err, "%s: %s is now %s\n", path, args[0], shown)
 			return nil
 		},
 	}
+}
+
+// withoutPassword returns the path of a database as it may be shown.
+func withoutPassword(path string) (string, error) {
+	if !postgres.IsURL(path) {
+		return path, postgres.CheckPath(path)
+	}
+	clean, _, err := postgres.TakePassword(path)
+	return clean, err
 }
 
 func newConfigPath(p *program) *cobra.Command {

@@ -75,12 +75,12 @@ func (cmd *contextCommand) check(c *cobra.Command, _ []string) error {
 	return checkBudget(cmd.budget)
 }
 
-func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
-	c, err := ar.pick(ctx, cmd.choice)
+func (cmd *contextCommand) context(ctx context.Context, rec *openRecord) error {
+	c, err := rec.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
 	}
-	session, err := ar.engine.Resume(ctx, c.ID)
+	session, err := rec.engine.Resume(ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
 	}
 	view, err := look(ctx, cmd.budget)
 	if err == nil && view.Compaction != nil && view.Compaction.Reason == compact.Behind {
-		if err = ar.engine.Settle(ctx); err == nil {
+		if err = rec.engine.Settle(ctx); err == nil {
 			cmd.note("folded first, to fit")
 			view, err = look(ctx, cmd.budget)
 		}
@@ -102,12 +102,12 @@ func (cmd *contextCommand) context(ctx context.Context, ar *archive) error {
 	case view.Compaction != nil && view.Compaction.Folds() > 0:
 		cmd.note("folded first, to fit: %s", view.Compaction)
 	case !cmd.fold:
-		cmd.noteFolding(c, view, ar.cfg.Context.HardThreshold)
+		cmd.noteFolding(c, view, rec.cfg.Context.HardThreshold)
 	}
-	return errors.Join(cmd.writeContext(ar, c, view), damageShown(len(view.Damaged)))
+	return errors.Join(cmd.writeContext(rec, c, view), damageShown(len(view.Damaged)))
 }
 
-func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view lcm.Context) error {
+func (cmd *contextCommand) writeContext(rec *openRecord, c store.Conversation, view lcm.Context) error {
 	switch {
 	case cmd.openai:
 		records, err := wire.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
@@ -125,7 +125,7 @@ func (cmd *contextCommand) writeContext(ar *archive, c store.Conversation, view 
 	case cmd.json:
 		return cmd.printContextJSON(c, view)
 	}
-	printContext(cmd.program, c, view, ar.counter, cmd.items)
+	printContext(cmd.program, c, view, rec.counter, cmd.items)
 	return nil
 }
 

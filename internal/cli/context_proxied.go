@@ -14,12 +14,12 @@ import (
 )
 
 // proxiedRequest prints the composition of the last request of a session.
-func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) error {
-	key, err := proxiedKey(ctx, ar, cmd.proxied)
+func (cmd *contextCommand) proxiedRequest(ctx context.Context, rec *openRecord) error {
+	key, err := proxiedKey(ctx, rec, cmd.proxied)
 	if err != nil {
 		return err
 	}
-	requests, err := proxy.Requests(ctx, ar.db, key)
+	requests, err := proxy.Requests(ctx, rec.db, key)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(requests) == 0 {
 		if key == "last" { // the word, not a session
 			return failed(exitNotFound, "start the agent with `lcm run`", "no request has come through lcm yet")
@@ -58,8 +58,8 @@ func (cmd *contextCommand) proxiedRequest(ctx context.Context, ar *archive) erro
 }
 
 // proxiedKey finds the session key that the user means: a key, or the end of one.
-func proxiedKey(ctx context.Context, ar *archive, name string) (string, error) {
-	runs, err := proxy.Runs(ctx, ar.db)
+func proxiedKey(ctx context.Context, rec *openRecord, name string) (string, error) {
+	runs, err := proxy.Runs(ctx, rec.db)
 	if err != nil {
 		return "", err
 	}

@@ -69,7 +69,7 @@ func newConversations(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store.Conversation, error) {
+func (cmd *conversationsCommand) find(ctx context.Context, rec *openRecord) ([]store.Conversation, error) {
 	q := store.ConversationQuery{}
 	if cmd.limit > 0 {
 		q.Limit = cmd.limit + 1
@@ -81,10 +81,10 @@ func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store
 	if !cmd.all {
 		q.Project = &here
 	}
-	found, err := ar.db.Conversations(ctx, q)
+	found, err := rec.db.Conversations(ctx, q)
 	if err == nil && len(found) == 0 && !cmd.all {
 		q.Project = nil
-		if found, err = ar.db.Conversations(ctx, q); len(found) > 0 {
+		if found, err = rec.db.Conversations(ctx, q); len(found) > 0 {
 			cmd.note("the project %s has no conversations; these are all", safetext.Line(projectName(here)))
 		}
 	}
@@ -98,8 +98,8 @@ func (cmd *conversationsCommand) find(ctx context.Context, ar *archive) ([]store
 	return found, nil
 }
 
-func (cmd *conversationsCommand) list(ctx context.Context, ar *archive) error {
-	found, err := cmd.find(ctx, ar)
+func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) error {
+	found, err := cmd.find(ctx, rec)
 	switch {
 	case err != nil:
 		return err
@@ -131,7 +131,7 @@ func (cmd *conversationsCommand) list(ctx context.Context, ar *archive) error {
 	titles := make([]string, len(found))
 	longest := 0
 	for i, c := range found {
-		if titles[i], err = titleOf(ctx, ar.db, c); err != nil {
+		if titles[i], err = titleOf(ctx, rec.db, c); err != nil {
 			return err
 		}
 		longest = max(longest, lipgloss.Width(titles[i]))

@@ -47,6 +47,11 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, path := range []string{from, to} {
+		if err := postgres.CheckPath(path); err != nil {
+			return &failure{exitUsage, err}
+		}
+	}
 	if !postgres.IsURL(from) {
 		if _, err := os.Stat(from); err != nil {
 			return failed(exitNotFound, "name a database: a file or a URL", "%w", err)

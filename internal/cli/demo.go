@@ -56,7 +56,7 @@ func runDemo(ctx context.Context, p *program, keep string) error {
 		return err
 	}
 	d := &demo{program: p, dir: dir, kept: keep != ""}
-	if d.archive, err = p.openWith(ctx, cfg, toWrite); err != nil {
+	if d.openRecord, err = p.openWith(ctx, cfg, toWrite); err != nil {
 		return err
 	}
 	d.session = d.engine.Session("demo", lcm.ByAgent("demo"), lcm.Titled("Parcel tracking"))
@@ -86,7 +86,7 @@ func demoSettings(home, path string) (*config.Config, error) {
 // demo is a guided run. Each step fails if the program breaks a promise.
 type demo struct {
 	*program
-	*archive
+	*openRecord
 	session *lcm.Session
 	dir     string
 	kept    bool
@@ -159,7 +159,7 @@ func (d *demo) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := (&importCommand{program: d.program}).store(ctx, d.archive, src, plan, "demo")
+	r, err := (&importCommand{program: d.program}).store(ctx, d.openRecord, src, plan, "demo")
 	if err != nil {
 		return err
 	}
@@ -368,8 +368,8 @@ func (d *demo) tamper(ctx context.Context) error {
 		return err
 	}
 	var r verifyReport
-	err = d.useWith(ctx, cfg, toRead, func(ar *archive) (err error) {
-		r, err = ar.verify(ctx, choice{}, true)
+	err = d.useWith(ctx, cfg, toRead, func(rec *openRecord) (err error) {
+		r, err = rec.verify(ctx, choice{}, true)
 		return err
 	})
 	if err != nil {

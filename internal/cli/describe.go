@@ -48,7 +48,7 @@ func newDescribe(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *recall.Service) error {
+func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *recall.Service) error {
 	ranged := cmd.Offset != 0 || cmd.Length != 0 || cmd.StartLine != 0 || cmd.EndLine != 0 || cmd.MaxTokens != 0 || cmd.MaxBytes != 0 || cmd.Cursor != ""
 	r := cmd.DescribeRequest
 	if cmd.raw && !ranged {
@@ -61,7 +61,7 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 	case cmd.raw:
 		data := []byte(answer.Content)
 		if !ranged {
-			data, err = ar.rawContent(ctx, answer)
+			data, err = rec.rawContent(ctx, answer)
 		}
 		if err == nil {
 			err = cmd.writeBytes(data, cmd.force)
@@ -76,25 +76,25 @@ func (cmd *describeCommand) describe(ctx context.Context, ar *archive, svc *reca
 }
 
 // rawContent returns the bytes of a payload, message or summary, without masked secrets.
-func (ar *archive) rawContent(ctx context.Context, answer recall.DescribeAnswer) ([]byte, error) {
+func (rec *openRecord) rawContent(ctx context.Context, answer recall.DescribeAnswer) ([]byte, error) {
 	id, err := store.ParseID(answer.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case id.Payload != "":
-		p, err := ar.db.Payload(ctx, id.Payload)
+		p, err := rec.db.Payload(ctx, id.Payload)
 		if err != nil {
 			return nil, err
 		}
 		data, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
-		return ar.maskedData(data), err
+		return rec.maskedData(data), err
 	case id.Message != 0:
-		record, err := ar.db.Record(ctx, id.Message)
+		record, err := rec.db.Record(ctx, id.Message)
 		if err != nil && record == nil {
 			return nil, err
 		}
-		m, err := store.First(ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
-		data, _ := ar.masked(m, record)
+		m, err := store.First(rec.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
+		data, _ := rec.masked(m, record)
 		return data, err
 	}
 	return []byte(answer.Content), nil

@@ -132,8 +132,8 @@ func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 }
 
 func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (bytes int64, err error) {
-	err = cmd.useWith(ctx, cfg, toRead, func(ar *archive) error {
-		db, err := ar.inFile(doctorInstead)
+	err = cmd.useWith(ctx, cfg, toRead, func(rec *openRecord) error {
+		db, err := rec.inFile(doctorInstead)
 		if err != nil {
 			return err
 		}
@@ -311,11 +311,11 @@ func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, 
 }
 
 func (cmd *doctorCommand) feedOf(cfg *config.Config, db *sqlite.DB) (*hosts.Feed, error) {
-	ar, err := assembleArchive(cfg, db, cmd.logger(cfg))
+	rec, err := newOpenRecord(cfg, db, cmd.logger(cfg))
 	if err != nil {
 		return nil, err
 	}
-	return newFeed(ar.engine, cmd.logger(cfg))
+	return newFeed(rec.engine, cmd.logger(cfg))
 }
 
 // waiting counts the sessions on this machine that are not stored wholly.

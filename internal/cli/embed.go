@@ -47,14 +47,14 @@ func newEmbed(p *program) *cobra.Command {
 // embedLease is how long another process waits for one that has died.
 const embedLease = time.Minute
 
-func (cmd *embedCommand) run(ctx context.Context, ar *archive) (err error) {
-	if ar.cfg.Embeddings.Model == "" {
+func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
+	if rec.cfg.Embeddings.Model == "" {
 		return failed(exitConfig, "set one, for example for Ollama: `lcm config set embeddings.base_url http://127.0.0.1:11434/v1` and `lcm config set embeddings.model all-minilm`",
 			"no embedding model is set")
 	}
 	// Two at once would send, and pay for, every text twice.
-	leases := &lease.Leases{State: ar.db, Space: "embed", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: embedLease}
-	mine, err := leases.Take(ctx, ar.cfg.Embeddings.Model, false)
+	leases := &lease.Leases{State: rec.db, Space: store.EmbedSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: embedLease}
+	mine, err := leases.Take(ctx, rec.cfg.Embeddings.Model, false)
 	if errors.Is(err, lease.ErrBusy) {
 		return failed(exitFailure, "wait until it has ended", "another `lcm embed` is at work on this database")
 	}
@@ -75,7 +75,7 @@ func (cmd *embedCommand) run(ctx context.Context, ar *archive) (err error) {
 	if cmd.period > 0 {
 		limits.Until = time.Now().Add(cmd.period)
 	}
-	r, err := ar.engine.Embed(ctx, limits)
+	r, err := rec.engine.Embed(ctx, limits)
 	bar.clear()
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w (%s done, %s stored; `lcm embed` goes on there)", err, prose.Count(int(r.Messages), "message", "messages"), prose.Size(r.Bytes))
@@ -114,16 +114,16 @@ func (e embeddedReport) text() string {
 }
 
 // embedded counts vectors, if there is an embedding model.
-func (ar *archive) embedded(ctx context.Context) (*embeddedReport, error) {
-	e := fromconfig.Embedder(ar.cfg, ar.db)
+func (rec *openRecord) embedded(ctx context.Context) (*embeddedReport, error) {
+	e := fromconfig.Embedder(rec.cfg, rec.db)
 	if e == nil {
 		return nil, nil
 	}
-	st, err := ar.db.VectorStatus(ctx, e.Name())
+	st, err := rec.db.VectorStatus(ctx, e.Name())
 	if err != nil {
 		return nil, err
 	}
-	pending, err := ar.db.PendingBlocks(ctx, e.Name())
+	pending, err := rec.db.PendingBlocks(ctx, e.Name())
 	return &embeddedReport{e.Name(), st.Messages, store.WaitingMessages(pending), st.Bytes}, err
 }
 

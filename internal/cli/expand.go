@@ -45,7 +45,7 @@ func newExpand(p *program) *cobra.Command {
 const everything = 1 << 40
 
 // expand prints pieces as they come; JSON is printed in the end.
-func (cmd *expandCommand) expand(ctx context.Context, _ *archive, svc *recall.Service) error {
+func (cmd *expandCommand) expand(ctx context.Context, _ *openRecord, svc *recall.Service) error {
 	r := cmd.ExpandRequest
 	paged := r.TokenCap > 0
 	if !paged {

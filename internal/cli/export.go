@@ -70,15 +70,15 @@ func newExport(p *program) *cobra.Command {
 			case !cmd.raw && cmd.output == "" && cmd.terminal:
 				return wrongUsage(c, errors.New("an archive is not for a terminal: name a file, or pipe it"))
 			}
-			ar, done, err := openToExport(cmd.program, c.Context())
+			rec, done, err := openToExport(cmd.program, c.Context())
 			if err != nil {
 				return err
 			}
 			defer done()
 			if cmd.raw {
-				return cmd.exportRaw(c.Context(), ar)
+				return cmd.exportRaw(c.Context(), rec)
 			}
-			return cmd.exportArchive(c.Context(), ar)
+			return cmd.exportArchive(c.Context(), rec)
 		},
 	}
 	c.Flags().StringVarP(&cmd.output, "output", "o", "", "the same as FILE (default, or -: standard output)")
@@ -90,12 +90,12 @@ func newExport(p *program) *cobra.Command {
 }
 
 // exportArchive writes an archive to a file or to standard output.
-func (cmd *exportCommand) exportArchive(ctx context.Context, ar *archive) error {
+func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord) error {
 	begun := time.Now()
 	r := exportReport{File: cmd.output}
 	write := func(w io.Writer) (err error) {
 		counting := &countingWriter{w: w}
-		err = ar.pack(ctx, cmd.conversations, counting, &r, cmd.newBar("archiving"))
+		err = rec.pack(ctx, cmd.conversations, counting, &r, cmd.newBar("archiving"))
 		r.Bytes = counting.n
 		return err
 	}
@@ -189,13 +189,13 @@ func writeNew(path, pattern string, write func(io.Writer) error) error {
 }
 
 // pack writes the chosen conversations as an archive.
-func (ar *archive) pack(ctx context.Context, conversations []int64, w io.Writer, r *exportReport, b *bar) error {
+func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Writer, r *exportReport, b *bar) error {
 	defer b.clear()
 	var ids []store.ConversationID
 	for _, n := range conversations {
 		ids = append(ids, store.ConversationID(n))
 	}
-	db, err := ar.inFile("`lcm copy URL FILE` makes a database file of it, which can be exported; pg_dump makes a backup")
+	db, err := rec.inFile("`lcm copy URL FILE` makes a database file of it, which can be exported; pg_dump makes a backup")
 	if err != nil {
 		return err
 	}
@@ -252,21 +252,21 @@ func (f rawFaults) err(c store.Conversation) error {
 }
 
 // exportRaw writes original records.
-func (cmd *exportCommand) exportRaw(ctx context.Context, ar *archive) error {
+func (cmd *exportCommand) exportRaw(ctx context.Context, rec *openRecord) error {
 	if cmd.all {
-		return cmd.exportAllRaw(ctx, ar, cmd.output)
+		return cmd.exportAllRaw(ctx, rec, cmd.output)
 	}
 	ch := choice{}
 	if len(cmd.conversations) == 1 {
 		ch.number = cmd.conversations[0]
 	}
-	c, err := ar.pick(ctx, ch)
+	c, err := rec.pick(ctx, ch)
 	if err != nil {
 		return err
 	}
 	var faults rawFaults
 	write := func(w io.Writer) (err error) {
-		_, faults, err = ar.records(ctx, c, w)
+		_, faults, err = rec.records(ctx, c, w)
 		return err
 	}
 	if cmd.output == "" {
@@ -281,11 +281,11 @@ func (cmd *exportCommand) exportRaw(ctx context.Context, ar *archive) error {
 }
 
 // exportAllRaw writes a file for each conversation, and goes on after an error.
-func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir string) error {
+func (cmd *exportCommand) exportAllRaw(ctx context.Context, rec *openRecord, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
 	}
-	list, err := ar.db.Conversations(ctx, store.ConversationQuery{})
+	list, err := rec.db.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir str
 		err := create(path, func(w io.Writer) (err error) {
 			counting := &countingWriter{w: w}
 			n := int64(0)
-			n, faults, err = ar.records(ctx, c, counting)
+			n, faults, err = rec.records(ctx, c, counting)
 			r.Messages, r.Bytes = r.Messages+n, r.Bytes+counting.n
 			return err
 		})
@@ -324,11 +324,11 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, ar *archive, dir str
 
 // records writes the original records of a conversation, one a line. It skips unreadable
 // ones, and returns their positions and those of changed ones.
-func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
+func (rec *openRecord) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
 	w := bufio.NewWriterSize(to, 1<<20)
 	for last := int64(0); last < c.Messages; {
 		broken := false
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last}) {
+		for m, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last}) {
 			if ctx.Err() != nil {
 				return n, faults, errors.Join(ctx.Err(), w.Flush())
 			}
@@ -341,7 +341,7 @@ func (ar *archive) records(ctx context.Context, c store.Conversation, to io.Writ
 			if hosts.IsAside(m.Native) {
 				continue // a file of its own, that the transcript only refers to
 			}
-			record, err := ar.db.Record(ctx, m.ID)
+			record, err := rec.db.Record(ctx, m.ID)
 			if err != nil && record == nil {
 				faults.unread = append(faults.unread, m.Seq)
 				continue

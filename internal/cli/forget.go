@@ -51,7 +51,7 @@ func newForget(p *program) *cobra.Command {
 		Short: "Erase conversations or messages for good",
 		Args:  cmd.check,
 		RunE: func(c *cobra.Command, args []string) error {
-			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.run(c, ar, args) })
+			return cmd.use(c.Context(), toRead, func(rec *openRecord) error { return cmd.run(c, rec, args) })
 		},
 	}
 	cmd.flags(c)
@@ -84,27 +84,27 @@ func (cmd *forgetCommand) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
-func (cmd *forgetCommand) run(c *cobra.Command, ar *archive, args []string) error {
+func (cmd *forgetCommand) run(c *cobra.Command, rec *openRecord, args []string) error {
 	ctx := c.Context()
 	switch {
 	case cmd.list:
-		return cmd.listForgotten(ctx, ar)
+		return cmd.listForgotten(ctx, rec)
 	case cmd.finish:
-		return cmd.finishErasing(ctx, ar)
+		return cmd.finishErasing(ctx, rec)
 	case c.Flags().Changed("lift"):
-		if err := ar.db.Lift(ctx, cmd.lift); err != nil {
+		if err := rec.db.Lift(ctx, cmd.lift); err != nil {
 			return err
 		}
 		cmd.note("tombstone %d is lifted: what it stood for is stored again when it is imported", cmd.lift)
 		return nil
 	}
-	what, err := cmd.selection(c, ar, args)
+	what, err := cmd.selection(c, rec, args)
 	if err != nil {
 		return err
 	}
 	bar := cmd.newBar("looking")
 	bar.set(0, 0, "for the messages to erase")
-	order, err := ar.engine.Order(ctx, what)
+	order, err := rec.engine.Order(ctx, what)
 	bar.clear()
 	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
 		return &hint.Error{Err: err, Hint: "it is a regular expression; words are looked for with --full-text"}
@@ -112,11 +112,11 @@ func (cmd *forgetCommand) run(c *cobra.Command, ar *archive, args []string) erro
 	if err != nil {
 		return err
 	}
-	return cmd.erase(ctx, ar, order)
+	return cmd.erase(ctx, rec, order)
 }
 
 // selection returns the selection that the flags and arguments make.
-func (cmd *forgetCommand) selection(c *cobra.Command, ar *archive, args []string) (lcm.Forget, error) {
+func (cmd *forgetCommand) selection(c *cobra.Command, rec *openRecord, args []string) (lcm.Forget, error) {
 	what := lcm.Forget{Pattern: cmd.match, Cause: "forget"}
 	if cmd.words {
 		what.Mode = store.FullText
@@ -134,7 +134,7 @@ func (cmd *forgetCommand) selection(c *cobra.Command, ar *archive, args []string
 	}
 	for _, arg := range args {
 		if n, err := strconv.ParseInt(arg, 10, 64); err == nil && n > 0 {
-			conv, err := ar.pick(c.Context(), choice{number: n})
+			conv, err := rec.pick(c.Context(), choice{number: n})
 			if err != nil {
 				return what, err
 			}
@@ -168,8 +168,8 @@ func (e *eraser) end(got store.Erased, format string, args ...any) error {
 }
 
 // erase prints the extent of an erasure, asks, and carries it out.
-func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) error {
-	weighed, err := ar.engine.Weigh(ctx, order)
+func (e *eraser) erase(ctx context.Context, rec *openRecord, order store.Erasure) error {
+	weighed, err := rec.engine.Weigh(ctx, order)
 	if err != nil {
 		return err
 	}
@@ -192,11 +192,11 @@ func (e *eraser) erase(ctx context.Context, ar *archive, order store.Erasure) er
 		}
 	}
 	detail := fmt.Sprintf("%s: %s in %s", order.Cause, prose.Count(weighed.Messages, "message", "messages"), prose.Count(len(weighed.Affected), "conversation", "conversations"))
-	if err := ar.audit().Add(ctx, access.Entry{Who: localUser(), Action: "erase", Detail: detail}); err != nil {
+	if err := rec.audit().Add(ctx, access.Entry{Who: localUser(), Action: "erase", Detail: detail}); err != nil {
 		return err
 	}
 	bar := e.newBar("erasing")
-	done, err := ar.engine.Erase(ctx, order, bar.stage)
+	done, err := rec.engine.Erase(ctx, order, bar.stage)
 	bar.clear()
 	if err != nil {
 		return err
@@ -222,8 +222,8 @@ func (e *eraser) printErased(got store.Erased) {
 }
 
 // listForgotten shows the tombstones.
-func (cmd *forgetCommand) listForgotten(ctx context.Context, ar *archive) error {
-	all, err := ar.db.Tombstones(ctx)
+func (cmd *forgetCommand) listForgotten(ctx context.Context, rec *openRecord) error {
+	all, err := rec.db.Tombstones(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,9 +252,9 @@ func (cmd *forgetCommand) listForgotten(ctx context.Context, ar *archive) error 
 	return nil
 }
 
-func (cmd *forgetCommand) finishErasing(ctx context.Context, ar *archive) error {
+func (cmd *forgetCommand) finishErasing(ctx context.Context, rec *openRecord) error {
 	bar := cmd.newBar("erasing")
-	err := ar.engine.FinishErasing(ctx, bar.stage)
+	err := rec.engine.FinishErasing(ctx, bar.stage)
 	bar.clear()
 	if err == nil && !cmd.json {
 		cmd.note("every erasure is complete")

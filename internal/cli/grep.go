@@ -46,7 +46,7 @@ func newGrep(p *program) *cobra.Command {
 	fl.StringVar(&cmd.mode, "mode", string(store.Regex), "regex or full_text")
 	fl.BoolVarP(&cmd.words, "full-text", "F", false, "short for --mode full_text")
 	fl.BoolVarP(&cmd.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
-	fl.StringVar(&cmd.Scope, "scope", recall.InBoth, "messages, summaries, both or files")
+	fl.StringVar(&cmd.Kinds, "scope", recall.InBoth, "messages, summaries, both or files")
 	fl.StringSliceVar(&cmd.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
 	fl.StringVar(&cmd.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
 	fl.StringVar(&cmd.Before, "before", "", "before this time, written as for --since")
@@ -77,7 +77,7 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 		cmd.mode = string(store.FullText)
 	}
 	if len(cmd.FileIDs) > 0 && !c.Flags().Changed("scope") {
-		cmd.Scope = recall.InFiles
+		cmd.Kinds = recall.InFiles
 	}
 	if cmd.Since, cmd.Before, err = timeSpan(cmd.Since, cmd.Before, time.Now()); err != nil {
 		return wrongUsage(c, err)
@@ -90,7 +90,7 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-func (cmd *grepCommand) grep(ctx context.Context, ar *archive, svc *recall.Service) error {
+func (cmd *grepCommand) grep(ctx context.Context, rec *openRecord, svc *recall.Service) error {
 	if cmd.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)
@@ -100,11 +100,11 @@ func (cmd *grepCommand) grep(ctx context.Context, ar *archive, svc *recall.Servi
 	if err != nil {
 		return err
 	}
-	return cmd.show(ctx, ar, answer)
+	return cmd.show(ctx, rec, answer)
 }
 
-// show prints an answer. ar is nil if it is the team's server's.
-func (cmd *grepCommand) show(ctx context.Context, ar *archive, answer recall.GrepAnswer) (err error) {
+// show prints an answer. rec is nil if it is the team's server's.
+func (cmd *grepCommand) show(ctx context.Context, rec *openRecord, answer recall.GrepAnswer) (err error) {
 	damaged := 0
 	for _, m := range answer.Matches {
 		if m.Damaged {
@@ -114,7 +114,7 @@ func (cmd *grepCommand) show(ctx context.Context, ar *archive, answer recall.Gre
 	if cmd.json {
 		err = cmd.printJSON(answer)
 	} else {
-		err = cmd.print(ctx, ar, answer)
+		err = cmd.print(ctx, rec, answer)
 	}
 	if err == nil && len(answer.Matches) == 0 {
 		err = errNoMatch
@@ -123,7 +123,7 @@ func (cmd *grepCommand) show(ctx context.Context, ar *archive, answer recall.Gre
 }
 
 // print prints matches under their conversations, or a line for each.
-func (cmd *grepCommand) print(ctx context.Context, ar *archive, answer recall.GrepAnswer) error {
+func (cmd *grepCommand) print(ctx context.Context, rec *openRecord, answer recall.GrepAnswer) error {
 	if cmd.heading && len(answer.Matches) > 0 {
 		cmd.note("times are %s", prose.Zone(time.Now()))
 	}
@@ -136,7 +136,7 @@ func (cmd *grepCommand) print(ctx context.Context, ar *archive, answer recall.Gr
 				if i > 0 {
 					cmd.printf("\n")
 				}
-				if err := cmd.printHeading(ctx, ar, m); err != nil {
+				if err := cmd.printHeading(ctx, rec, m); err != nil {
 					return err
 				}
 				last = m.ConversationID
@@ -160,12 +160,12 @@ func (cmd *grepCommand) print(ctx context.Context, ar *archive, answer recall.Gr
 }
 
 // printHeading prints the conversation of the matches below.
-func (cmd *grepCommand) printHeading(ctx context.Context, ar *archive, m recall.Match) error {
+func (cmd *grepCommand) printHeading(ctx context.Context, rec *openRecord, m recall.Match) error {
 	host, title := m.Host, m.Title
 	var err error
-	if ar != nil {
+	if rec != nil {
 		var c store.Conversation
-		c, err = ar.db.Conversation(ctx, m.ConversationID)
+		c, err = rec.db.Conversation(ctx, m.ConversationID)
 		host, title = c.Agent, cmp.Or(c.Title, c.Key)
 	}
 	line := fmt.Sprintf("conversation %d", m.ConversationID)

@@ -139,7 +139,7 @@ func given(ctx context.Context, work func(context.Context) error) error {
 
 // open opens the database with relaxed durability: a lost write is read again from the
 // transcript. The process in the background updates the search index.
-func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
+func (h *hookCommand) open(ctx context.Context) (*openRecord, *hosts.Feed, error) {
 	cfg, err := h.settings()
 	if err != nil {
 		return nil, nil, err
@@ -154,15 +154,15 @@ func (h *hookCommand) open(ctx context.Context) (*archive, *hosts.Feed, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ar, err := assembleArchive(cfg, db, log)
+	rec, err := newOpenRecord(cfg, db, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	feed, err := newFeed(ar.engine, log)
+	feed, err := newFeed(rec.engine, log)
 	if err != nil {
-		return nil, nil, errors.Join(err, ar.close(ctx))
+		return nil, nil, errors.Join(err, rec.close(ctx))
 	}
-	return ar, feed, nil
+	return rec, feed, nil
 }
 
 func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (database, error) {
@@ -186,21 +186,21 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 	if err != nil || !hook.NeedsRecord(e) {
 		return err
 	}
-	ar, feed, err := h.open(ctx)
+	rec, feed, err := h.open(ctx)
 	if err != nil {
 		return err
 	}
 	handler := hook.Handler{
-		Feed: feed, Record: ar.db, Project: project.Of, Clock: time.Now,
-		FoldAbove: foldAbove(ar.cfg), SilentPrompts: !ar.cfg.Hooks.PromptRecall,
+		Feed: feed, Record: rec.db, Project: project.Of, Clock: time.Now,
+		FoldAbove: foldAbove(rec.cfg), SilentPrompts: !rec.cfg.Hooks.PromptRecall,
 	}
 	answer, err := handler.Handle(ctx, e)
 	problems := []error{err}
-	answer.Rest.Index, err = ar.db.IndexDue(ctx)
+	answer.Rest.Index, err = rec.db.IndexDue(ctx)
 	problems = append(problems, err)
 	if len(answer.Rest.Fold) > 0 {
 		// The host waits, so do not start a process that could only end again.
-		busy, err := ar.engine.Folding(ctx)
+		busy, err := rec.engine.Folding(ctx)
 		problems = append(problems, err)
 		if busy {
 			answer.Rest.Fold = nil
@@ -210,8 +210,8 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 	if len(out) > 0 {
 		_, err = h.out.Write(out)
 	}
-	h.sync = ar.cfg.Sync.Hook && ar.cfg.Sync.URL != ""
-	problems = append(problems, err, ar.close(ctx))
+	h.sync = rec.cfg.Sync.Hook && rec.cfg.Sync.URL != ""
+	problems = append(problems, err, rec.close(ctx))
 	if !answer.Rest.Empty() || h.sync {
 		problems = append(problems, h.leave(answer.Rest))
 	}
@@ -244,11 +244,11 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 	if len(h.sessions) == 0 && !h.all && !h.index {
 		lowerPriority() // nobody waits for summaries
 	}
-	ar, feed, err := h.open(ctx)
+	rec, feed, err := h.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ar.close(ctx)) }()
+	defer func() { err = errors.Join(err, rec.close(ctx)) }()
 	for _, s := range h.sessions {
 		path, session, _ := strings.Cut(s, "\n")
 		t, e := feed.Locate(ctx, h.host, path, session)
@@ -265,27 +265,27 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 		_, e := feed.All(ctx, hosts.Filter{Hosts: []string{h.host}}, nil)
 		err = errors.Join(err, e)
 	}
-	due, e := ar.db.IndexDue(ctx)
+	due, e := rec.db.IndexDue(ctx)
 	err = errors.Join(err, e)
 	if h.index || due {
-		err = errors.Join(err, ar.db.Seal(ctx))
+		err = errors.Join(err, rec.db.Seal(ctx))
 	}
 	switch {
 	case h.all || h.foldAll:
-		err = errors.Join(err, ar.foldInBackground(ctx, nil))
+		err = errors.Join(err, rec.foldInBackground(ctx, nil))
 	case len(h.fold) > 0:
-		err = errors.Join(err, ar.foldInBackground(ctx, h.fold))
+		err = errors.Join(err, rec.foldInBackground(ctx, h.fold))
 	}
 	if h.sync {
-		client, e := h.teamClient(ar.cfg)
+		client, e := h.teamClient(rec.cfg)
 		if e == nil {
-			_, _, e = ar.push(ctx, ar.pusher(client))
+			_, _, e = rec.push(ctx, rec.pusher(client))
 		}
 		err = errors.Join(err, e)
 	}
 	if h.index || due {
 		// It comes last: after an update of lcm it builds the whole index again.
-		err = errors.Join(err, ar.db.Reindex(ctx))
+		err = errors.Join(err, rec.db.Reindex(ctx))
 	}
 	return err
 }

@@ -74,8 +74,8 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		return failed(exitFaults, "nothing was imported; "+copyAgain, "%s: %s", path, lost[0].Detail)
 	}
 	empty := false
-	err = cmd.useWith(ctx, cfg, toWrite, func(ar *archive) (err error) {
-		db, err := ar.inFile("")
+	err = cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) (err error) {
+		db, err := rec.inFile("")
 		if err != nil {
 			return err
 		}

@@ -59,11 +59,11 @@ func (cmd *importCommand) importFile(ctx context.Context, name string) (r import
 		return r, err
 	}
 	key := cmp.Or(cmd.session, src.key(plan.begins))
-	if err := engineconfig.Privacy(cfg).Ignored(key, project); err != nil {
+	if err := engineconfig.Privacy(cfg).CheckIgnored(key, project); err != nil {
 		return r, failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
 	}
-	err = cmd.useWith(ctx, cfg, toWrite, func(ar *archive) (err error) {
-		r, err = cmd.store(ctx, ar, src, plan, key)
+	err = cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) (err error) {
+		r, err = cmd.store(ctx, rec, src, plan, key)
 		return err
 	})
 	r.Seconds = time.Since(begun).Seconds()
@@ -108,21 +108,21 @@ func surveySource(ctx context.Context, src *source, b *bar) (survey, error) {
 }
 
 // store writes the new messages of the input.
-func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, plan survey, key string) (r importReport, err error) {
+func (cmd *importCommand) store(ctx context.Context, rec *openRecord, src *source, plan survey, key string) (r importReport, err error) {
 	project, err := currentProject()
 	if err != nil {
 		return r, err
 	}
-	session := ar.engine.Session(key, lcm.InProject(project), lcm.ByAgent(cmd.agent), lcm.Titled(cmd.title))
+	session := rec.engine.Session(key, lcm.InProject(project), lcm.ByAgent(cmd.agent), lcm.Titled(cmd.title))
 	conv, err := session.Conversation(ctx)
 	if err != nil {
 		return r, err
 	}
-	before, err := ar.db.Stats(ctx)
+	before, err := rec.db.Stats(ctx)
 	if err != nil {
 		return r, err
 	}
-	in, err := ar.newImporter(conv, cmd.newBar("importing"),
+	in, err := rec.newImporter(conv, cmd.newBar("importing"),
 		importReport{Conversation: conv.ID, Key: key, Read: plan.messages, Torn: plan.torn, Untimed: plan.untimed})
 	if err != nil {
 		return r, err
@@ -131,12 +131,12 @@ func (cmd *importCommand) store(ctx context.Context, ar *archive, src *source, p
 	if err := in.run(ctx, src, plan); err != nil {
 		return in.report, in.explain(err)
 	}
-	after, err := ar.db.Stats(ctx)
+	after, err := rec.db.Stats(ctx)
 	if err != nil {
 		return in.report, err
 	}
 	in.report.Payloads = after.Payloads - before.Payloads
-	current, err := ar.pick(ctx, choice{})
+	current, err := rec.pick(ctx, choice{})
 	in.report.current = err == nil && current.ID == conv.ID
 	return in.report, nil
 }

@@ -39,11 +39,11 @@ func (cmd *importCommand) foldDue(ctx context.Context) error {
 	if _, err := os.Stat(cfg.Storage.DatabasePath); errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(cfg.Storage.DatabasePath) {
 		return nil // nothing was stored
 	}
-	return cmd.useWith(ctx, cfg, toWrite, func(ar *archive) error { return cmd.foldSome(ctx, ar) })
+	return cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) error { return cmd.foldSome(ctx, rec) })
 }
 
-func (cmd *importCommand) foldSome(ctx context.Context, ar *archive) error {
-	engine, err := ar.foldingEngine()
+func (cmd *importCommand) foldSome(ctx context.Context, rec *openRecord) error {
+	engine, err := rec.foldingEngine()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (cmd *importCommand) foldSome(ctx context.Context, ar *archive) error {
 	}
 	total := int64(0)
 	for _, c := range due {
-		total += int64(c.ViewTokens - foldAbove(ar.cfg))
+		total += int64(c.ViewTokens - foldAbove(rec.cfg))
 	}
 	bar := newFoldBar(cmd.program, "folding", total)
 	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Time: importFoldTime, OnFold: bar.folded,
@@ -67,5 +67,5 @@ func (cmd *importCommand) foldSome(ctx context.Context, ar *archive) error {
 	}
 	cmd.note("%s longer than can be folded at once: this goes on in the background, and `lcm compact --all` does it now",
 		prose.Count(f.Left, "conversation is", "conversations are"))
-	return startRest(startDetached, "import", ar.cfg, "--fold-all")
+	return startRest(startDetached, "import", rec.cfg, "--fold-all")
 }

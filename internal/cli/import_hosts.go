@@ -61,8 +61,8 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 		defer away()
 	}
 	var sums []hosts.Summary
-	err = cmd.useWith(ctx, cfg, toWrite, func(ar *archive) (err error) {
-		sums, err = cmd.feedAll(ctx, ar, filter)
+	err = cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) (err error) {
+		sums, err = cmd.feedAll(ctx, rec, filter)
 		return err
 	})
 	if err != nil {
@@ -97,8 +97,8 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 	return nil
 }
 
-func (cmd *importCommand) feedAll(ctx context.Context, ar *archive, filter hosts.Filter) ([]hosts.Summary, error) {
-	feed, err := newFeed(ar.engine, cmd.logger(ar.cfg))
+func (cmd *importCommand) feedAll(ctx context.Context, rec *openRecord, filter hosts.Filter) ([]hosts.Summary, error) {
+	feed, err := newFeed(rec.engine, cmd.logger(rec.cfg))
 	if err != nil {
 		return nil, err
 	}

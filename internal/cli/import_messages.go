@@ -30,7 +30,7 @@ const maxHeld = 64 << 20
 
 // importer stores the new messages of a source in one conversation.
 type importer struct {
-	*archive
+	*openRecord
 	ingest *ingest.Ingester
 	conv   store.ConversationID
 	bar    *bar
@@ -46,10 +46,10 @@ type importer struct {
 	before int64 // messages that were there
 }
 
-func (ar *archive) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
-	in := &importer{archive: ar, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
+func (rec *openRecord) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
+	in := &importer{openRecord: rec, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
 	var err error
-	in.ingest, err = ingest.New(ar.db, ar.counter, ar.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(ar.cfg)))
+	in.ingest, err = ingest.New(rec.db, rec.counter, rec.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(rec.cfg)))
 	return in, err
 }
 
@@ -66,7 +66,7 @@ func (in *importer) run(ctx context.Context, src *source, plan survey) (err erro
 		return in.align(ctx, src)
 	}
 	// Two imports of one file at once would both store it.
-	leases := &lease.Leases{State: in.db, Space: "import", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: importLease}
+	leases := &lease.Leases{State: in.db, Space: store.ImportSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: importLease}
 	mine, err := leases.Take(ctx, fmt.Sprint(in.conv), true)
 	if err != nil {
 		return err

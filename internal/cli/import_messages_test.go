@@ -17,7 +17,7 @@ import (
 
 // importBed is a database with one conversation, and a file to import.
 type importBed struct {
-	*archive
+	*openRecord
 	conv store.Conversation
 	src  *source
 	plan survey
@@ -52,7 +52,7 @@ func newImportBed(t *testing.T, messages int) *importBed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &importBed{archive: &archive{cfg: &config.Config{}, db: db, counter: llms.Estimate}, conv: c, src: src, plan: plan}
+	return &importBed{openRecord: &openRecord{cfg: &config.Config{}, db: db, counter: llms.Estimate}, conv: c, src: src, plan: plan}
 }
 
 func (b *importBed) importer(t *testing.T, held int64) *importer {

@@ -15,8 +15,8 @@ import (
 var masksSecrets = redact.Redactor{Secrets: true, KeepPrivate: true}
 
 // masked takes the secrets out of a record that is masked, or that the settings mask.
-func (ar *archive) masked(m store.Message, record []byte) ([]byte, bool) {
-	if m.Flags&store.FlagMasked == 0 && redact.Mode(ar.cfg.Ingest.Redact) == redact.Off {
+func (rec *openRecord) masked(m store.Message, record []byte) ([]byte, bool) {
+	if m.Flags&store.FlagMasked == 0 && redact.Mode(rec.cfg.Ingest.Redact) == redact.Off {
 		return record, false
 	}
 	if clean, _ := masksSecrets.Text(record); clean != nil {
@@ -26,8 +26,8 @@ func (ar *archive) masked(m store.Message, record []byte) ([]byte, bool) {
 }
 
 // maskedData is masked for the content of a file.
-func (ar *archive) maskedData(data []byte) []byte {
-	if redact.Mode(ar.cfg.Ingest.Redact) != redact.Off {
+func (rec *openRecord) maskedData(data []byte) []byte {
+	if redact.Mode(rec.cfg.Ingest.Redact) != redact.Off {
 		if clean, _ := masksSecrets.Data(data); clean != nil {
 			return clean
 		}
@@ -43,11 +43,11 @@ func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *
 	if db == nil || redact.Mode(cfg.Ingest.Redact) == redact.Off {
 		return nil
 	}
-	ar, err := assembleArchive(cfg, db, cmd.logger(cfg))
+	rec, err := newOpenRecord(cfg, db, cmd.logger(cfg))
 	if err != nil {
 		return nil // the settings are told about elsewhere
 	}
-	n, err := ar.engine.Unmasked(ctx, maxUnmasked)
+	n, err := rec.engine.Unmasked(ctx, maxUnmasked)
 	if err != nil || n == 0 {
 		return nil // unreadable messages are a finding of their own
 	}
@@ -65,8 +65,8 @@ func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *
 func (cmd *doctorCommand) maskOlder(ctx context.Context, cfg *config.Config) (n int, err error) {
 	bar := cmd.newBar("masking")
 	defer bar.clear()
-	err = cmd.useWith(ctx, cfg, toRead, func(ar *archive) error {
-		n, err = ar.engine.MaskOlder(ctx, bar.stage)
+	err = cmd.useWith(ctx, cfg, toRead, func(rec *openRecord) error {
+		n, err = rec.engine.MaskOlder(ctx, bar.stage)
 		return err
 	})
 	return n, err

@@ -62,17 +62,17 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	if child {
 		cfg.Recall.ExpansionModel, cfg.Agents.SubAgentModel = "", ""
 	}
-	ar, err := cmd.openWith(ctx, cfg, toWrite)
+	rec, err := cmd.openWith(ctx, cfg, toWrite)
 	writable := err == nil
 	if errors.Is(err, store.ErrReadOnly) || dbfile.Full(err) {
 		cmd.note("the database cannot be written: what is stored is searched, and nothing is added")
-		ar, err = cmd.openWith(ctx, cfg, toRead)
+		rec, err = cmd.openWith(ctx, cfg, toRead)
 	}
 	if err != nil {
 		return err
 	}
-	defer ar.close(ctx)
-	c, err := cmd.mcpConfig(ar)
+	defer rec.close(ctx)
+	c, err := cmd.mcpConfig(rec)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 		c.Team = cmd.mcpTeam(cfg)
 	}
 	if writable && !child {
-		if c.Feed, err = newTranscripts(ar, cmd.logger(cfg)); err != nil {
+		if c.Feed, err = newTranscripts(rec, cmd.logger(cfg)); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 // releaseMemory drops the caches of a database and returns memory to the system: for
 // a large record a search leaves 30 MB that the garbage collector would keep for the
 // next one.
-func (ar *archive) releaseMemory() {
-	if db, ok := ar.db.(interface{ ReleaseMemory() }); ok {
+func (rec *openRecord) releaseMemory() {
+	if db, ok := rec.db.(interface{ ReleaseMemory() }); ok {
 		db.ReleaseMemory()
 	}
 	runtime.GC() // a second collection empties the pools
@@ -123,11 +123,11 @@ func (cmd *mcpCommand) mcpTeam(cfg *config.Config) *mcpserver.Team {
 	return &mcpserver.Team{URL: client.URL, Token: client.Token}
 }
 
-func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {
+func (cmd *mcpCommand) mcpConfig(rec *openRecord) (mcpserver.Config, error) {
 	c := mcpserver.Config{
-		Engine: ar.engine, Dir: cmd.dir, Getenv: os.Getenv, ProjectOnly: cmd.projectOnly, MaxTokens: ar.cfg.MCP.MaxResultTokens,
-		Counter: ar.counter, Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
-		Version: version, Log: cmd.logger(ar.cfg), Idle: ar.releaseMemory,
+		Engine: rec.engine, Dir: cmd.dir, Getenv: os.Getenv, ProjectOnly: cmd.projectOnly, MaxTokens: rec.cfg.MCP.MaxResultTokens,
+		Counter: rec.counter, Model: rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
+		Version: version, Log: cmd.logger(rec.cfg), Idle: rec.releaseMemory,
 	}
 	if cmd.http != "" || cmd.dir != "" {
 		// Clients over HTTP have another environment, and --dir names the directory.
@@ -146,7 +146,7 @@ func (cmd *mcpCommand) mcpConfig(ar *archive) (mcpserver.Config, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Engine, err = newEngine(ar.cfg, scope.Narrow(ar.db, scope.OneProject(here)), ar.counter, cmd.logger(ar.cfg))
+	c.Engine, err = newEngine(rec.cfg, scope.Narrow(rec.db, scope.OneProject(here)), rec.counter, cmd.logger(rec.cfg))
 	return c, err
 }
 

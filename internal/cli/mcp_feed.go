@@ -24,9 +24,9 @@ type transcripts struct {
 
 var _ mcpserver.Feed = (*transcripts)(nil)
 
-func newTranscripts(ar *archive, log *slog.Logger) (*transcripts, error) {
-	feed, err := newFeed(ar.engine, log)
-	return &transcripts{feed: feed, log: log, fold: &foldStarter{archive: ar, start: startDetached}}, err
+func newTranscripts(rec *openRecord, log *slog.Logger) (*transcripts, error) {
+	feed, err := newFeed(rec.engine, log)
+	return &transcripts{feed: feed, log: log, fold: &foldStarter{openRecord: rec, start: startDetached}}, err
 }
 
 // The bounds of catching up before an answer. Calls come from a transcript in use.
@@ -120,7 +120,7 @@ func (t *transcripts) All(ctx context.Context) error {
 // foldStarter starts the process that folds for `lcm mcp`: the server itself must not have
 // a low priority.
 type foldStarter struct {
-	*archive
+	*openRecord
 	start func(*exec.Cmd) error
 
 	mu   sync.Mutex

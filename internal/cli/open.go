@@ -48,8 +48,8 @@ func (p *program) settings() (*config.Config, error) {
 	return cfg, nil
 }
 
-// archive is an open database with its engine.
-type archive struct {
+// openRecord is an open database with its engine.
+type openRecord struct {
 	cfg     *config.Config
 	db      database
 	engine  *lcm.Engine
@@ -73,8 +73,8 @@ type database interface {
 
 // inFile returns the database as a file, for commands that need one. instead names
 // the tool that does the same for PostgreSQL.
-func (ar *archive) inFile(instead string) (*sqlite.DB, error) {
-	if db, ok := ar.db.(*sqlite.DB); ok {
+func (rec *openRecord) inFile(instead string) (*sqlite.DB, error) {
+	if db, ok := rec.db.(*sqlite.DB); ok {
 		return db, nil
 	}
 	return nil, notInFile(instead)
@@ -88,7 +88,7 @@ func notInFile(instead string) error {
 // as `lcm setup` writes it, takes that of the same URL in the environment or the file.
 func hidePassword(cfg *config.Config) (err error) {
 	if !postgres.IsURL(cfg.Storage.DatabasePath) {
-		return nil
+		return postgres.CheckPath(cfg.Storage.DatabasePath)
 	}
 	cfg.Storage.DatabasePath, cfg.DatabasePassword, err = postgres.TakePassword(cfg.Storage.DatabasePath)
 	if err != nil || cfg.DatabasePassword != "" || cfg.Origin("storage.database_path") != config.FromFlag {
@@ -133,7 +133,7 @@ const (
 )
 
 // openWith opens the database of a configuration.
-func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*archive, error) {
+func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*openRecord, error) {
 	db, err := p.openDatabase(ctx, cfg, n)
 	if err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*ar
 	if n == toWrite {
 		reserveLog(hookLog(cfg.Storage.DatabasePath))
 	}
-	ar, err := assembleArchive(cfg, db, p.logger(cfg))
+	rec, err := newOpenRecord(cfg, db, p.logger(cfg))
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return ar, nil
+	return rec, nil
 }
 
 func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) (database, error) {
@@ -170,6 +170,9 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 // openPath opens a database file, or the PostgreSQL database of a URL with the options
 // that it shares with files.
 func openPath(ctx context.Context, path string, o sqlite.Options) (database, error) {
+	if err := postgres.CheckPath(path); err != nil {
+		return nil, err
+	}
 	if postgres.IsURL(path) {
 		db, err := postgres.Open(ctx, path, postgres.Options{ReadOnly: o.ReadOnly, Relaxed: o.Relaxed, DeferIndex: o.DeferIndex, Log: o.Log})
 		if err != nil {
@@ -202,7 +205,7 @@ func databaseFailure(err error) error {
 	return advise(exitDatabase, hint, err)
 }
 
-func assembleArchive(cfg *config.Config, db database, log *slog.Logger, more ...lcm.Option) (*archive, error) {
+func newOpenRecord(cfg *config.Config, db database, log *slog.Logger, more ...lcm.Option) (*openRecord, error) {
 	counter, err := fromconfig.Counter(cfg)
 	if err != nil {
 		return nil, err
@@ -211,7 +214,7 @@ func assembleArchive(cfg *config.Config, db database, log *slog.Logger, more ...
 	if err != nil {
 		return nil, err
 	}
-	return &archive{cfg: cfg, db: db, engine: engine, counter: counter, log: log}, nil
+	return &openRecord{cfg: cfg, db: db, engine: engine, counter: counter, log: log}, nil
 }
 
 // newEngine returns an engine on a store, as the settings want it.
@@ -225,25 +228,25 @@ func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *sl
 }
 
 // close closes a database. Its error matters if something was written.
-func (ar *archive) close(ctx context.Context) error {
+func (rec *openRecord) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	err := ar.engine.Close(ctx)
+	err := rec.engine.Close(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = nil // folding was interrupted; it goes on the next time
 	}
-	return errors.Join(err, ar.db.Close())
+	return errors.Join(err, rec.db.Close())
 }
 
 // runs returns the RunE of a command that works on the database.
-func (p *program) runs(n need, fn func(context.Context, *archive) error) func(*cobra.Command, []string) error {
+func (p *program) runs(n need, fn func(context.Context, *openRecord) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error {
-		return p.use(c.Context(), n, func(ar *archive) error { return fn(c.Context(), ar) })
+		return p.use(c.Context(), n, func(rec *openRecord) error { return fn(c.Context(), rec) })
 	}
 }
 
 // use opens the database that the settings name, calls fn with it and closes it.
-func (p *program) use(ctx context.Context, n need, fn func(*archive) error) error {
+func (p *program) use(ctx context.Context, n need, fn func(*openRecord) error) error {
 	cfg, err := p.settings()
 	if err != nil {
 		return err
@@ -251,10 +254,10 @@ func (p *program) use(ctx context.Context, n need, fn func(*archive) error) erro
 	return p.useWith(ctx, cfg, n, fn)
 }
 
-func (p *program) useWith(ctx context.Context, cfg *config.Config, n need, fn func(*archive) error) error {
-	ar, err := p.openWith(ctx, cfg, n)
+func (p *program) useWith(ctx context.Context, cfg *config.Config, n need, fn func(*openRecord) error) error {
+	rec, err := p.openWith(ctx, cfg, n)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(ar), ar.close(ctx))
+	return errors.Join(fn(rec), rec.close(ctx))
 }

@@ -35,7 +35,7 @@ func newProxy(p *program) *cobra.Command {
 			if err != nil {
 				return wrongUsage(c, err)
 			}
-			return cmd.use(c.Context(), toWrite, func(ar *archive) error { return cmd.serve(c.Context(), ar, routes) })
+			return cmd.use(c.Context(), toWrite, func(rec *openRecord) error { return cmd.serve(c.Context(), rec, routes) })
 		},
 	}
 	cmd.register(c)
@@ -60,12 +60,12 @@ func (cmd *proxyCommand) routes() (map[string]*url.URL, error) {
 	return routes, nil
 }
 
-func (cmd *proxyCommand) serve(ctx context.Context, ar *archive, routes map[string]*url.URL) error {
+func (cmd *proxyCommand) serve(ctx context.Context, rec *openRecord, routes map[string]*url.URL) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	server, err := cmd.newServer(context.WithoutCancel(ctx), ar, cmd.proxyFlags, "proxy", dir, routes)
+	server, err := cmd.newServer(context.WithoutCancel(ctx), rec, cmd.proxyFlags, "proxy", dir, routes)
 	if err != nil {
 		return err
 	}

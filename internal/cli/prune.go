@@ -35,7 +35,7 @@ func newPrune(p *program) *cobra.Command {
 			if err != nil {
 				return wrongUsage(c, err)
 			}
-			return cmd.use(c.Context(), toRead, func(ar *archive) error { return cmd.prune(c.Context(), ar, age) })
+			return cmd.use(c.Context(), toRead, func(rec *openRecord) error { return cmd.prune(c.Context(), rec, age) })
 		},
 	}
 	cmd.flags(c)
@@ -59,7 +59,7 @@ func parseAge(text string) (time.Duration, error) {
 	return time.Duration(min(int64(unit)*n, int64(200*365*day))), nil
 }
 
-func (cmd *pruneCommand) prune(ctx context.Context, ar *archive, age time.Duration) error {
+func (cmd *pruneCommand) prune(ctx context.Context, rec *openRecord, age time.Duration) error {
 	var in *store.Project
 	if cmd.project != "" {
 		p, err := project.Of(cmd.project)
@@ -69,7 +69,7 @@ func (cmd *pruneCommand) prune(ctx context.Context, ar *archive, age time.Durati
 		in = &p
 	}
 	since := time.Now().Add(-age)
-	idle, err := ar.engine.Idle(ctx, since, in)
+	idle, err := rec.engine.Idle(ctx, since, in)
 	if err != nil {
 		return err
 	}
@@ -85,11 +85,11 @@ func (cmd *pruneCommand) prune(ctx context.Context, ar *archive, age time.Durati
 	}
 	cmd.recheck = func(ctx context.Context, order *store.Erasure) error {
 		// Somebody may have gone on with one while the question stood.
-		still, err := ar.engine.Idle(ctx, since, in)
+		still, err := rec.engine.Idle(ctx, since, in)
 		order.Conversations = slices.DeleteFunc(order.Conversations, func(id store.ConversationID) bool {
 			return !slices.ContainsFunc(still, func(c store.Conversation) bool { return c.ID == id })
 		})
 		return err
 	}
-	return cmd.erase(ctx, ar, order)
+	return cmd.erase(ctx, rec, order)
 }

@@ -47,7 +47,7 @@ func (w *where) flags(c *cobra.Command) {
 }
 
 // resolve returns the conversations to search. Claude Code names its current session.
-func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) {
+func (w *where) resolve(ctx context.Context, rec *openRecord) (recall.Where, error) {
 	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
 	if w.number != 0 || w.all {
 		return at, nil
@@ -58,7 +58,7 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 	}
 	at.Projects = []store.Project{here}
 	if id := os.Getenv("CLAUDE_CODE_SESSION_ID"); id != "" {
-		named, err := ar.db.Conversations(ctx, store.ConversationQuery{Key: "claude:" + id, Limit: 1})
+		named, err := rec.db.Conversations(ctx, store.ConversationQuery{Key: "claude:" + id, Limit: 1})
 		if err != nil {
 			return at, err
 		}
@@ -67,7 +67,7 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 		}
 	}
 	if w.currentOnly && at.Current == 0 {
-		c, err := ar.pick(ctx, w.choice)
+		c, err := rec.pick(ctx, w.choice)
 		var f *failure
 		if errors.As(err, &f) && f.code == exitNotFound {
 			err = advise(exitNotFound, "--conversation N looks in one conversation, --all-conversations in all of them; `lcm conversations --all` lists them", err)
@@ -81,20 +81,20 @@ func (w *where) resolve(ctx context.Context, ar *archive) (recall.Where, error) 
 // runs returns the RunE of a command that recalls: complete makes the request, at is its
 // selection of conversations, and fn answers it.
 func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command, []string) error,
-	fn func(context.Context, *archive, *recall.Service) error) func(*cobra.Command, []string) error {
+	fn func(context.Context, *openRecord, *recall.Service) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if err := complete(c, args); err != nil {
 			return err
 		}
-		return p.runs(toRead, func(ctx context.Context, ar *archive) (err error) {
-			if *at, err = w.resolve(ctx, ar); err != nil {
+		return p.runs(toRead, func(ctx context.Context, rec *openRecord) (err error) {
+			if *at, err = w.resolve(ctx, rec); err != nil {
 				return err
 			}
-			svc, err := ar.engine.Recall()
+			svc, err := rec.engine.Recall()
 			if err != nil {
 				return err
 			}
-			return recallFailure(fn(ctx, ar, svc))
+			return recallFailure(fn(ctx, rec, svc))
 		})(c, args)
 	}
 }

@@ -90,11 +90,11 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	}
 	// The user's Ctrl-C is for the program.
 	ctx = context.WithoutCancel(ctx)
-	return cmd.use(ctx, toWrite, func(ar *archive) error { return cmd.behind(ctx, ar, host, path, args[1:]) })
+	return cmd.use(ctx, toWrite, func(rec *openRecord) error { return cmd.behind(ctx, rec, host, path, args[1:]) })
 }
 
-func (cmd *runCommand) behind(ctx context.Context, ar *archive, host, path string, args []string) error {
-	p, err := cmd.describe(ar, host, path, args)
+func (cmd *runCommand) behind(ctx context.Context, rec *openRecord, host, path string, args []string) error {
+	p, err := cmd.describe(rec, host, path, args)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (cmd *runCommand) behind(ctx context.Context, ar *archive, host, path strin
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server, err := cmd.newServer(ctx, ar, cmd.proxyFlags, host, p.Dir, routes)
+	server, err := cmd.newServer(ctx, rec, cmd.proxyFlags, host, p.Dir, routes)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (cmd *runCommand) behind(ctx context.Context, ar *archive, host, path strin
 	go func() { served <- server.Serve(ctx, l) }()
 	child, err := p.Child(server, routes)
 	if err == nil {
-		cmd.note("%s", started(host, cmd.proxyFlags, ar))
+		cmd.note("%s", started(host, cmd.proxyFlags, rec))
 		err = cmd.wait(child)
 	}
 	cancel()
@@ -137,7 +137,7 @@ func (cmd *runCommand) behind(ctx context.Context, ar *archive, host, path strin
 }
 
 // describe says how the program would be started without a proxy.
-func (cmd *runCommand) describe(ar *archive, host, path string, args []string) (launch.Program, error) {
+func (cmd *runCommand) describe(rec *openRecord, host, path string, args []string) (launch.Program, error) {
 	m, err := machine()
 	if err != nil {
 		return launch.Program{}, err
@@ -150,7 +150,7 @@ func (cmd *runCommand) describe(ar *archive, host, path string, args []string) (
 	if err != nil {
 		return launch.Program{}, fmt.Errorf("find this program: %w", err)
 	}
-	database, err := absolute(ar.cfg.Storage.DatabasePath)
+	database, err := absolute(rec.cfg.Storage.DatabasePath)
 	if err != nil {
 		return launch.Program{}, err
 	}
@@ -204,16 +204,16 @@ func childCode(s *os.ProcessState) int {
 }
 
 // newServer returns the proxy as the settings and flags want it.
-func (p *program) newServer(ctx context.Context, ar *archive, f proxyFlags, host, dir string, routes map[string]*url.URL) (*proxy.Server, error) {
-	engine, err := ar.foldingEngine(proxy.EngineOptions()...)
+func (p *program) newServer(ctx context.Context, rec *openRecord, f proxyFlags, host, dir string, routes map[string]*url.URL) (*proxy.Server, error) {
+	engine, err := rec.foldingEngine(proxy.EngineOptions()...)
 	if err != nil {
 		return nil, err
 	}
-	feed, err := newFeed(ar.engine, ar.log)
+	feed, err := newFeed(rec.engine, rec.log)
 	if err != nil {
 		return nil, err
 	}
-	budget, err := budgets(ar, f.budget, dir)
+	budget, err := budgets(rec, f.budget, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (p *program) newServer(ctx context.Context, ar *archive, f proxyFlags, host
 		return nil, err
 	}
 	return proxy.New(ctx, proxy.Config{
-		Engine: engine, Feed: feed, Routes: routes, Budget: budget, Observe: f.observe, Subscription: f.subscription, Log: ar.log,
+		Engine: engine, Feed: feed, Routes: routes, Budget: budget, Observe: f.observe, Subscription: f.subscription, Log: rec.log,
 		CheckpointBytes: proxy.CheckpointBytes,
 		Run:             proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: f.observe},
 	})
@@ -239,7 +239,7 @@ func runID() (string, error) {
 // budgets returns the budget by model and project: of the flag, of the first pattern that
 // fits, of the settings, or the default. Until the project of a session is known, that of
 // the directory counts.
-func budgets(ar *archive, flag int, dir string) (func(model string, window int, of store.Project) int, error) {
+func budgets(rec *openRecord, flag int, dir string) (func(model string, window int, of store.Project) int, error) {
 	if flag != 0 {
 		return func(string, int, store.Project) int { return flag }, nil
 	}
@@ -252,7 +252,7 @@ func budgets(ar *archive, flag int, dir string) (func(model string, window int, 
 		tokens  int
 	}
 	var rules []rule
-	for _, text := range ar.cfg.Proxy.Budgets {
+	for _, text := range rec.cfg.Proxy.Budgets {
 		pattern, number, ok := strings.Cut(text, "=")
 		tokens, err := strconv.Atoi(strings.TrimSpace(number))
 		if !ok || err != nil || tokens < minProxyBudget {
@@ -271,8 +271,8 @@ func budgets(ar *archive, flag int, dir string) (func(model string, window int, 
 				}
 			}
 		}
-		if ar.cfg.Proxy.Budget != 0 {
-			return max(ar.cfg.Proxy.Budget, minProxyBudget)
+		if rec.cfg.Proxy.Budget != 0 {
+			return max(rec.cfg.Proxy.Budget, minProxyBudget)
 		}
 		return proxy.DefaultBudget(model, window, of)
 	}, nil
@@ -301,13 +301,13 @@ func wildcard(pattern, name string) bool {
 }
 
 // started is the line at the beginning of a run.
-func started(host string, f proxyFlags, ar *archive) string {
+func started(host string, f proxyFlags, rec *openRecord) string {
 	budget := "60 % of the model's window, at most 150,000 tokens"
 	switch {
 	case f.budget != 0:
 		budget = prose.Number(f.budget) + " tokens"
-	case ar.cfg.Proxy.Budget != 0:
-		budget = prose.Number(ar.cfg.Proxy.Budget) + " tokens"
+	case rec.cfg.Proxy.Budget != 0:
+		budget = prose.Number(rec.cfg.Proxy.Budget) + " tokens"
 	}
 	if f.observe {
 		return fmt.Sprintf("%s runs behind lcm, which observes and changes nothing; budget: %s", host, budget)

@@ -9,10 +9,10 @@ import (
 
 // TestBudgets: a budget may depend on the model and on the session's project.
 func TestBudgets(t *testing.T) {
-	ar := &archive{cfg: &config.Config{}}
-	ar.cfg.Proxy = config.Proxy{Budget: 90_000, Budgets: []string{"*haiku* = 40000", "/src/big*=110000", "github.com/me/*=50000"}}
+	rec := &openRecord{cfg: &config.Config{}}
+	rec.cfg.Proxy = config.Proxy{Budget: 90_000, Budgets: []string{"*haiku* = 40000", "/src/big*=110000", "github.com/me/*=50000"}}
 	here := t.TempDir()
-	of, err := budgets(ar, 0, here)
+	of, err := budgets(rec, 0, here)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,14 +31,14 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
-	ar.cfg.Proxy.Budgets = []string{here + "*=60000"}
-	if of, err = budgets(ar, 0, here); err != nil {
+	rec.cfg.Proxy.Budgets = []string{here + "*=60000"}
+	if of, err = budgets(rec, 0, here); err != nil {
 		t.Fatal(err)
 	}
 	if got := of("claude-x", 200_000, store.Project{}); got != 60_000 {
 		t.Errorf("%d for the directory of the proxy", got)
 	}
-	if of, err = budgets(ar, 70_000, here); err != nil || of("claude-x", 200_000, store.Project{Root: here}) != 70_000 {
+	if of, err = budgets(rec, 70_000, here); err != nil || of("claude-x", 200_000, store.Project{Root: here}) != 70_000 {
 		t.Errorf("the flag does not go first: %v", err)
 	}
 }

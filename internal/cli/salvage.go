@@ -73,30 +73,30 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 }
 
 // openToExport opens the database, or a salvaged copy if SQLite cannot read all of it.
-func openToExport(p *program, ctx context.Context) (ar *archive, done func(), err error) {
+func openToExport(p *program, ctx context.Context) (rec *openRecord, done func(), err error) {
 	cfg, err := p.settings()
 	if err != nil {
 		return nil, nil, err
 	}
 	path := cfg.Storage.DatabasePath
 	if postgres.IsURL(path) {
-		ar, err = p.openWith(ctx, cfg, toRead)
-		return ar, func() { _ = ar.close(ctx) }, err // it was only read
+		rec, err = p.openWith(ctx, cfg, toRead)
+		return rec, func() { _ = rec.close(ctx) }, err // it was only read
 	}
 	broken := false
 	if faults, err := dbcheck.File(ctx, path); err == nil {
 		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })
 	}
 	if !broken {
-		ar, err = p.openWith(ctx, cfg, toRead)
+		rec, err = p.openWith(ctx, cfg, toRead)
 		if err == nil {
-			_, err = ar.db.Conversations(ctx, store.ConversationQuery{Limit: 1})
+			_, err = rec.db.Conversations(ctx, store.ConversationQuery{Limit: 1})
 			if err != nil {
-				err = errors.Join(err, ar.close(ctx))
+				err = errors.Join(err, rec.close(ctx))
 			}
 		}
 		if !damaged(err) {
-			return ar, func() { _ = ar.close(ctx) }, err // it was only read
+			return rec, func() { _ = rec.close(ctx) }, err // it was only read
 		}
 	}
 	scratch, err := salvage.File(ctx, path, path)
@@ -109,9 +109,9 @@ func openToExport(p *program, ctx context.Context) (ar *archive, done func(), er
 	p.warn("%s is damaged: what can be read of it page by page is exported; `lcm doctor --salvage NEW.db` makes a database of it", path)
 	saved := *cfg
 	saved.Storage.DatabasePath = scratch.Path()
-	if ar, err = p.openWith(ctx, &saved, toRead); err != nil {
+	if rec, err = p.openWith(ctx, &saved, toRead); err != nil {
 		scratch.Remove()
 		return nil, nil, err
 	}
-	return ar, func() { _ = ar.close(ctx); scratch.Remove() }, nil
+	return rec, func() { _ = rec.close(ctx); scratch.Remove() }, nil
 }

@@ -30,22 +30,8 @@ func newServe(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve one record to a team",
-		Long: `Serve the record of a database to people and machines with a token
-(` + "`lcm token add`" + `): MCP at ` + mcpserver.Path + `, the other side of ` + "`lcm sync`" + ` and of searches
-with --team, and without a token /healthz and /readyz. /metrics has counters for
-Prometheus, for programs on this machine or with a token.
-
-A token sees its projects and nothing else. Conversations that are larger than a
-context window are folded in the background, by one server at a time. SIGTERM
-drains: /readyz answers 503, requests under way are finished, and the server ends.
-
-Without --tls-cert it speaks plain HTTP, and tokens can be read on the way: leave
-it on this machine, behind a proxy that speaks TLS, or in a private network.`,
-		Example: `lcm token add --user alice --project 'github.com/acme/*' --append
-lcm serve
-lcm serve --http 0.0.0.0:8766 --tls-cert cert.pem --tls-key key.pem`,
-		Args: cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return (cmd.cert == "") != (cmd.key == "") }, "--tls-cert and --tls-key belong together")),
-		RunE: func(c *cobra.Command, args []string) error { return p.runs(toWrite, cmd.serve)(c, args) },
+		Args:  cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return (cmd.cert == "") != (cmd.key == "") }, "--tls-cert and --tls-key belong together")),
+		RunE:  func(c *cobra.Command, args []string) error { return p.runs(toWrite, cmd.serve)(c, args) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&cmd.http, "http", "127.0.0.1:8766", "port or address to listen on")
@@ -59,21 +45,21 @@ lcm serve --http 0.0.0.0:8766 --tls-cert cert.pem --tls-key key.pem`,
 // flushTime is how long the server waits at its end for the collector of traces.
 const flushTime = 2 * time.Second
 
-func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
-	log := cmd.logger(ar.cfg)
-	folder, err := ar.foldingEngine()
+func (cmd *serveCommand) serve(ctx context.Context, rec *openRecord) error {
+	log := cmd.logger(rec.cfg)
+	folder, err := rec.foldingEngine()
 	if err != nil {
 		return err
 	}
 	c := teamserver.Config{
-		Store: ar.engine.Store(), Engine: ar.engine, FoldEvery: cmd.foldEvery, Drain: cmd.drain, Log: log,
-		NewEngine: func(s store.Store) (*lcm.Engine, error) { return newEngine(ar.cfg, s, ar.counter, log) },
+		Store: rec.engine.Store(), Engine: rec.engine, FoldEvery: cmd.foldEvery, Drain: cmd.drain, Log: log,
+		NewEngine: func(s store.Store) (*lcm.Engine, error) { return newEngine(rec.cfg, s, rec.counter, log) },
 		MCP: mcpserver.Config{
-			MaxTokens: ar.cfg.MCP.MaxResultTokens, Counter: ar.counter, Version: version, Log: log,
-			Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
+			MaxTokens: rec.cfg.MCP.MaxResultTokens, Counter: rec.counter, Version: version, Log: log,
+			Model: rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
 		},
 	}
-	if cmd.foldEvery > 0 && foldAbove(ar.cfg) > 0 {
+	if cmd.foldEvery > 0 && foldAbove(rec.cfg) > 0 {
 		c.Fold = func(ctx context.Context) (lcm.Folded, error) {
 			return folder.FoldDue(ctx, lcm.FoldOptions{Time: backgroundTime})
 		}
@@ -118,7 +104,7 @@ func (cmd *serveCommand) serve(ctx context.Context, ar *archive) error {
 	} else if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		cmd.warn("tokens and messages are sent in plain text: use --tls-cert, or a proxy that speaks TLS, outside of a private network")
 	}
-	if all, err := ar.tokens().List(ctx); err == nil && len(all) == 0 {
+	if all, err := rec.tokens().List(ctx); err == nil && len(all) == 0 {
 		cmd.note("there is no token yet: `lcm token add` makes one")
 	}
 	cmd.note("serving at %s://%s (process %d)", scheme, l.Addr(), os.Getpid())

@@ -57,14 +57,14 @@ func newShow(p *program) *cobra.Command {
 		Use:   "show [N]",
 		Short: "Print a conversation as it was said",
 		Args:  cobra.MatchAll(cmd.check, cmd.argument),
-		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
+		RunE: cmd.runs(toRead, func(ctx context.Context, rec *openRecord) error {
 			if cmd.html != "" {
-				return cmd.showHTML(ctx, ar)
+				return cmd.showHTML(ctx, rec)
 			}
 			if cmd.id != "" {
-				return cmd.showID(ctx, ar)
+				return cmd.showID(ctx, rec)
 			}
-			return cmd.showConversation(ctx, ar)
+			return cmd.showConversation(ctx, rec)
 		}),
 	}
 	cmd.flag(c)
@@ -81,13 +81,13 @@ func newShow(p *program) *cobra.Command {
 }
 
 // showHTML writes the messages of a conversation as a page.
-func (cmd *showCommand) showHTML(ctx context.Context, ar *archive) error {
-	conv, err := ar.pick(ctx, cmd.choice)
+func (cmd *showCommand) showHTML(ctx context.Context, rec *openRecord) error {
+	conv, err := rec.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
 	}
 	sel := ui.Selection{From: cmd.from, Limit: cmd.limit, All: cmd.all}
-	return cmd.writePage(ar, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteSession(ctx, w, conv, sel) })
+	return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteSession(ctx, w, conv, sel) })
 }
 
 func (cmd *showCommand) check(c *cobra.Command, args []string) error {
@@ -113,8 +113,8 @@ func (cmd *showCommand) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
-func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error {
-	c, err := ar.pick(ctx, cmd.choice)
+func (cmd *showCommand) showConversation(ctx context.Context, rec *openRecord) error {
+	c, err := rec.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 	if cmd.newest && cmd.limit > 0 {
 		// The newest, but oldest of them first, as they were said.
 		found := 0
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: cmd.from - 1, Newest: true}) {
+		for m, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: cmd.from - 1, Newest: true}) {
 			if err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 	}
 	last, damaged, shown := q.After, 0, 0
 	var hidden []store.MessageID
-	for m, err := range ar.db.Messages(ctx, q) {
+	for m, err := range rec.db.Messages(ctx, q) {
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 		}
 		cmd.printLeftOut(hidden)
 		hidden, shown, last = nil, shown+1, m.Seq
-		err := cmd.showMessage(ctx, ar, m)
+		err := cmd.showMessage(ctx, rec, m)
 		if errors.Is(err, store.ErrDamaged) {
 			damaged++
 			text, _ := split(err)
@@ -166,7 +166,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, ar *archive) error
 		}
 	}
 	cmd.printLeftOut(hidden)
-	for range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
+	for range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
 		cmd.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
 	return damageShown(damaged)
@@ -185,18 +185,18 @@ func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
 }
 
 // showMessage prints a message, or the readable part of it and returns the error.
-func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Message) error {
+func (cmd *showCommand) showMessage(ctx context.Context, rec *openRecord, m store.Message) error {
 	switch {
 	case cmd.json:
-		return cmd.showJSON(ctx, ar, m)
+		return cmd.showJSON(ctx, rec, m)
 	case cmd.raw:
-		return cmd.showRaw(ctx, ar, m.ID, "\n")
+		return cmd.showRaw(ctx, rec, m.ID, "\n")
 	}
 	said := m.Body.Render()
 	var damage error
 	switch {
 	case cmd.full:
-		if said, damage = recall.Original(ctx, ar.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
+		if said, damage = recall.Original(ctx, rec.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
 			return damage
 		}
 	case m.Damaged:
@@ -220,20 +220,20 @@ func (cmd *showCommand) showMessage(ctx context.Context, ar *archive, m store.Me
 }
 
 // showRaw writes the record of a message.
-func (cmd *showCommand) showRaw(ctx context.Context, ar *archive, id store.MessageID, end string) error {
-	record, damage := ar.db.Record(ctx, id)
+func (cmd *showCommand) showRaw(ctx context.Context, rec *openRecord, id store.MessageID, end string) error {
+	record, damage := rec.db.Record(ctx, id)
 	if record == nil {
 		return damage
 	}
 	return errors.Join(cmd.writeBytes(append(record, end...), cmd.force), damage)
 }
 
-func (cmd *showCommand) showJSON(ctx context.Context, ar *archive, m store.Message) error {
+func (cmd *showCommand) showJSON(ctx context.Context, rec *openRecord, m store.Message) error {
 	r := messageReport{
 		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
 		Tokens: m.Tokens, Bytes: m.Size, SHA256: hex.EncodeToString(m.SHA256[:]), Format: m.Format,
 	}
-	record, err := ar.db.Record(ctx, m.ID)
+	record, err := rec.db.Record(ctx, m.ID)
 	if err == nil && m.Damaged {
 		err = fmt.Errorf("the body of %s is %w", m.ID, store.ErrDamaged)
 	}
@@ -246,30 +246,30 @@ func (cmd *showCommand) showJSON(ctx context.Context, ar *archive, m store.Messa
 	if err != nil {
 		return err
 	}
-	record, r.Masked = ar.masked(m, record)
+	record, r.Masked = rec.masked(m, record)
 	r.Record, r.Encoding = encoded(record)
 	return cmd.encoder().Encode(r)
 }
 
 // showID prints one message, summary or payload.
-func (cmd *showCommand) showID(ctx context.Context, ar *archive) error {
+func (cmd *showCommand) showID(ctx context.Context, rec *openRecord) error {
 	id, err := store.ParseID(cmd.id)
 	if err != nil {
 		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
 	}
 	switch {
 	case id.Message != 0 && cmd.raw:
-		return cmd.showRaw(ctx, ar, id.Message, "")
+		return cmd.showRaw(ctx, rec, id.Message, "")
 	case id.Message != 0:
-		m, err := store.First(ar.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
+		m, err := store.First(rec.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
 		if err != nil {
 			return err
 		}
-		return cmd.showMessage(ctx, ar, m)
+		return cmd.showMessage(ctx, rec, m)
 	case id.Summary != "":
-		return cmd.showSummary(ctx, ar, id.Summary)
+		return cmd.showSummary(ctx, rec, id.Summary)
 	}
-	p, err := ar.db.Payload(ctx, id.Payload)
+	p, err := rec.db.Payload(ctx, id.Payload)
 	if err != nil {
 		return err
 	}
@@ -297,12 +297,12 @@ func (cmd *showCommand) showPayload(p store.Payload) error {
 	}, "%s\n", safetext.Text(string(data))))
 }
 
-func (cmd *showCommand) showSummary(ctx context.Context, ar *archive, id store.SummaryID) error {
-	s, err := store.First(ar.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
+func (cmd *showCommand) showSummary(ctx context.Context, rec *openRecord, id store.SummaryID) error {
+	s, err := store.First(rec.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
 	if err != nil {
 		return err
 	}
-	sources, err := ar.db.Sources(ctx, id)
+	sources, err := rec.db.Sources(ctx, id)
 	if err != nil {
 		return err
 	}

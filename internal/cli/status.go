@@ -63,26 +63,26 @@ func newStatus(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
-	st, err := ar.db.Stats(ctx)
+func (cmd *statusCommand) run(ctx context.Context, rec *openRecord) error {
+	st, err := rec.db.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	r := statusReport{Database: ar.db.Path(), Stats: st, By: cmd.by}
+	r := statusReport{Database: rec.db.Path(), Stats: st, By: cmd.by}
 	r.Summaries = list(st.Summaries)
 	for _, s := range st.Summaries {
 		r.Total += s.Count
 	}
-	if r.Spent, err = spend.Usage(ctx, ar.db); err != nil {
+	if r.Spent, err = spend.Usage(ctx, rec.db); err != nil {
 		return err
 	}
-	if r.Space, err = stats.MeasureSpace(ctx, ar.db.SQL()); err != nil {
+	if r.Space, err = stats.MeasureSpace(ctx, rec.db.SQL()); err != nil {
 		return err
 	}
-	if r.Embedded, err = ar.embedded(ctx); err != nil {
+	if r.Embedded, err = rec.embedded(ctx); err != nil {
 		return err
 	}
-	if r.Groups, err = ar.groups(ctx, cmd.by); err != nil {
+	if r.Groups, err = rec.groups(ctx, cmd.by); err != nil {
 		return err
 	}
 	switch {
@@ -92,7 +92,7 @@ func (cmd *statusCommand) run(ctx context.Context, ar *archive) error {
 		cmd.printGroups(cmd.by, r.Groups)
 	default:
 		cmd.printStatus(r)
-		for _, f := range runFindings(ctx, ar.db, time.Now()) {
+		for _, f := range runFindings(ctx, rec.db, time.Now()) {
 			cmd.note("%s: %s; %s", f.Where, f.Message, f.Advice)
 		}
 	}
@@ -154,11 +154,11 @@ func (cmd *statusCommand) printStatus(r statusReport) {
 }
 
 // groups counts conversations as --by asks.
-func (ar *archive) groups(ctx context.Context, by string) ([]groupReport, error) {
+func (rec *openRecord) groups(ctx context.Context, by string) ([]groupReport, error) {
 	if by == "" {
 		return nil, nil
 	}
-	found, err := stats.CountBy(ctx, ar.db.SQL(), by)
+	found, err := stats.CountBy(ctx, rec.db.SQL(), by)
 	all := []groupReport{}
 	total := int64(0)
 	for _, g := range found {

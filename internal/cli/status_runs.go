@@ -21,8 +21,8 @@ type runReport struct {
 }
 
 // runs prints the runs, the last first.
-func (cmd *statusCommand) printRuns(ctx context.Context, ar *archive) error {
-	found, err := proxy.Runs(ctx, ar.db)
+func (cmd *statusCommand) printRuns(ctx context.Context, rec *openRecord) error {
+	found, err := proxy.Runs(ctx, rec.db)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
 )
 
@@ -33,21 +34,8 @@ func newSync(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sync",
 		Short: "Push what is new to the team's server",
-		Long: `Push the messages that are new since the last time to the team's server
-(sync.url, with sync.token), and messages that were forgotten since. It works
-offline: what cannot be pushed now is pushed the next time. It may be cut off and
-repeated; the server proves each batch with a digest of what it stored.
-
-These never leave this machine: ignored sessions and projects
-(ingest.ignore_…_patterns), private projects (sync.private_project_patterns),
-<private> blocks, and secrets, unless ingest.redact is off. --verify compares
-everything that was pushed with the server's record, by digests.`,
-		Example: `lcm config set sync.url https://lcm.example
-LCM_SYNC_TOKEN=lcm_… lcm sync
-lcm sync --verify
-lcm grep --team 'deploy.*failed'`,
-		Args: usage(cobra.NoArgs),
-		RunE: p.runs(toRead, cmd.run),
+		Args:  usage(cobra.NoArgs),
+		RunE:  p.runs(toRead, cmd.run),
 	}
 	c.Flags().BoolVar(&cmd.verify, "verify", false, "compare what was pushed with the server's record")
 	return p.jsonFlag(c)
@@ -82,10 +70,10 @@ func machineName(cfg *config.Config) string {
 }
 
 // pusher pushes the record of a database.
-func (ar *archive) pusher(c teamsync.Client) *teamsync.Pusher {
-	p := &teamsync.Pusher{Client: c, Store: ar.engine.Store(), Privacy: engineconfig.Privacy(ar.cfg), MachineName: machineName(ar.cfg)}
+func (rec *openRecord) pusher(c teamsync.Client) *teamsync.Pusher {
+	p := &teamsync.Pusher{Client: c, Store: rec.engine.Store(), Privacy: engineconfig.Privacy(rec.cfg), MachineName: machineName(rec.cfg)}
 	home, err := os.UserHomeDir()
-	for _, pattern := range ar.cfg.Sync.PrivateProjectPatterns {
+	for _, pattern := range rec.cfg.Sync.PrivateProjectPatterns {
 		if rest, ok := strings.CutPrefix(pattern, "~/"); ok && err == nil {
 			pattern = filepath.Join(home, rest)
 		}
@@ -98,8 +86,8 @@ func (ar *archive) pusher(c teamsync.Client) *teamsync.Pusher {
 const syncTTL = time.Minute
 
 // push pushes unless another process of this machine does. busy says that one does.
-func (ar *archive) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Report, busy bool, err error) {
-	leases := &lease.Leases{State: ar.engine.Store(), Space: "lease", Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
+func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Report, busy bool, err error) {
+	leases := &lease.Leases{State: rec.engine.Store(), Space: store.LeaseSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
 	held, err := leases.Take(ctx, "sync", false)
 	if errors.Is(err, lease.ErrBusy) {
 		return r, true, nil
@@ -119,18 +107,18 @@ func (ar *archive) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Rep
 	return r, false, err
 }
 
-func (cmd *syncCommand) run(ctx context.Context, ar *archive) error {
-	client, err := cmd.teamClient(ar.cfg)
+func (cmd *syncCommand) run(ctx context.Context, rec *openRecord) error {
+	client, err := cmd.teamClient(rec.cfg)
 	if err != nil {
 		return err
 	}
-	p := ar.pusher(client)
+	p := rec.pusher(client)
 	if cmd.verify {
 		return cmd.compare(ctx, p)
 	}
 	bar := cmd.newBar("pushing")
 	p.Pushed = func(r teamsync.Report) { bar.set(0, 0, prose.Number(r.Messages)+" messages") }
-	r, busy, err := ar.push(ctx, p)
+	r, busy, err := rec.push(ctx, p)
 	bar.clear()
 	if busy {
 		cmd.note("another process is pushing")
@@ -158,14 +146,21 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 	if r.Private > 0 {
 		cmd.note("%s here: ignored or private", prose.Count(r.Private, "conversation stays", "conversations stay"))
 	}
+	if r.Entered > 0 {
+		cmd.note("the new messages of %s here: one of them was said in an ignored or private project", prose.Count(r.Entered, "conversation stay", "conversations stay"))
+	}
 	if r.Forgotten > 0 {
 		cmd.note("%s refused: erased on the server", prose.Count(r.Forgotten, "message was", "messages were"))
 	}
 	if r.EraseDenied > 0 {
 		cmd.warn("%s on the server: the token may not erase; ask for one with --erase, or have somebody forget them there", prose.Count(r.EraseDenied, "message that was forgotten here stays", "messages that were forgotten here stay"))
 	}
-	for _, name := range r.Denied {
-		cmd.warn("the token may not push to the project %s", safetext.Line(name))
+	if n := len(r.Denied); n > 0 {
+		names := strings.Join(r.Denied[:min(n, 5)], ", ")
+		if n > 5 {
+			names += ", …"
+		}
+		cmd.warn("nothing was sent of %s that the token may not push to: %s", prose.Count(n, "project", "projects"), safetext.Line(names))
 	}
 	return nil
 }

@@ -20,13 +20,8 @@ func newToken(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "Say who may use a team server",
-		Long: `Add, list and revoke the tokens of ` + "`lcm serve`" + `. A token names a user, the projects
-that the user may see and the actions that are allowed there. They are kept in
-the database of the server, hashed: run this where the server runs. A change
-counts from the next request on.`,
-		Example: "lcm token add --user alice --all-projects\nlcm token list\nlcm token revoke 3f9a01bc",
-		Args:    usage(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:  usage(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newTokenAdd(p), newTokenList(p), newTokenRevoke(p))
 	return c
@@ -44,16 +39,7 @@ func newTokenAdd(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add",
 		Short: "Make a token and show it once",
-		Long: `Make a token and print it. Only its hash is stored: it cannot be shown again.
-
-A token allows reading. --append also lets ` + "`lcm sync`" + ` push to the server, --erase
-lets it push what was forgotten. --project takes a git origin like
-github.com/acme/app, or a directory for projects without one; * stands for any
-characters.`,
-		Example: `lcm token add --user alice --project 'github.com/acme/*' --append
-lcm token add --user ci --all-projects --expires 24h
-lcm token add --user root --all-projects --append --erase --expires never`,
-		Args: usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case cmd.User == "":
@@ -92,8 +78,8 @@ type addedToken struct {
 }
 
 // tokens returns the tokens of a database.
-func (ar *archive) tokens() access.Tokens {
-	return access.Tokens{State: ar.engine.Store(), Clock: time.Now}
+func (rec *openRecord) tokens() access.Tokens {
+	return access.Tokens{State: rec.engine.Store(), Clock: time.Now}
 }
 
 // localUser is the name in the audit for an action on this machine.
@@ -105,8 +91,8 @@ func localUser() string {
 	return name + " (on this machine)"
 }
 
-func (cmd *tokenAdd) add(ctx context.Context, ar *archive) error {
-	text, added, err := ar.tokens().Add(ctx, cmd.Token, localUser())
+func (cmd *tokenAdd) add(ctx context.Context, rec *openRecord) error {
+	text, added, err := rec.tokens().Add(ctx, cmd.Token, localUser())
 	if err != nil {
 		return failed(exitUsage, "`lcm token add --help` shows how it is used", "%w", err)
 	}
@@ -120,12 +106,11 @@ func (cmd *tokenAdd) add(ctx context.Context, ar *archive) error {
 
 func newTokenList(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
-		Use:     "list",
-		Short:   "List the tokens, without their texts",
-		Example: "lcm token list",
-		Args:    usage(cobra.NoArgs),
-		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
-			all, err := ar.tokens().List(ctx)
+		Use:   "list",
+		Short: "List the tokens, without their texts",
+		Args:  usage(cobra.NoArgs),
+		RunE: p.runs(toRead, func(ctx context.Context, rec *openRecord) error {
+			all, err := rec.tokens().List(ctx)
 			if err != nil {
 				return err
 			}
@@ -148,13 +133,12 @@ func newTokenList(p *program) *cobra.Command {
 
 func newTokenRevoke(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   "End a token",
-		Example: "lcm token revoke 3f9a01bc",
-		Args:    usage(cobra.ExactArgs(1)),
+		Use:   "revoke ID",
+		Short: "End a token",
+		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.use(c.Context(), toRead, func(ar *archive) error {
-				t, err := ar.tokens().Revoke(c.Context(), args[0], localUser())
+			return p.use(c.Context(), toRead, func(rec *openRecord) error {
+				t, err := rec.tokens().Revoke(c.Context(), args[0], localUser())
 				if err != nil {
 					return advise(exitNotFound, "`lcm token list` shows the ids", err)
 				}
@@ -169,12 +153,9 @@ func newAudit(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
 		Use:   "audit",
 		Short: "List who erased messages or changed tokens",
-		Long: `List the erasures and the changes of tokens of a database, newest first: when, by
-whom, and how much. A row is written before its action, and quotes no message.`,
-		Example: "lcm audit\nlcm audit --json",
-		Args:    usage(cobra.NoArgs),
-		RunE: p.runs(toRead, func(ctx context.Context, ar *archive) error {
-			all, err := ar.audit().List(ctx)
+		Args:  usage(cobra.NoArgs),
+		RunE: p.runs(toRead, func(ctx context.Context, rec *openRecord) error {
+			all, err := rec.audit().List(ctx)
 			if err != nil {
 				return err
 			}
@@ -196,6 +177,6 @@ whom, and how much. A row is written before its action, and quotes no message.`,
 }
 
 // audit returns the audit of a database.
-func (ar *archive) audit() access.Audit {
-	return access.Audit{State: ar.engine.Store(), Clock: time.Now}
+func (rec *openRecord) audit() access.Audit {
+	return access.Audit{State: rec.engine.Store(), Clock: time.Now}
 }

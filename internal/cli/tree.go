@@ -91,15 +91,15 @@ func newTree(p *program) *cobra.Command {
 		Short: "Draw the summaries and what they were made from",
 		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative"),
 			refuse(func() bool { return cmd.html != "" && cmd.json }, "--html and --json exclude each other")),
-		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
-			conv, err := ar.pick(ctx, cmd.choice)
+		RunE: cmd.runs(toRead, func(ctx context.Context, rec *openRecord) error {
+			conv, err := rec.pick(ctx, cmd.choice)
 			if err != nil {
 				return err
 			}
 			if cmd.html != "" {
-				return cmd.writePage(ar, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
+				return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
 			}
-			cmd.reader = ar.db
+			cmd.reader = rec.db
 			return cmd.print(ctx, conv)
 		}),
 	}

@@ -37,16 +37,7 @@ func newUI(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ui",
 		Short: "Look at the record in a browser",
-		Long: `Serve pages about the record on this machine and open them in a browser: sessions
-with their messages and summaries, search, questions, and the context that a
-model would see at any message with any budget; the proof of the record, problems,
-sizes, the cost of models. The pages change nothing, except that one of them
-forgets messages, as ` + "`lcm forget`" + ` does: it shows what will go, and asks.
-
-Only this machine reaches the server. The link that is printed works once: it
-gives the browser that opens it a cookie. The server ends with Ctrl-C.`,
-		Example: "lcm ui\nlcm ui --port 8764 --no-open",
-		Args:    usage(cobra.NoArgs),
+		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if cmd.port < 0 || cmd.port > 65535 {
 				return wrongUsage(c, errors.New("--port is from 0 to 65535"))
@@ -60,16 +51,16 @@ gives the browser that opens it a cookie. The server ends with Ctrl-C.`,
 }
 
 // newUIServer returns a server of the pages of a database.
-func (p *program) newUIServer(ar *archive) (*ui.Server, error) {
+func (p *program) newUIServer(rec *openRecord) (*ui.Server, error) {
 	return ui.New(ui.Config{
-		Engine: ar.engine, Budget: ar.cfg.Context.TokenBudget,
-		Model: ar.cfg.Recall.ExpansionModel != "" || ar.cfg.Agents.SubAgentModel != "",
+		Engine: rec.engine, Budget: rec.cfg.Context.TokenBudget,
+		Model: rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
 		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, ar.db.SQL(), above)
+			return stats.Activity(ctx, rec.db.SQL(), above)
 		},
-		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, ar) },
+		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, rec) },
 		Branches: func(ctx context.Context, id store.ConversationID) ([]ui.Branch, error) {
-			found, err := stats.Branches(ctx, ar.db.SQL(), id)
+			found, err := stats.Branches(ctx, rec.db.SQL(), id)
 			all := make([]ui.Branch, len(found))
 			for i, b := range found {
 				all[i] = ui.Branch(b)
@@ -77,14 +68,14 @@ func (p *program) newUIServer(ar *archive) (*ui.Server, error) {
 			return all, err
 		},
 		Doctor: func(ctx context.Context) ([]doctor.Finding, error) {
-			patient, err := (&doctorCommand{program: p}).patient(ar.cfg)
+			patient, err := (&doctorCommand{program: p}).patient(rec.cfg)
 			if err != nil {
 				return nil, err
 			}
 			found, err := doctor.Examine(ctx, patient)
 			return found.Findings, err
 		},
-		Space: func(ctx context.Context) (ui.Space, error) { return measure(ctx, ar.db.SQL()) },
+		Space: func(ctx context.Context) (ui.Space, error) { return measure(ctx, rec.db.SQL()) },
 	})
 }
 
@@ -108,14 +99,14 @@ func measure(ctx context.Context, db sqldb.DB) (ui.Space, error) {
 	return s, err
 }
 
-// scratchEngine opens an engine on an empty database in memory, with the settings of an
-// archive except its models.
-func scratchEngine(ctx context.Context, ar *archive) (*lcm.Engine, func() error, error) {
-	db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{Log: ar.log})
+// scratchEngine opens an engine on an empty database in memory, with the settings of
+// rec except its models.
+func scratchEngine(ctx context.Context, rec *openRecord) (*lcm.Engine, func() error, error) {
+	db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{Log: rec.log})
 	if err != nil {
 		return nil, nil, err
 	}
-	options := append(fromconfig.Options(ar.cfg, db, ar.counter), lcm.WithSummariser(nil), lcm.WithLogger(ar.log), lcm.WithoutBackground())
+	options := append(fromconfig.Options(rec.cfg, db, rec.counter), lcm.WithSummariser(nil), lcm.WithLogger(rec.log), lcm.WithoutBackground())
 	engine, err := lcm.New(db, options...)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
@@ -123,8 +114,8 @@ func scratchEngine(ctx context.Context, ar *archive) (*lcm.Engine, func() error,
 	return engine, func() error { return errors.Join(engine.Close(context.WithoutCancel(ctx)), db.Close()) }, nil
 }
 
-func (cmd *uiCommand) serve(ctx context.Context, ar *archive) error {
-	s, err := cmd.newUIServer(ar)
+func (cmd *uiCommand) serve(ctx context.Context, rec *openRecord) error {
+	s, err := cmd.newUIServer(rec)
 	if err != nil {
 		return err
 	}
@@ -158,8 +149,8 @@ func openBrowser(ctx context.Context, link string) {
 }
 
 // writePage writes a page that needs no server to a new file.
-func (p *program) writePage(ar *archive, path string, write func(*ui.Server, io.Writer) error) error {
-	s, err := p.newUIServer(ar)
+func (p *program) writePage(rec *openRecord, path string, write func(*ui.Server, io.Writer) error) error {
+	s, err := p.newUIServer(rec)
 	if err != nil {
 		return err
 	}

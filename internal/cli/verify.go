@@ -50,8 +50,8 @@ func newVerify(p *program) *cobra.Command {
 		Short: "Prove that nothing is lost or changed",
 		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.all && cmd.number != 0 },
 			"--all and a conversation exclude each other")),
-		RunE: cmd.runs(toRead, func(ctx context.Context, ar *archive) error {
-			r, err := ar.verify(ctx, cmd.choice, cmd.all)
+		RunE: cmd.runs(toRead, func(ctx context.Context, rec *openRecord) error {
+			r, err := rec.verify(ctx, cmd.choice, cmd.all)
 			switch {
 			case damaged(err):
 				return advise(exitDatabase, beyondReading, err)
@@ -66,45 +66,45 @@ func newVerify(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func (ar *archive) verify(ctx context.Context, ch choice, all bool) (verifyReport, error) {
+func (rec *openRecord) verify(ctx context.Context, ch choice, all bool) (verifyReport, error) {
 	if all {
-		v, err := ar.engine.Verify(ctx)
+		v, err := rec.engine.Verify(ctx)
 		if err == nil {
-			return ar.describeVerification(ctx, v)
+			return rec.describeVerification(ctx, v)
 		}
-		list, unlisted := ar.db.Conversations(ctx, store.ConversationQuery{})
+		list, unlisted := rec.db.Conversations(ctx, store.ConversationQuery{})
 		if !damaged(err) || unlisted != nil {
 			return verifyReport{}, err
 		}
-		return ar.salvage(ctx, list)
+		return rec.salvage(ctx, list)
 	}
-	c, err := ar.pick(ctx, ch)
+	c, err := rec.pick(ctx, ch)
 	if err != nil {
 		return verifyReport{}, err
 	}
-	one, err := ar.db.Verify(ctx, c.ID)
+	one, err := rec.db.Verify(ctx, c.ID)
 	switch {
 	case damaged(err):
-		return ar.salvage(ctx, []store.Conversation{c})
+		return rec.salvage(ctx, []store.Conversation{c})
 	case err != nil:
 		return verifyReport{}, err
 	}
-	orphans, err := ar.db.Orphans(ctx)
+	orphans, err := rec.db.Orphans(ctx)
 	if err != nil {
 		return verifyReport{}, err
 	}
-	return ar.describeVerification(ctx, lcm.Verification{
+	return rec.describeVerification(ctx, lcm.StoreVerification{
 		Conversations: []store.Verification{one}, Messages: one.Messages, Summaries: one.Summaries, Bytes: one.Bytes, Digest: one.Digest, Faults: orphans,
 	})
 }
 
-func (ar *archive) describeVerification(ctx context.Context, v lcm.Verification) (verifyReport, error) {
+func (rec *openRecord) describeVerification(ctx context.Context, v lcm.StoreVerification) (verifyReport, error) {
 	r := verifyReport{Sound: v.Sound(), Conversations: []verifiedConversation{}, Faults: v.Faults}
 	if r.Sound {
 		r.Digest = hex.EncodeToString(v.Digest[:])
 	}
 	for _, one := range v.Conversations {
-		c, err := ar.db.Conversation(ctx, one.Conversation)
+		c, err := rec.db.Conversation(ctx, one.Conversation)
 		if err != nil {
 			return r, err
 		}
@@ -135,15 +135,15 @@ func describeVerified(c store.Conversation, one store.Verification) verifiedConv
 
 // salvage verifies the conversations of a damaged file one by one, and goes on after
 // unreadable ones. The whole then has no digest.
-func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (verifyReport, error) {
+func (rec *openRecord) salvage(ctx context.Context, list []store.Conversation) (verifyReport, error) {
 	r := verifyReport{Conversations: []verifiedConversation{}, unreadable: true}
 	for _, c := range list {
-		one, err := ar.db.Verify(ctx, c.ID)
+		one, err := rec.db.Verify(ctx, c.ID)
 		v := describeVerified(c, one)
 		if err != nil {
 			v = verifiedConversation{Number: c.ID, Key: c.Key}
 			why, _ := split(err)
-			v.Messages, v.Bytes = ar.readable(ctx, c)
+			v.Messages, v.Bytes = rec.readable(ctx, c)
 			v.Faults = []store.Fault{{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
 				"%s; %s of %s can be read and match", plain(why), prose.Number(v.Messages), prose.Count(c.Messages-c.Erased, "message", "messages"))}}
 		}
@@ -156,15 +156,15 @@ func (ar *archive) salvage(ctx context.Context, list []store.Conversation) (veri
 }
 
 // readable counts the messages whose records match their hashes, and their bytes.
-func (ar *archive) readable(ctx context.Context, c store.Conversation) (n, size int64) {
+func (rec *openRecord) readable(ctx context.Context, c store.Conversation) (n, size int64) {
 	for after := int64(0); after < c.Messages && ctx.Err() == nil; {
 		next := after + 1 // skip unreadable messages one by one
-		for m, err := range ar.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after, Before: after + 100}) {
+		for m, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after, Before: after + 100}) {
 			if err != nil {
 				break
 			}
 			next = m.Seq
-			record, err := ar.db.Record(ctx, m.ID)
+			record, err := rec.db.Record(ctx, m.ID)
 			if err == nil && sha256.Sum256(record) == m.SHA256 {
 				n, size = n+1, size+m.Size
 			}

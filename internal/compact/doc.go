@@ -8,7 +8,7 @@
 // next context shows the result. At or above hard the caller that asks for the
 // context starts [Runner.Run] itself and may wait for it.
 //
-// A run goes on to the low-water mark, [Limits.Low]. Then the beginning of the
+// A run goes on to the low threshold, [Limits.Low]. Then the beginning of the
 // view stays the same until the view has grown to the soft threshold again,
 // because a provider caches the beginning of prompts and writing the cache costs
 // twelve times as much as reading it. For the same reason a run writes its folds
@@ -32,7 +32,7 @@
 //
 // A [Runner] repeats three steps: it plans on the view in memory, loads the
 // sources of the next fold and has them summarised. It writes the summaries of up
-// to MaxPasses folds in one transaction; without a low-water mark, each in a
+// to MaxPasses folds in one transaction; without a low threshold, each in a
 // transaction of its own. A crash at any point leaves a valid view, and the next
 // run continues from there. Of a long view the runner reads a part, and more
 // whenever the next fold might depend on it, so the cost of compaction is linear

@@ -11,9 +11,6 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// ledgerSpace is the space of store.State that has the entries.
-const ledgerSpace = "compact"
-
 // Pauses between runs that made no progress.
 const (
 	firstPause = 5 * time.Minute
@@ -62,7 +59,7 @@ func key(id store.ConversationID) string { return strconv.FormatInt(int64(id), 1
 
 func (l *Ledger) open(ctx context.Context, id store.ConversationID) (*Entry, error) {
 	e := &Entry{Conversation: id}
-	v, err := l.state.Get(ctx, ledgerSpace, key(id))
+	v, err := l.state.Get(ctx, store.CompactSpace, key(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return e, nil
 	}
@@ -77,14 +74,14 @@ func (l *Ledger) open(ctx context.Context, id store.ConversationID) (*Entry, err
 	return e, nil
 }
 
-// save writes an entry. Losing a race is no harm: the lease keeps runs apart,
-// and a manual run that took it over knows better.
+// save writes an entry. It keeps the stored entry if another process has changed it:
+// the lease keeps runs apart, so that process was a manual run that took the lease over.
 func (l *Ledger) save(ctx context.Context, e *Entry) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	v, err := l.state.Put(ctx, ledgerSpace, key(e.Conversation), data, e.version, time.Time{})
+	v, err := l.state.Put(ctx, store.CompactSpace, key(e.Conversation), data, e.version, time.Time{})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("writing the ledger: %w", err)
 	}
@@ -124,14 +121,13 @@ func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int, backof
 		e.Attempts, e.NotBefore = 0, time.Time{}
 	case r.Reason == Interrupted:
 	case r.Reason == Exhausted && r.Passes == 0:
-		// Another run was faster and has left nothing to fold: that is as if
-		// there had been nothing to begin with.
+		// Another run has already folded everything, which is no failed attempt.
 	default:
 		e.Attempts++
 		e.NotBefore = e.At.Add(min(maxPause, firstPause<<min(e.Attempts-1, 8)))
 	}
 	if fresh && e.Calls == 0 && e.Attempts == 0 && e.Reason == Done {
-		return nil // nothing that would have to be remembered
+		return nil // there is nothing to remember
 	}
 	return l.save(ctx, e)
 }
@@ -142,7 +138,7 @@ func (l *Ledger) Clear(ctx context.Context, id store.ConversationID) error {
 	if err != nil || e.version == 0 {
 		return err
 	}
-	err = l.state.Delete(ctx, ledgerSpace, key(id), e.version)
+	err = l.state.Delete(ctx, store.CompactSpace, key(id), e.version)
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

@@ -108,7 +108,7 @@ func (m *Maintainer) release() {
 	m.idle = nil
 }
 
-// stop ends all waiting once nothing more is done.
+// stop marks the maintainer as closed and ends the calls of Wait.
 func (m *Maintainer) stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,14 +32,14 @@ type Step struct {
 
 // Why a view that is above a threshold is not folded further.
 const (
-	exhaustedSoft = "what is outside the fresh tail is folded as far as the soft threshold asks for"
+	exhaustedSoft = "everything outside the fresh tail is folded as far as the soft threshold asks for"
 	exhaustedHard = "the fresh tail and the newest user message leave no room; nothing else is left to fold"
 	exhaustedFew  = "too little is outside the fresh tail for a fold that pays; it is folded at the hard threshold"
 )
 
-// pays reports whether a run in the background removes enough from a view to be
-// worth a new beginning, which the provider has to read and cache again: the
-// messages before the tail must hold half the way down to the low-water mark.
+// pays reports whether a run in the background is worth its cost: a fold changes the
+// beginning of the view, and the provider has to cache it again. The messages before
+// the tail must have half as many tokens as lie between the soft and the low threshold.
 func pays(v store.View, lim Limits, pol Policy) bool {
 	if !lim.hasLow() || v.Skipped > 0 || v.Tokens >= lim.Hard {
 		return true
@@ -53,8 +53,8 @@ func pays(v store.View, lim Limits, pol Policy) bool {
 	return tokens >= (lim.Soft-lim.Low)/2
 }
 
-// Plan decides the next action of a run on a view: none below the low-water
-// mark, then the oldest and shallowest fold that the policy allows, and above
+// Plan decides the next action of a run on a view: none below the low
+// threshold, then the oldest and shallowest fold that the policy allows, and above
 // the hard limit any fold that makes the view smaller. Its result depends on
 // nothing but its arguments. A run begins at the soft threshold.
 //

@@ -16,7 +16,7 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 	tail := compact.Policy{Policy: assemble.Policy{FreshTail: 2, FreshTailTokens: 100_000}}
 	one := compact.Policy{LeafChunkTokens: 200_000, Policy: assemble.Policy{FreshTailTokens: 1}}
 	const (
-		relaxed = "exhausted: what is outside the fresh tail is folded as far as the soft threshold asks for"
+		relaxed = "exhausted: everything outside the fresh tail is folded as far as the soft threshold asks for"
 		stuck   = "exhausted: the fresh tail and the newest user message leave no room; nothing else is left to fold"
 	)
 	tiny := compact.Limits{Budget: 128_000, Soft: 500, Hard: 1000}

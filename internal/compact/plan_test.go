@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 	small := compact.Limits{Budget: 4000}
 	tail := compact.Policy{Policy: assemble.Policy{FreshTail: 2, FreshTailTokens: 100_000}}
 	const (
-		relaxed = "exhausted: what is outside the fresh tail is folded as far as the soft threshold asks for"
+		relaxed = "exhausted: everything outside the fresh tail is folded as far as the soft threshold asks for"
 		stuck   = "exhausted: the fresh tail and the newest user message leave no room; nothing else is left to fold"
 	)
 	tests := []struct {

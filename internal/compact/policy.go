@@ -8,10 +8,10 @@ type Limits struct {
 	Budget int
 	Soft   int
 	Hard   int
-	// Low is the low-water mark. A run that begins at Soft folds down to Low and
-	// shows all its folds at once, so that the beginning of the view stays the
-	// same until the view has grown to Soft again. Without a mark below Soft, a
-	// run stops below Soft and shows each fold at once.
+	// Low is the low threshold. A run that begins at Soft folds down to Low and
+	// shows all its folds together, so that the beginning of the view stays the
+	// same until the view has grown to Soft again. If Low is not below Soft, a run
+	// stops below Soft and shows each fold when it is made.
 	Low int
 }
 
@@ -36,12 +36,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// hasLow reports whether there is a low-water mark below the soft threshold.
+// hasLow reports whether there is a low threshold below the soft threshold.
 func (l Limits) hasLow() bool { return l.Low < l.Soft }
 
-// freshTail is the size of the fresh tail where the policy does not set one:
-// half the budget, or two thirds of the low-water mark. The last third is for
-// summaries; a larger tail would keep the view above the mark.
+// freshTail is the size of the fresh tail where the policy does not set one: two
+// thirds of the low threshold, and at most half the budget. The last third is for
+// summaries; a larger tail would keep the view above the low threshold.
 func (l Limits) freshTail() int {
 	if l.hasLow() {
 		return min(l.Budget/2, l.Low*2/3)

@@ -144,7 +144,7 @@ func TestViewStaysWithinTheHardLimit(t *testing.T) {
 		})
 	}
 	t.Run("extractive", func(t *testing.T) { rapid.Check(t, conversing{}.converse) })
-	t.Run("low-water mark", func(t *testing.T) {
+	t.Run("low threshold", func(t *testing.T) {
 		rapid.Check(t, conversing{fallback: &summariser{write: cut}, low: true}.converse)
 	})
 }
@@ -159,7 +159,7 @@ type conversing struct {
 	primary  *summariser
 	fallback summary.Summariser
 	bounds   compact.Bounds
-	low      bool // with a low-water mark
+	low      bool // with a low threshold
 }
 
 // converse holds a conversation and compacts it as an engine would.

@@ -12,9 +12,9 @@ type Mode string
 
 // The modes of a run.
 const (
-	// Soft stops below the low-water mark and honours the ledger's pauses.
+	// Soft stops below the low threshold and honours the ledger's pauses.
 	Soft Mode = "soft"
-	// Hard must get below the hard limit, and goes on to the low-water mark
+	// Hard must get below the hard limit, and goes on to the low threshold
 	// as far as its bounds allow. It waits for another process that is
 	// compacting the conversation.
 	Hard Mode = "hard"

@@ -129,7 +129,7 @@ func NewRunner(c Config) (*Runner, error) {
 	}
 	if c.State != nil {
 		r.ledger = NewLedger(c.State, c.Clock)
-		r.leases = &lease.Leases{State: c.State, Space: "lease", Clock: c.Clock, Owner: c.Owner, Ended: c.Ended, TTL: r.bounds.LeaseTTL}
+		r.leases = &lease.Leases{State: c.State, Space: store.LeaseSpace, Clock: c.Clock, Owner: c.Owner, Ended: c.Ended, TTL: r.bounds.LeaseTTL}
 	}
 	return r, nil
 }
@@ -143,7 +143,7 @@ func (r *Runner) OnFold(fn func(Report)) *Runner {
 }
 
 // Run compacts a conversation whose view is above the soft threshold until it is
-// below the low-water mark, or a bound is reached. The report says which; an error
+// below the low threshold, or a bound is reached. The report says which; an error
 // means that the store failed or ctx ended. The folds that the report counts stay
 // folded.
 func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, mode Mode) (Report, error) {

@@ -45,8 +45,8 @@ func (d *Delegator) Ask(ctx context.Context, r Request) (answer Answer, err erro
 		return nothing(r, p), nil
 	}
 	runner := d.config.Runner
-	if runner == nil {
-		runner = r.Runner
+	if runner == nil && r.Model != nil && d.config.NewRunner != nil {
+		runner = d.config.NewRunner(r.Model)
 	}
 	switch {
 	case r.Output == OutputEvidence:

@@ -129,11 +129,12 @@ type Config struct {
 	Store  recall.Store
 	// Reranker orders the messages of evidence by meaning; it may be nil.
 	Reranker *recall.Reranker
-	// Runner runs sub-agents; without one, and without one in the request,
-	// answers are evidence.
-	Runner  Runner
-	Counter llms.Counter     // estimates where nil
-	Clock   func() time.Time // time.Now where nil
+	// Runner runs sub-agents. Where it is nil, NewRunner makes one for the Model of a
+	// request; where that is nil too, answers are evidence.
+	Runner    Runner
+	NewRunner func(llms.Model) Runner
+	Counter   llms.Counter     // estimates where nil
+	Clock     func() time.Time // time.Now where nil
 	// NewID returns the random part of a child session's key; a UUID where
 	// nil.
 	NewID  func() string

@@ -40,9 +40,6 @@ func (g *Grant) Tools() []core.Tool {
 	}
 }
 
-// ExpandInfo returns the description of lcm_expand, for documentation.
-func ExpandInfo() core.ToolInfo { return core.MustToolInfo(toolname.Expand, expandText) }
-
 // expand serves one page. Calls take turns: each is charged before the next one.
 func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) {
 	g.mu.Lock()
@@ -105,7 +102,7 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 			continue
 		}
 		found, err := g.recall.Grep(ctx, recall.GrepRequest{
-			Pattern: in.Query, Mode: store.FullText, Scope: recall.InBoth, Where: recall.Where{ConversationID: c}, Limit: 30,
+			Pattern: in.Query, Mode: store.FullText, Kinds: recall.InBoth, Where: recall.Where{ConversationID: c}, Limit: 30,
 		})
 		if err != nil {
 			return err

@@ -282,12 +282,14 @@ func TestModelOrder(t *testing.T) {
 	callers.do = func(context.Context, *subAgent, string) (string, error) { return says("caller's"), nil }
 	for _, test := range []struct {
 		runner delegation.Runner
-		asked  delegation.Runner
+		model  llms.Model
 		want   string
-	}{{own, callers, "own"}, {nil, callers, "caller's"}, {nil, nil, ""}} {
-		f := newFixture(t, func(c *delegation.Config) { c.Runner = test.runner })
+	}{{own, dear{}, "own"}, {nil, dear{}, "caller's"}, {nil, nil, ""}} {
+		f := newFixture(t, func(c *delegation.Config) {
+			c.Runner, c.NewRunner = test.runner, func(llms.Model) delegation.Runner { return callers }
+		})
 		c := f.talk("s", "the anchor lies at 12 fathoms")
-		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Runner: test.asked})
+		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Model: test.model})
 		if err != nil {
 			t.Fatal(err)
 		}

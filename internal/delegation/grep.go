@@ -68,7 +68,7 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
 // search adds the matches of one stretch of time that the grant covers.
 func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall.Match) ([]recall.Match, error) {
 	r := recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Scope: in.Scope, Where: recall.Where{ConversationID: at.conversation}, Limit: recall.MaxLimit,
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: recall.Where{ConversationID: at.conversation}, Limit: recall.MaxLimit,
 	}
 	if !at.from.IsZero() {
 		r.Since, r.Before = at.from.Format(time.RFC3339Nano), at.to.Format(time.RFC3339Nano)

@@ -97,7 +97,7 @@ func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
 			text = asWords(text) // a query may have operators, a question has none
 		}
 		found, err := d.config.Recall.Grep(ctx, recall.GrepRequest{
-			Pattern: text, Mode: store.FullText, Scope: recall.InBoth, Where: r.Where, Limit: limit,
+			Pattern: text, Mode: store.FullText, Kinds: recall.InBoth, Where: r.Where, Limit: limit,
 		})
 		switch {
 		case err == nil:

@@ -53,9 +53,9 @@ type Request struct {
 	// name do not. Agent is the name of the agent in the child session's key.
 	Caller string `json:"-"`
 	Agent  string `json:"-"`
-	// Runner runs the sub-agent where the delegation has none of its own: on
-	// the caller's model.
-	Runner Runner `json:"-"`
+	// Model is the caller's model. The sub-agent runs on it where the Config has no
+	// Runner.
+	Model llms.Model `json:"-"`
 
 	used Usage // by a model that failed; it takes room in the evidence
 }

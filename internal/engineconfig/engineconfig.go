@@ -81,6 +81,7 @@ func policy(cfg *config.Config) compact.Policy {
 	return p
 }
 
+// bounds reads the bounds of a run of compaction, which the settings call a sweep.
 func bounds(cfg *config.Config) compact.Bounds {
 	return compact.Bounds{
 		MaxPasses:      cfg.Compaction.MaxSweepIterations,

@@ -110,7 +110,7 @@ func search(t *testing.T, e *lcm.Engine, in recall.Where) recall.GrepAnswer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := svc.Grep(t.Context(), recall.GrepRequest{Pattern: question, Mode: store.FullText, Scope: recall.InMessages, Where: in})
+	found, err := svc.Grep(t.Context(), recall.GrepRequest{Pattern: question, Mode: store.FullText, Kinds: recall.InMessages, Where: in})
 	if err != nil {
 		t.Fatal(err)
 	}

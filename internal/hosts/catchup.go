@@ -125,7 +125,7 @@ func (r *reading) ignored(ctx context.Context, c cursor) string {
 		if key == "" {
 			continue
 		}
-		if err := r.feed.engine.Session(key, in).Ignored(); err != nil {
+		if err := r.feed.engine.Session(key, in).CheckIgnored(); err != nil {
 			return err.Error()
 		}
 	}

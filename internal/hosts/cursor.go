@@ -11,9 +11,6 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// cursorSpace is the space of [store.State] that holds cursors, by session key.
-const cursorSpace = "hosts"
-
 // leaseTime is how long a killed process blocks its transcript. Every batch renews it.
 const leaseTime = 10 * time.Second
 
@@ -56,7 +53,7 @@ func decodeCursor(data []byte) cursor {
 
 // cursor reads the cursor of a transcript and its version.
 func (f *Feed) cursor(ctx context.Context, t Transcript) (cursor, int64, error) {
-	v, err := f.store.Get(ctx, cursorSpace, t.Key())
+	v, err := f.store.Get(ctx, store.CursorSpace, t.Key())
 	if errors.Is(err, store.ErrNotFound) {
 		return cursor{}, 0, nil
 	}
@@ -68,7 +65,7 @@ func (f *Feed) cursor(ctx context.Context, t Transcript) (cursor, int64, error) 
 
 // cursors reads the cursors of all transcripts, by session key.
 func (f *Feed) cursors(ctx context.Context) (map[string]cursor, error) {
-	values, err := f.store.List(ctx, cursorSpace)
+	values, err := f.store.List(ctx, store.CursorSpace)
 	if err != nil {
 		return nil, fmt.Errorf("read the cursors: %w", err)
 	}
@@ -135,7 +132,7 @@ func (h *held) put(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the cursor of %s: %w", h.key, err)
 	}
-	version, err := h.feed.store.Put(ctx, cursorSpace, h.key, data, h.version, time.Time{})
+	version, err := h.feed.store.Put(ctx, store.CursorSpace, h.key, data, h.version, time.Time{})
 	if errors.Is(err, store.ErrConflict) {
 		return errBusy
 	}

@@ -116,7 +116,7 @@ func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...I
 	for {
 		err = in.store.Update(ctx, id, func(w store.Writer) (err error) {
 			done.Conversation = w.Conversation()
-			if err := in.privacy.Ignored(done.Conversation.Key, done.Conversation.Project); err != nil {
+			if err := in.privacy.CheckIgnored(done.Conversation.Key, done.Conversation.Project); err != nil {
 				return err
 			}
 			if done.Conversation.ForkedFrom != 0 && !looked {

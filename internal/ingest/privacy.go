@@ -30,10 +30,10 @@ type Privacy struct {
 	Redact redact.Mode
 }
 
-// Ignored returns an error that wraps [ErrIgnored] and names the pattern if a
+// CheckIgnored returns an error that wraps [ErrIgnored] and names the pattern if a
 // session must not be stored. [Ingester.Append] and [Ingester.Sync] check it
 // before they write; a caller may check it before it makes a conversation.
-func (p Privacy) Ignored(key string, in store.Project) error {
+func (p Privacy) CheckIgnored(key string, in store.Project) error {
 	for _, pattern := range p.IgnoreSessions {
 		if matches(pattern, key) {
 			return fmt.Errorf("%w: its key %q matches %q of ignore_session_patterns", ErrIgnored, key, pattern)

@@ -48,9 +48,9 @@ func TestIgnoredProjects(t *testing.T) {
 		{store.Project{Root: "/srv/secretary"}, false},
 		{store.Project{Root: "/anywhere", Origin: "github.com/acme/tool"}, true},
 	} {
-		err := p.Ignored("key", c.in)
+		err := p.CheckIgnored("key", c.in)
 		if got := errors.Is(err, ErrIgnored); got != c.want {
-			t.Errorf("Ignored(%+v) = %v, want %v", c.in, err, c.want)
+			t.Errorf("CheckIgnored(%+v) = %v, want %v", c.in, err, c.want)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 	if err != nil {
 		return Synced{}, err
 	}
-	if err := in.privacy.Ignored(conv.Key, conv.Project); err != nil {
+	if err := in.privacy.CheckIgnored(conv.Key, conv.Project); err != nil {
 		return Synced{}, err
 	}
 	said := len(history)

@@ -36,7 +36,7 @@ func BenchmarkGrep(b *testing.B) {
 		b.Run(q.name+"/direct", func(b *testing.B) {
 			for n := range b.N {
 				if _, err := svc.Grep(b.Context(), recall.GrepRequest{
-					Pattern: pattern(n), Mode: store.Mode(q.mode), Scope: recall.InBoth, Where: recall.Where{AllConversations: true}, Limit: 20,
+					Pattern: pattern(n), Mode: store.Mode(q.mode), Kinds: recall.InBoth, Where: recall.Where{AllConversations: true}, Limit: 20,
 				}); err != nil {
 					b.Fatal(err)
 				}

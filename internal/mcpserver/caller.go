@@ -42,13 +42,17 @@ var hostNames = map[string]string{
 	"opencode":         "opencode",
 }
 
-// hostOf returns the host of a session, or "" for any other client.
-func hostOf(session *mcp.ServerSession) string {
-	if session == nil {
+// hostOf returns the host that sent a request, or "" for any other client.
+func (s *Server) hostOf(r mcp.Request) string {
+	session, ok := r.GetSession().(*mcp.ServerSession)
+	if !ok || session == nil {
 		return ""
 	}
 	if init := session.InitializeParams(); init != nil && init.ClientInfo != nil {
 		return hostNames[init.ClientInfo.Name]
+	}
+	if s.config.Stateless {
+		return hostOfID(sessionID(r))
 	}
 	return ""
 }
@@ -58,8 +62,8 @@ func hostOf(session *mcp.ServerSession) string {
 // the id of the tool call, and puts the project's directory and the session
 // that it was started for into the environment; after /clear that session is
 // out of date.
-func (s *Server) caller(ctx context.Context, session *mcp.ServerSession, meta mcp.Meta) Caller {
-	p := Caller{Host: hostOf(session)}
+func (s *Server) caller(ctx context.Context, host string, session *mcp.ServerSession, meta mcp.Meta) Caller {
+	p := Caller{Host: host}
 	word := func(key string) string {
 		text, _ := meta[key].(string)
 		return text

@@ -5,6 +5,8 @@
 //
 // [New] makes a [Server] from an engine and a [Feed]. [Server.ServeStdio] serves
 // one client over a pair of pipes, [Server.ServeHTTP] serves many over HTTP.
+// With [Config.Stateless], [Server.Endpoint] keeps no sessions, and several processes can
+// serve one address.
 //
 // # Guarantees
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/lease"
 	"github.com/lossless-context/lcm/internal/process"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // Feed brings the record up to date with the hosts' transcripts. Implementations
@@ -70,7 +71,7 @@ func (s *Server) catchUpInBackground() {
 // catchUp reads all transcripts under the lease. If that fails it releases the lease,
 // so that another server may try at once.
 func (s *Server) catchUp(ctx context.Context) error {
-	leases := &lease.Leases{State: s.store, Space: "mcp", Clock: s.config.Clock, Owner: process.Owner(), TTL: leaseTime}
+	leases := &lease.Leases{State: s.store, Space: store.CatchUpSpace, Clock: s.config.Clock, Owner: process.Owner(), TTL: leaseTime}
 	held, err := leases.Take(ctx, "catch-up", false)
 	if errors.Is(err, lease.ErrBusy) {
 		return nil

@@ -108,20 +108,30 @@ func (s *Server) EndSessions() {
 func (s *Server) Handler(o HTTPOptions) http.Handler { return o.guard(s.Endpoint(o.BodyTimeout)) }
 
 // Endpoint serves HTTP requests whose token the caller has checked. Its sessions are
-// those of this Server: a session id of another one is unknown here. A client may take
-// timeout (0: 30 s) to send a request.
+// those of this Server: a session id of another one is unknown here. With
+// [Config.Stateless] it has none. A client may take timeout (0: 30 s) to send a request.
 func (s *Server) Endpoint(timeout time.Duration) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(Path, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
+	o := &mcp.StreamableHTTPOptions{
 		Logger:              s.config.Log,
 		MaxRequestBodyBytes: maxLine, // as over pipes
-		SessionTimeout:      30 * time.Minute,
-		// A client whose connection breaks gets the rest of its answer when it
-		// reconnects.
-		EventStore: mcp.NewMemoryEventStore(nil),
+		Stateless:           s.config.Stateless,
 		// guard checks every request.
 		DisableLocalhostProtection: true,
-	}))
+	}
+	if s.config.Stateless {
+		o.PropagateRequestCancellation = true
+	} else {
+		o.SessionTimeout = 30 * time.Minute
+		// A client whose connection breaks gets the rest of its answer when it
+		// reconnects.
+		o.EventStore = mcp.NewMemoryEventStore(nil)
+	}
+	endpoint := http.Handler(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, o))
+	if s.config.Stateless {
+		endpoint = handsOutIDs(endpoint)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(Path, endpoint)
 	bodies := &bodyReader{timeout: cmp.Or(timeout, bodyTimeout)}
 	return bodies.wrap(mux)
 }

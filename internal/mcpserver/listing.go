@@ -31,7 +31,7 @@ func (s *Server) listing(next mcp.MethodHandler) mcp.MethodHandler {
 		if r.Params != nil {
 			meta = r.Params.Meta
 		}
-		list.Resources, err = s.summaries(ctx, s.caller(ctx, r.Session, meta))
+		list.Resources, err = s.summaries(ctx, s.caller(ctx, s.hostOf(r), r.Session, meta))
 		return list, err
 	}
 }

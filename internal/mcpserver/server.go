@@ -60,6 +60,10 @@ type Config struct {
 	// ProjectOnly says that the engine's store is restricted to one project; the
 	// instructions say so.
 	ProjectOnly bool
+	// Stateless answers each HTTP request of [Server.Endpoint] without a session, so that
+	// several processes can serve one address. The server then cannot ask a client for its
+	// roots.
+	Stateless bool
 	// Team is the server of the team; it may be nil.
 	Team *Team
 	// MaxTokens bounds the text and the structured content of one answer

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -85,6 +86,11 @@ func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r, err := c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args)
+	if errors.Is(err, mcp.ErrSessionMissing) {
+		// Servers of older versions keep sessions: this one was restarted, or another
+		// one has answered.
+		r, err = c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args)
+	}
 	if err == nil {
 		return c.fromTeam(r)
 	}
@@ -116,7 +122,7 @@ func (c *call) fromTeam(r *mcp.CallToolResult) (answer, error) {
 	}
 	text := teamNote + "\n\n" + all.String()
 	value, structured := r.StructuredContent.(map[string]any)
-	if structured = structured && hostOf(c.session) == ""; !structured {
+	if structured = structured && c.host == ""; !structured {
 		return answer{text: c.clip(text)}, nil
 	}
 	notes, _ := value["notes"].([]any)

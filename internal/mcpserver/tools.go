@@ -30,6 +30,7 @@ type call struct {
 	currentOnly bool
 	// client identifies the session: delegation serialises its questions.
 	client string
+	host   string // the name of the host, "" for other clients
 	// report tells the caller how far the call is.
 	report func(what string)
 	notes  []string // of the answer
@@ -123,7 +124,10 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(s.lifetime, stop)()
-		c := &call{Server: s, tool: t, schema: schema, args: args, session: req.Session, meta: req.Params.Meta, client: fmt.Sprintf("mcp %p", req.Session)}
+		c := &call{Server: s, tool: t, schema: schema, args: args, session: req.Session, meta: req.Params.Meta, host: s.hostOf(req), client: fmt.Sprintf("mcp %p", req.Session)}
+		if s.config.Stateless {
+			c.client = sessionID(req)
+		}
 		var done func()
 		c.report, done = s.progress(ctx, req)
 		var a answer
@@ -139,7 +143,7 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 			}
 			return failure(err), nil
 		}
-		if hostOf(req.Session) != "" {
+		if c.host != "" {
 			a.value = nil // see textForHosts
 		}
 		return a.result()
@@ -157,7 +161,7 @@ func (s *Server) textForHosts(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok {
 			return result, err
 		}
-		if session, ok := req.GetSession().(*mcp.ServerSession); !ok || hostOf(session) == "" {
+		if s.hostOf(req) == "" {
 			return result, nil
 		}
 		plain := *list

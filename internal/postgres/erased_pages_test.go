@@ -126,7 +126,7 @@ func TestErasedTextLeavesThePages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Put(ctx, "brief", "gone", []byte("shown: "+secret), 0, time.Time{}); err != nil {
+	if _, err := db.Put(ctx, store.HookShownSpace, "gone", []byte("shown: "+secret), 0, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Reindex(ctx); err != nil {

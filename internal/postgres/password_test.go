@@ -34,6 +34,26 @@ func TestPassword(t *testing.T) {
 	}
 }
 
+// A path that is meant as an address makes no file.
+func TestCheckPath(t *testing.T) {
+	for _, path := range []string{
+		"postgres:/lcm:hunter2@h/lcm", "Postgres://lcm:hunter2@h/lcm", "POSTGRES://lcm:hunter2@h/lcm", "mysql://lcm:hunter2@h/lcm", "postgresql//lcm:hunter2@h/lcm",
+		"postgres:lcm:hunter2@h/lcm", "host=h user=lcm password=hunter2 dbname=lcm", " dbname = lcm password = hunter2", "password=hunter2", "file:/tmp/lcm.db", "jdbc:postgresql://h/lcm?password=hunter2",
+	} {
+		if err := CheckPath(path); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, path := range []string{
+		"postgres://lcm:hunter2@h/lcm", "postgresql://h/lcm", "lcm.db", "/src/a=b/lcm.db", ":memory:", `C:/Users/lcm.db`, `C:\Users\lcm.db`, "./postgres:/x.db", "/tmp/password=x/lcm.db",
+		"dir//lcm.db", "/tmp/100%/a:b@c/lcm.db", "postgres/lcm.db", "my host=1.db",
+	} {
+		if err := CheckPath(path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func TestAnAddressThatCannotBeReadIsRefused(t *testing.T) {
 	if _, _, err := TakePassword("postgres://u:hunter2@%2Ftmp%2Fsock/db"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)

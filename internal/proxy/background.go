@@ -22,11 +22,14 @@ func (s *session) run(ctx context.Context) {
 		case <-s.kicked:
 		}
 		s.tell(func() { s.working = true })
-		if err := s.refresh(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, hosts.ErrNoTranscript) {
-			s.server.Log.Warn("a session could not be brought up to date", "session", s.key, "error", err)
+		err := s.refresh(ctx)
+		missing := errors.Is(err, hosts.ErrNoTranscript)
+		broken := err != nil && ctx.Err() == nil && !missing
+		if broken {
+			s.server.warnOnce("a session could not be brought up to date; this is said once", "session", s.key, "error", err)
 			s.server.runLog.problem(err)
 		}
-		s.tell(func() { s.working, s.turns = false, s.turns+1 })
+		s.tell(func() { s.working, s.broken, s.missing, s.turns = false, broken, missing, s.turns+1 })
 	}
 }
 
@@ -69,6 +72,9 @@ func (s *session) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	s.keptOut = report.Ignored != ""
+	s.mu.Unlock()
 	if report.Conversation == 0 || report.Conversation == s.conversation() {
 		return nil // nothing was stored yet, or nothing has changed
 	}
@@ -216,6 +222,7 @@ func (s *session) foldIfDue(ctx context.Context) error {
 			return err
 		}
 		if report.Folds() == 0 {
+			s.tell(func() { s.foldedOut = true })
 			return nil
 		}
 	}
@@ -227,6 +234,7 @@ func (s *session) due() (budget int, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req := s.last
+	s.foldedOut = false
 	if req == nil || s.budget == 0 {
 		return 0, false
 	}
@@ -250,6 +258,7 @@ func (s *session) due() (budget int, due bool) {
 	if float64(s.viewTokens) <= target {
 		// Summaries that the request does not fit keep it large. More of them would
 		// leave nothing of the view.
+		s.foldedOut = true
 		return 0, false
 	}
 	budget = int(min(target/lowThreshold, float64(s.viewTokens)/softThreshold))

@@ -12,9 +12,6 @@ import (
 // defaultRatio is how many tokens a unit has where no answer has told it yet.
 const defaultRatio = 0.28
 
-// calibrationSpace is the space of [store.State] that keeps the ratios, by model.
-const calibrationSpace = "proxy-calibration"
-
 // calibration knows how many tokens a unit of a request has, by model. The usage of
 // each answer tells it.
 type calibration struct {
@@ -36,7 +33,7 @@ func (c *calibration) ratio(ctx context.Context, model string) float64 {
 		return r
 	}
 	r := defaultRatio
-	if v, err := c.store.Get(ctx, calibrationSpace, model); err == nil {
+	if v, err := c.store.Get(ctx, store.CalibrationSpace, model); err == nil {
 		var kept float64
 		if json.Unmarshal(v.Data, &kept) == nil && plausible(kept) {
 			r = kept
@@ -63,7 +60,7 @@ func (c *calibration) save(ctx context.Context) {
 	defer c.mu.Unlock()
 	for model := range c.fresh {
 		data, err := json.Marshal(c.known[model])
-		if err == nil && put(ctx, c.store, calibrationSpace, model, data, time.Time{}) == nil {
+		if err == nil && put(ctx, c.store, store.CalibrationSpace, model, data, time.Time{}) == nil {
 			delete(c.fresh, model)
 		}
 	}

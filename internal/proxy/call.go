@@ -35,12 +35,16 @@ type call struct {
 func (s *Server) prepare(r *http.Request, path string) *call {
 	form := apiform.FormOf(path)
 	host, id := identity(r.Header)
-	if r.Method != http.MethodPost || form == apiform.None || id == "" {
+	if r.Method != http.MethodPost || form == apiform.None {
 		return nil
 	}
 	raw, whole, err := readBody(r)
 	if err != nil || !whole {
 		return nil // the transport reports the error
+	}
+	if id == "" {
+		s.warnOnce("no transcript of a known agent (Claude Code, Codex, opencode) belongs to these requests, so they pass unchanged; " +
+			"programs on the Go library fold by themselves: docs/hosts/RUN.md")
 	}
 	one := s.session(host, id)
 	c := &call{server: s, session: one, began: s.Clock(), made: Composition{Run: s.Run.ID, At: s.Clock()}}
@@ -115,8 +119,15 @@ func (c *call) rewrite(r *http.Request, form apiform.Form, body []byte) (out []b
 	return c.session.rewrite(c, r.Header, form, body)
 }
 
-// fail notes why the request passes unchanged.
-func (c *call) fail(why string) { c.made.Failure = why }
+// fail notes why the request passes unchanged. That of an unknown client would pass
+// unchanged in any case.
+func (c *call) fail(why string) {
+	if c.session.host == "" {
+		c.made.Note = NoKnownAgent
+		return
+	}
+	c.made.Failure = why
+}
 
 // watch reads the usage of an answer as it passes.
 func (c *call) watch(resp *http.Response) {
@@ -136,6 +147,8 @@ func (c *call) watch(resp *http.Response) {
 // done ends a call.
 func (c *call) done(u apiUsage, _ bool) {
 	c.made.Usage = u
+	c.judge(u)
+	c.session.noteLate(c.made)
 	if c.made.Units > 0 && u.Total() > 0 && !c.server.Observe {
 		c.session.calibrate(c.made.Model, c.made.Units, u.Total())
 	}

@@ -77,7 +77,7 @@ func (s *session) refuse(c *call, r *apiform.Request) bool {
 	s.refused, s.asked = true, false
 	c.made.Note = madeToCompact
 	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.made.FullTokens, s.maximum(c, r))
-	c.answer = jsonAnswer(http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": message}})
+	c.answer = jsonAnswer(http.StatusBadRequest, object{"type": "error", "error": object{"type": "invalid_request_error", "message": message}})
 	return true
 }
 
@@ -165,6 +165,8 @@ func (s *session) complete(ctx context.Context, r *apiform.Request) error {
 	}
 }
 
+type object = map[string]any
+
 // answer is an answer that the proxy gives itself.
 type answer struct {
 	status int
@@ -188,20 +190,20 @@ func jsonAnswer(status int, v any) *answer {
 
 // textAnswer is an answer of Anthropic's API that says a text. It cost no tokens.
 func textAnswer(r *apiform.Request, text string) *answer {
-	usage := map[string]any{"input_tokens": 0, "output_tokens": 0}
-	message := map[string]any{"id": "msg_lcm_checkpoint", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}
-	block := map[string]any{"type": "text", "text": text}
+	usage := object{"input_tokens": 0, "output_tokens": 0}
+	message := object{"id": "msg_lcm_checkpoint", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}
+	block := object{"type": "text", "text": text}
 	if !r.Stream {
 		message["content"], message["stop_reason"] = []any{block}, "end_turn"
 		return jsonAnswer(http.StatusOK, message)
 	}
 	var b bytes.Buffer
-	for _, e := range []map[string]any{
+	for _, e := range []object{
 		{"type": "message_start", "message": message},
-		{"type": "content_block_start", "index": 0, "content_block": map[string]any{"type": "text", "text": ""}},
-		{"type": "content_block_delta", "index": 0, "delta": map[string]any{"type": "text_delta", "text": text}},
+		{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}},
+		{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": text}},
 		{"type": "content_block_stop", "index": 0},
-		{"type": "message_delta", "delta": map[string]any{"stop_reason": "end_turn", "stop_sequence": nil}, "usage": usage},
+		{"type": "message_delta", "delta": object{"stop_reason": "end_turn", "stop_sequence": nil}, "usage": usage},
 		{"type": "message_stop"},
 	} {
 		data, err := json.Marshal(e)

@@ -29,14 +29,52 @@ type costs struct {
 	offset int
 	forced bool // the proxy has made the host compact
 	billed bool // the provider charges for writes to its cache; OpenAI does not
+
+	// The sums of all requests, and what they are made of.
+	cost, without float64
+	cached        bool // the provider has a cache
+	changed       bool // the proxy has changed a request, or answered one
+}
+
+// count adds a request to the sums. A request without an answer counts neither with the
+// proxy nor without it.
+func (c *costs) count(m Composition, observe bool) {
+	if m.Usage.Total() == 0 && !m.Checkpoint && m.Note != madeToCompact {
+		return
+	}
+	cost, without := c.add(m, observe)
+	c.cost, c.without = c.cost+cost, c.without+without
+	c.cached = c.cached || m.Usage.CacheRead+m.Usage.CacheWrite > 0
+	c.changed = c.changed || m.Dropped > 0 || m.Checkpoint
+}
+
+// total returns the price of all requests, and their price without the proxy. Requests that
+// the proxy did not change cost the same without it. The cache is simulated only if the
+// provider has one.
+func (c *costs) total(observe bool) (cost, plain float64) {
+	cost, plain = c.cost, c.without
+	if !c.cached {
+		plain = float64(c.plain.sum)
+		if observe {
+			cost = float64(c.folded.sum)
+		}
+	}
+	if !c.changed {
+		plain = cost
+	}
+	return cost, plain
 }
 
 // growing simulates the provider's cache for a history that grows.
-type growing struct{ last int }
+type growing struct {
+	last int
+	sum  int // the tokens of all requests
+}
 
 // add returns the price of the next request, with that of a new token. If exchanged, it
 // does not continue the request before, and nothing of it is in the cache.
 func (g *growing) add(tokens int, exchanged bool, price float64) float64 {
+	g.sum += tokens
 	read := min(g.last, tokens)
 	switch {
 	case exchanged:
@@ -66,7 +104,7 @@ func (c *costs) add(m Composition, observe bool) (cost, plain float64) {
 	full := m.FullTokens - c.offset
 	if m.Checkpoint { // the user has typed /compact
 		plain = c.plain.add(full, false, price)
-		c.plain, c.offset = growing{}, 0
+		c.plain.last, c.offset = 0, 0
 		return inputCost(m.Usage), plain
 	}
 	if full > m.Window-hostReserve {

@@ -1,6 +1,9 @@
 package proxy
 
-import "testing"
+import (
+	"net/http"
+	"testing"
+)
 
 // A fold to less than half of a request costs once. The requests after it continue it,
 // and a short one beside the history does not change that.
@@ -57,6 +60,40 @@ func TestCostAfterCheckpoint(t *testing.T) {
 		r.made.Window = 1_000_000
 		if _, plain := c.add(r.made, false); plain != r.want {
 			t.Errorf("request %d costs %.0f without lcm, want %.0f", i, plain, r.want)
+		}
+	}
+}
+
+// The prices of a run without a changed request, of a provider without a cache, and of
+// requests without an answer.
+func TestTotalCost(t *testing.T) {
+	request := func(tokens, dropped int, u apiUsage) Composition {
+		return Composition{FullTokens: tokens, Tokens: tokens, Window: 200_000, Dropped: dropped, Usage: u, Status: http.StatusOK}
+	}
+	for name, c := range map[string]struct {
+		made        []Composition
+		cost, plain float64
+	}{
+		"nothing changed": {[]Composition{
+			request(50_000, 0, apiUsage{Input: 60_000}), request(51_000, 0, apiUsage{Input: 61_000}),
+		}, 121_000, 121_000},
+		"no cache": {[]Composition{
+			request(50_000, 0, apiUsage{Input: 50_000}), request(51_000, 4, apiUsage{Input: 20_000}),
+		}, 70_000, 101_000},
+		"a cache": {[]Composition{
+			request(50_000, 0, apiUsage{Input: 50_000}), request(51_000, 0, apiUsage{Input: 1_000, CacheRead: 50_000}), request(52_000, 4, apiUsage{Input: 20_000}),
+		}, 76_000, 50_000 + 6_000 + 6_100},
+		"no answer": {[]Composition{
+			request(50_000, 4, apiUsage{Input: 20_000}), {FullTokens: 50_000, Window: 200_000}, {FullTokens: 50_000, Window: 200_000, Status: http.StatusTooManyRequests},
+		}, 20_000, 50_000},
+		"only errors": {[]Composition{{FullTokens: 50_000, Window: 200_000, Status: http.StatusBadGateway}}, 0, 0},
+	} {
+		var sum costs
+		for _, m := range c.made {
+			sum.count(m, false)
+		}
+		if cost, plain := sum.total(false); cost != c.cost || plain != c.plain {
+			t.Errorf("%s: %.0f against %.0f, want %.0f against %.0f", name, cost, plain, c.cost, c.plain)
 		}
 	}
 }

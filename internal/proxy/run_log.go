@@ -79,17 +79,30 @@ func (l *runLog) add(key string, m Composition) {
 	if m.Failure != "" {
 		count(&r.Failures, m.Failure)
 	}
+	if m.Over != "" {
+		count(&r.Over, m.Over)
+	}
+	if key == UnknownClient {
+		r.Unknown++
+	}
 	r.Largest = max(r.Largest, cmp.Or(m.Usage.Total(), m.Tokens))
 	r.LargestFull = max(r.LargestFull, m.FullTokens)
 	r.Usage.Input += m.Usage.Input
 	r.Usage.CacheRead += m.Usage.CacheRead
 	r.Usage.CacheWrite += m.Usage.CacheWrite
 	r.Usage.Output += m.Usage.Output
+	if m.Usage.Total() == 0 && m.Status == 0 {
+		r.Unanswered++
+	}
 	if l.costs[key] == nil {
 		l.costs[key] = &costs{}
 	}
-	cost, plain := l.costs[key].add(m, r.Observe)
-	r.Cost, r.Plain = r.Cost+cost, r.Plain+plain
+	l.costs[key].count(m, r.Observe)
+	r.Cost, r.Plain = 0, 0
+	for _, c := range l.costs {
+		cost, plain := c.total(r.Observe)
+		r.Cost, r.Plain = r.Cost+cost, r.Plain+plain
+	}
 	l.requests[key] = append(l.requests[key], m)
 	if n := len(l.requests[key]) - requestsKept; n > 0 {
 		l.requests[key] = slices.Delete(l.requests[key], 0, n)
@@ -112,6 +125,24 @@ func (l *runLog) problem(err error) {
 	l.changed = true
 }
 
+// late notes that the fold of a session is late for a budget; with budget 0 it is not.
+func (l *runLog) late(key string, budget int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.run.Unfolded[key] == budget {
+		return
+	}
+	l.changed = true
+	if budget == 0 {
+		delete(l.run.Unfolded, key)
+		return
+	}
+	if l.run.Unfolded == nil {
+		l.run.Unfolded = map[string]int{}
+	}
+	l.run.Unfolded[key] = budget
+}
+
 // verbatim sets how many messages of the run's sessions the record has.
 func (l *runLog) verbatim(messages int64) {
 	l.mu.Lock()
@@ -125,7 +156,8 @@ func (l *runLog) snapshot() Run {
 	defer l.mu.Unlock()
 	r := l.run
 	r.Sessions = slices.Clone(r.Sessions)
-	r.Failures, r.Problems = maps.Clone(r.Failures), maps.Clone(r.Problems)
+	r.Failures, r.Problems, r.Over = maps.Clone(r.Failures), maps.Clone(r.Problems), maps.Clone(r.Over)
+	r.Unfolded = maps.Clone(r.Unfolded)
 	return r
 }
 
@@ -138,7 +170,7 @@ func (l *runLog) close(ctx context.Context) error {
 }
 
 // write writes the changes since the last write.
-func (l *runLog) write(ctx context.Context) error {
+func (l *runLog) write(ctx context.Context) (failed error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
@@ -157,11 +189,21 @@ func (l *runLog) write(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the record of a run: %w", err)
 	}
-	problems := []error{put(ctx, l.store, runSpace, run.ID, data, run.Started.Add(runsKept))}
+	defer func() {
+		if failed != nil { // the next write tries again
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.changed = true
+			for key := range sessions {
+				l.dirty[key] = true
+			}
+		}
+	}()
+	problems := []error{put(ctx, l.store, store.RunSpace, run.ID, data, run.Started.Add(runsKept))}
 	for key, made := range sessions {
 		data, err := json.Marshal(made)
 		if err == nil {
-			err = put(ctx, l.store, requestSpace, key, data, l.clock().Add(runsKept))
+			err = put(ctx, l.store, store.RequestSpace, key, data, l.clock().Add(runsKept))
 		}
 		problems = append(problems, err)
 	}
@@ -189,7 +231,7 @@ func put(ctx context.Context, s store.State, space, key string, data []byte, exp
 
 // Runs returns the records of runs, the last first.
 func Runs(ctx context.Context, s store.State) ([]Run, error) {
-	values, err := s.List(ctx, runSpace)
+	values, err := s.List(ctx, store.RunSpace)
 	if err != nil {
 		return nil, fmt.Errorf("read the records of runs: %w", err)
 	}
@@ -206,7 +248,7 @@ func Runs(ctx context.Context, s store.State) ([]Run, error) {
 
 // Requests returns the last requests of a session, the oldest first.
 func Requests(ctx context.Context, s store.State, key string) ([]Composition, error) {
-	v, err := s.Get(ctx, requestSpace, key)
+	v, err := s.Get(ctx, store.RequestSpace, key)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type Composition struct {
 	Status       int           `json:"status,omitempty"` // of the answer
 	Failure      string        `json:"failure,omitempty"`
 	Note         string        `json:"note,omitempty"`
+	Over         string        `json:"over,omitempty"` // why it was sent above its budget
 	Subscription bool          `json:"subscription,omitempty"`
 	Checkpoint   bool          `json:"checkpoint,omitempty"` // the proxy answered it
 	Latency      time.Duration `json:"latency"`
@@ -61,16 +62,13 @@ type Run struct {
 	Verbatim     int64          `json:"verbatim"`     // messages of the run's sessions in the record
 	Subscription int            `json:"subscription"` // requests that passed because of a subscription login
 	Checkpoints  int            `json:"checkpoints"`
-	Failures     map[string]int `json:"failures,omitempty"` // requests that passed unchanged, by reason
-	Problems     map[string]int `json:"problems,omitempty"` // of the work in the background
+	Unanswered   int            `json:"unanswered,omitempty"` // requests that the model API did not answer
+	Unfolded     map[string]int `json:"unfolded,omitempty"`   // sessions whose fold is late, with their budgets
+	Unknown      int            `json:"unknown,omitempty"`    // requests of clients that lcm does not know
+	Over         map[string]int `json:"over,omitempty"`       // requests that were sent above the budget, by reason
+	Failures     map[string]int `json:"failures,omitempty"`   // requests that passed unchanged, by reason
+	Problems     map[string]int `json:"problems,omitempty"`   // of the work in the background
 }
-
-// The spaces of [store.State] for runs, by id, and for the last requests of sessions, by
-// session key.
-const (
-	runSpace     = "proxy-run"
-	requestSpace = "proxy-request"
-)
 
 // Records of runs are kept for runsKept; of a session the last requestsKept requests.
 const (
@@ -80,9 +78,13 @@ const (
 )
 
 // PassedUnchanged counts the requests that passed unchanged because something failed.
-func (r Run) PassedUnchanged() int {
-	n := 0
-	for _, times := range r.Failures {
+func (r Run) PassedUnchanged() int { return total(r.Failures) }
+
+// OverBudget counts the requests that were sent above the budget.
+func (r Run) OverBudget() int { return total(r.Over) }
+
+func total(counts map[string]int) (n int) {
+	for _, times := range counts {
 		n += times
 	}
 	return n
@@ -96,10 +98,14 @@ func (r Run) CacheHitRate() float64 {
 	return float64(r.Usage.CacheRead) / float64(r.Usage.Total())
 }
 
+// Compared reports whether the input cost can be compared with that of the same requests
+// without lcm: lcm has changed a request or answered one, and the API has counted tokens.
+func (r Run) Compared() bool { return r.Changed+r.Checkpoints > 0 && r.Plain > 0 && r.Cost > 0 }
+
 // Saved is the share of the input cost that the run saved against the same requests
-// without lcm, which are simulated; 0 if that is not known.
+// without lcm, which are simulated; 0 if they cannot be compared.
 func (r Run) Saved() float64 {
-	if r.Plain == 0 {
+	if !r.Compared() {
 		return 0
 	}
 	return 1 - r.Cost/r.Plain

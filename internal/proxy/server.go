@@ -60,6 +60,7 @@ type Server struct {
 	cal       *calibration
 	runLog    *runLog
 
+	warned   sync.Map // the messages that were logged once
 	mu       sync.Mutex
 	sessions map[string]*session
 	work     sync.WaitGroup
@@ -93,10 +94,28 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.cal = newCalibration(s.store)
 	s.runLog = newRunLog(s.store, c.Run, c.Clock)
-	s.work.Go(func() {
-		s.runLog.keep(s.ctx, s.cal.save, func(err error) { s.Log.Warn("the record of the run could not be written", "error", err) })
-	})
 	return s, nil
+}
+
+// begin starts the work of the run itself.
+func (s *Server) begin() {
+	s.work.Go(func() { s.foldLeftOver(s.ctx) })
+	s.work.Go(func() {
+		s.runLog.keep(s.ctx, s.cal.save, func(err error) {
+			s.warnOnce("the record of the run could not be written; this is said once", "error", err)
+			s.runLog.problem(err)
+		})
+	})
+}
+
+// warnOnce logs a warning the first time, else a message for debugging: the log may go to
+// the agent's terminal.
+func (s *Server) warnOnce(text string, args ...any) {
+	level := slog.LevelWarn
+	if _, again := s.warned.LoadOrStore(text, true); again {
+		level = slog.LevelDebug
+	}
+	s.Log.Log(s.ctx, level, text, args...)
 }
 
 // transport connects to the APIs. It leaves bodies as they are.
@@ -107,7 +126,8 @@ func transport() http.RoundTripper {
 	return t
 }
 
-// Listen listens on a loopback address, at a random port if the address has port 0.
+// Listen listens on a loopback address, at a random port if the address has port 0. The
+// run begins with it.
 func (s *Server) Listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -117,6 +137,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 		return nil, errors.Join(errors.New("the proxy listens on loopback only"), l.Close())
 	}
 	s.addr = l.Addr().String()
+	s.begin()
 	return l, nil
 }
 
@@ -147,15 +168,21 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// Close reads the transcripts of the sessions to their ends, within the context, and
-// writes the record of the run.
+// Close reads the transcripts of the sessions to their ends, finishes the folds that are
+// late, within the context, and writes the record of the run.
 func (s *Server) Close(ctx context.Context) error {
 	s.stop()
 	s.work.Wait()
 	var problems []error
 	var messages int64
 	for _, one := range s.all() {
+		if one.host == "" {
+			continue
+		}
 		if err := one.catchUp(ctx); err != nil && !errors.Is(err, hosts.ErrNoTranscript) {
+			problems = append(problems, err)
+		}
+		if err := one.finish(ctx); err != nil {
 			problems = append(problems, err)
 		}
 		if id := one.conversation(); id != 0 {
@@ -230,14 +257,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				call.done(apiUsage{}, false)
 			}
 			if !errors.Is(err, context.Canceled) {
-				s.Log.Warn("the model API cannot be reached", "route", route, "error", err)
+				s.warnOnce("the model API cannot be reached; this is said once", "route", route, "error", err)
 			}
-			w.WriteHeader(http.StatusBadGateway)
+			unreachable(path, upstream, err).write(w)
 		},
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	p.ServeHTTP(w, r)
+}
+
+// unreachable is the answer where the model API gives none, in the form of its errors.
+func unreachable(path string, upstream *url.URL, err error) *answer {
+	problem := object{"type": "api_error", "message": fmt.Sprintf("lcm cannot reach the model API at %s: %v", upstream.Host, err)}
+	body := object{"error": problem} // as OpenAI
+	if strings.Contains(path, "/messages") {
+		body["type"] = "error" // as Anthropic
+	}
+	return jsonAnswer(http.StatusBadGateway, body)
 }
 
 // asSent restores the parts of a request that ReverseProxy removes because another kind

@@ -58,6 +58,10 @@ type session struct {
 	viewTokens   int           // of the stored view, 0 before it was read
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
+	broken       bool          // it failed the last time
+	missing      bool          // it found no transcript the last time
+	keptOut      bool          // the settings exclude the session from the record
+	foldedOut    bool          // nothing more can be folded for the last request
 	news         chan struct{} // closed when it has got further
 	refused      bool          // the host was made to compact, and its requests are not smaller yet
 	asked        bool          // the host has asked for a summary since then
@@ -66,17 +70,24 @@ type session struct {
 // session returns the state of a session and starts its background work.
 func (s *Server) session(host, id string) *session {
 	key := host + ":" + id
+	if host == "" {
+		key = UnknownClient
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one, ok := s.sessions[key]
 	if !ok {
-		one = &session{server: s, key: key, host: host, id: id, kicked: make(chan struct{}, 1), index: overlay.NewIndex(), news: make(chan struct{})}
+		one = s.newSession(key, host, id)
 		s.sessions[key] = one
-		if s.ctx.Err() == nil {
+		if s.ctx.Err() == nil && host != "" {
 			s.work.Go(func() { one.run(s.ctx) })
 		}
 	}
 	return one
+}
+
+func (s *Server) newSession(key, host, id string) *session {
+	return &session{server: s, key: key, host: host, id: id, kicked: make(chan struct{}, 1), index: overlay.NewIndex(), news: make(chan struct{})}
 }
 
 // kick has the background work look at the session.
@@ -108,6 +119,10 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	made.Window, made.Budget = win, s.budget
 	made.FullTokens = s.tokens(req.Model, req.Units)
 	made.Tokens = made.FullTokens
+	if s.host == "" {
+		made.Note, made.Over = NoKnownAgent, NoKnownAgent
+		return nil
+	}
 	if subscription(h) && !s.server.Subscription {
 		made.Subscription = true
 		return nil
@@ -133,7 +148,9 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		c.fail(err.Error())
 		return nil
 	case len(laid.Edits) == 0:
-		made.Note = "not folded yet"
+		if made.Over = s.whyOver(req); made.Over == recordBehind {
+			c.fail(recordBehind)
+		}
 		return nil
 	}
 	if !compaction && s.refuse(c, req) {
@@ -145,7 +162,9 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	if s.last == req {
 		s.lastSent = made.Units
 	}
-	made.Tokens = s.tokens(req.Model, made.Units)
+	if made.Tokens = s.tokens(req.Model, made.Units); made.Tokens > s.budget {
+		made.Over = s.whyOver(req)
+	}
 	made.Dropped, made.DroppedUnits, made.AddedUnits = laid.Dropped, laid.Removed, laid.Added
 	for _, cover := range laid.Used {
 		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: cover.Count(), Tokens: s.tokens(req.Model, len(cover.Text))})

@@ -108,7 +108,7 @@ func (d *description) longSummary(ctx context.Context, sum store.Summary) error 
 		}
 		d.request.Cursor = ""
 	} else {
-		// The cursor is one of the manifest, or of neither: that will be said.
+		// The cursor belongs to the manifest, which refuses any other.
 		a.Content, a.Offset, a.Truncated = "", int64(len(body)), true
 	}
 	return d.manifest(ctx, sum.ID)

@@ -48,7 +48,7 @@ func TestRegexEqualsBruteForce(t *testing.T) {
 		if strings.TrimSpace(p) == "" {
 			continue // refused, and tested elsewhere
 		}
-		r := recall.GrepRequest{Pattern: p, Scope: recall.InMessages, Limit: recall.MaxLimit, Where: recall.Where{Current: c}}
+		r := recall.GrepRequest{Pattern: p, Kinds: recall.InMessages, Limit: recall.MaxLimit, Where: recall.Where{Current: c}}
 		first := f.grep(r)
 		if first.Total != len(want) || first.TotalIsLowerBound {
 			t.Errorf("%q: counted %d (lower bound: %t), want %d", p, first.Total, first.TotalIsLowerBound, len(want))
@@ -135,7 +135,7 @@ func TestPagesAddUp(t *testing.T) {
 			Pattern: rapid.SampledFrom([]string{"otter", "the otter", "swims"}).Draw(rt, "pattern"),
 			Mode:    rapid.SampledFrom([]store.Mode{store.Regex, store.FullText}).Draw(rt, "mode"),
 			Sort:    rapid.SampledFrom([]store.Sort{"", store.ByRecency, store.ByRelevance, store.ByHybrid}).Draw(rt, "sort"),
-			Scope:   rapid.SampledFrom([]string{recall.InBoth, recall.InMessages, recall.InSummaries}).Draw(rt, "scope"),
+			Kinds:   rapid.SampledFrom([]string{recall.InBoth, recall.InMessages, recall.InSummaries}).Draw(rt, "scope"),
 			Where:   recall.Where{Current: c},
 			Limit:   recall.MaxLimit,
 		}

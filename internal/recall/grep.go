@@ -36,8 +36,8 @@ type GrepRequest struct {
 	// OrWords answers with full text where a regex without operators matches
 	// nothing: words that are apart, or in another case.
 	OrWords bool   `json:"-"`
-	Scope   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
-	// FileIDs narrows scope files down to these.
+	Kinds   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
+	// FileIDs narrows kinds files down to these.
 	FileIDs []string `json:"fileIds,omitempty"`
 	Where
 	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a
@@ -175,6 +175,7 @@ type GrepAnswer struct {
 	TotalIsLowerBound bool       `json:"totalIsLowerBound,omitempty"`
 	NextCursor        string     `json:"nextCursor,omitempty"`
 	Unfinished        bool       `json:"unfinished,omitempty"` // the deadline came first
+	Guessed           bool       `json:"-"`                    // no match has a word of the pattern, only words that may be meant
 	Notes             []string   `json:"notes,omitempty"`
 	Elsewhere         *Elsewhere `json:"elsewhere,omitempty"`
 	Widened           *Widened   `json:"widened,omitempty"`
@@ -223,32 +224,19 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 	if err != nil || at.Begun {
 		return a, err
 	}
-	asked := []*query{q}
+	readings := []reading{{q, a}}
 	if r.OrWords && a.Total == 0 && q.re != nil && isPlain(r.Pattern) {
-		words, err := q.asWords(r)
-		if err == nil {
-			asked = append(asked, words)
-		}
-	}
-	if len(asked) > 1 {
-		inWords, err := s.page(ctx, asked[1], places{})
-		if err != nil {
+		if readings, err = s.alsoAsWords(ctx, r, readings[0]); err != nil {
 			return a, err
 		}
-		if inWords.Total > 0 {
-			asked, a = asked[1:], inWords
-			a.note(wordsNote)
-		}
-		for _, n := range inWords.Notes { // an embedding model that did not answer, other words that were tried
-			a.note(n)
-		}
+		a = readings[len(readings)-1].answer
 	}
 	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
 		s.otherCase(ctx, q, &a)
 	}
 	if r.Widens() && q.scope.Kind != ScopeAll && !a.Unfinished {
-		for _, q := range asked {
-			if a, err = s.widen(ctx, q, a); err != nil || len(a.Matches) > 0 {
+		for _, as := range readings {
+			if a, err = s.widen(ctx, as.query, as.answer); err != nil || len(a.Matches) > 0 {
 				break
 			}
 		}
@@ -258,6 +246,38 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 		s.empty(ctx, q, &a)
 	}
 	return a, nil
+}
+
+// reading is a way to read a pattern, with its answer in the scope of the question.
+type reading struct {
+	query  *query
+	answer GrepAnswer
+}
+
+// alsoAsWords adds the reading of a pattern as words to its exact one, which
+// matched nothing. Words of the scope itself replace the exact reading: other
+// conversations may have the pattern exactly, but the scope comes first.
+func (s *Service) alsoAsWords(ctx context.Context, r GrepRequest, exact reading) ([]reading, error) {
+	q, err := exact.query.asWords(r)
+	if err != nil {
+		return []reading{exact}, nil // the pattern has no words
+	}
+	words, err := s.page(ctx, q, places{})
+	if err != nil {
+		return nil, err
+	}
+	exact.query.readAsWords = true
+	if words.Total == 0 {
+		for _, n := range words.Notes { // an embedding model that did not answer, other words that were tried
+			exact.answer.note(n)
+		}
+		return []reading{exact, {q, exact.answer}}, nil
+	}
+	words.note(wordsNote)
+	if words.Guessed {
+		return []reading{exact, {q, words}}, nil
+	}
+	return []reading{{q, words}}, nil
 }
 
 // wordsNote says that a pattern was read as words.
@@ -291,7 +311,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 		slices.SortStableFunc(a.Matches, func(x, y Match) int { return y.When().Compare(x.When()) })
 	}
 	if slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Damaged }) {
-		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: it may not be what was said")
+		a.note("a match that is called DAMAGED does not match the SHA-256 taken when it arrived: its text may have changed")
 	}
 	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == InFiles {
 		a.note("left out: " + prose.Plural(n, "message", "messages") + " with the words beside a file, not in it")
@@ -304,9 +324,10 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 
 // account adds up the counts and notes of the lanes.
 func (a *GrepAnswer) account(lanes []*lane) {
-	a.Tier = "index"
+	a.Tier, a.Guessed = "index", true
 	for _, l := range lanes {
 		a.Total += l.place.Total
+		a.Guessed = a.Guessed && (l.found.Guessed || l.place.Total == 0)
 		if l.summaries {
 			a.InSummaries += l.place.Total
 		}
@@ -319,6 +340,7 @@ func (a *GrepAnswer) account(lanes []*lane) {
 			a.note(n)
 		}
 	}
+	a.Guessed = a.Guessed && a.Total > 0
 	if a.Unfinished {
 		a.TotalIsLowerBound = true
 		a.note("the search was not finished: narrow it with conversationId, since or a pattern with a literal word in it, or allow more time")

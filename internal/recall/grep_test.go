@@ -28,12 +28,12 @@ func TestGrepParameters(t *testing.T) {
 		ids  string
 	}{
 		{"a pattern, newest first, both kinds", recall.GrepRequest{Pattern: "deployment", Where: s.here()}, "msg_6 msg_5 " + leaf + " msg_1"},
-		{"explicitly", recall.GrepRequest{Pattern: "deployment", Mode: "regex", Scope: "both", Sort: "recency", Limit: 50, Where: s.here()}, "msg_6 msg_5 " + leaf + " msg_1"},
-		{"messages", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Where: s.here()}, "msg_6 msg_5 msg_1"},
-		{"summaries", recall.GrepRequest{Pattern: "deployment", Scope: "summaries", Where: s.here()}, leaf},
-		{"files", recall.GrepRequest{Pattern: "marmalade", Scope: "files", Where: s.here()}, s.file},
-		{"files do not hold what is said", recall.GrepRequest{Pattern: "deployment", Scope: "files", Where: s.here()}, ""},
-		{"words in files", recall.GrepRequest{Pattern: "marmalade", Mode: "full_text", Scope: "files", Where: s.here()}, s.file},
+		{"explicitly", recall.GrepRequest{Pattern: "deployment", Mode: "regex", Kinds: "both", Sort: "recency", Limit: 50, Where: s.here()}, "msg_6 msg_5 " + leaf + " msg_1"},
+		{"messages", recall.GrepRequest{Pattern: "deployment", Kinds: "messages", Where: s.here()}, "msg_6 msg_5 msg_1"},
+		{"summaries", recall.GrepRequest{Pattern: "deployment", Kinds: "summaries", Where: s.here()}, leaf},
+		{"files", recall.GrepRequest{Pattern: "marmalade", Kinds: "files", Where: s.here()}, s.file},
+		{"files do not hold what is said", recall.GrepRequest{Pattern: "deployment", Kinds: "files", Where: s.here()}, ""},
+		{"words in files", recall.GrepRequest{Pattern: "marmalade", Mode: "full_text", Kinds: "files", Where: s.here()}, s.file},
 		{"one file", recall.GrepRequest{Pattern: "line", FileIDs: []string{s.file}, Where: s.here()}, s.file},
 		{"a file of another conversation", recall.GrepRequest{Pattern: "line", FileIDs: []string{s.file}, Where: recall.Where{Current: s.b}}, ""},
 		{"a payload belongs to its message", recall.GrepRequest{Pattern: "marm.lade", Where: s.here()}, "msg_4"},
@@ -44,18 +44,18 @@ func TestGrepParameters(t *testing.T) {
 		{"one conversation", recall.GrepRequest{Pattern: "friday", Where: recall.Where{ConversationID: s.b}}, "msg_7"},
 		{"one conversation wins over all", recall.GrepRequest{Pattern: "friday", Where: recall.Where{ConversationID: s.b, AllConversations: true, Current: s.a}}, "msg_7"},
 		{"all conversations win over the current one", recall.GrepRequest{Pattern: "friday", Where: recall.Where{AllConversations: true, Current: s.a}}, "msg_7 msg_6"},
-		{"a time without seconds, with a zone", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Since: "2026-02-18 10:05+01:00", Where: s.here()}, "msg_6"},
-		{"since is inclusive", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Since: "2026-02-18T09:05:00Z", Where: s.here()}, "msg_6"},
-		{"before is exclusive", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Before: "2026-02-18T09:05:00Z", Where: s.here()}, "msg_5 msg_1"},
-		{"another zone", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Since: "2026-02-18T10:05:00+01:00", Where: s.here()}, "msg_6"},
-		{"a day", recall.GrepRequest{Pattern: "deployment", Scope: "messages", Since: "2026-02-18", Before: "2026-02-19", Where: s.here()}, "msg_6 msg_5 msg_1"},
+		{"a time without seconds, with a zone", recall.GrepRequest{Pattern: "deployment", Kinds: "messages", Since: "2026-02-18 10:05+01:00", Where: s.here()}, "msg_6"},
+		{"since is inclusive", recall.GrepRequest{Pattern: "deployment", Kinds: "messages", Since: "2026-02-18T09:05:00Z", Where: s.here()}, "msg_6"},
+		{"before is exclusive", recall.GrepRequest{Pattern: "deployment", Kinds: "messages", Before: "2026-02-18T09:05:00Z", Where: s.here()}, "msg_5 msg_1"},
+		{"another zone", recall.GrepRequest{Pattern: "deployment", Kinds: "messages", Since: "2026-02-18T10:05:00+01:00", Where: s.here()}, "msg_6"},
+		{"a day", recall.GrepRequest{Pattern: "deployment", Kinds: "messages", Since: "2026-02-18", Before: "2026-02-19", Where: s.here()}, "msg_6 msg_5 msg_1"},
 		{"a role", recall.GrepRequest{Pattern: "deploy", Role: "assistant", Where: s.here()}, "msg_5 msg_2"},
 		{"a tool", recall.GrepRequest{Pattern: "e", Tool: "shell", Where: s.here()}, "msg_3 msg_2"},
 		{"a limit over both kinds", recall.GrepRequest{Pattern: "deployment", Limit: 3, Where: s.here()}, "msg_6 msg_5 " + leaf},
 		{"words", recall.GrepRequest{Pattern: "postponed", Mode: "full_text", Where: s.here()}, "msg_6"},
-		{"words by recency", recall.GrepRequest{Pattern: "+deployment", Mode: "full_text", Sort: "recency", Scope: "messages", Where: s.here()}, "msg_6 msg_5 msg_1"},
-		{"part of an identifier", recall.GrepRequest{Pattern: "cert", Mode: "full_text", Scope: "messages", Where: recall.Where{ConversationID: s.a}}, "msg_3"},
-		{"a question of stop words alone", recall.GrepRequest{Pattern: "why does the", Mode: "full_text", Scope: "messages", Where: s.here(), Limit: 1}, "msg_1"},
+		{"words by recency", recall.GrepRequest{Pattern: "+deployment", Mode: "full_text", Sort: "recency", Kinds: "messages", Where: s.here()}, "msg_6 msg_5 msg_1"},
+		{"part of an identifier", recall.GrepRequest{Pattern: "cert", Mode: "full_text", Kinds: "messages", Where: recall.Where{ConversationID: s.a}}, "msg_3"},
+		{"a question of stop words alone", recall.GrepRequest{Pattern: "why does the", Mode: "full_text", Kinds: "messages", Where: s.here(), Limit: 1}, "msg_1"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			if diff := cmp.Diff(c.ids, ids(s.grep(c.r))); diff != "" {
@@ -151,7 +151,7 @@ func TestGrepRefuses(t *testing.T) {
 		{"no words", recall.GrepRequest{Pattern: "?!", Mode: "full_text", Where: s.here()}, []string{"no words"}},
 		{"only what must not be", recall.GrepRequest{Pattern: "-word", Mode: "full_text", Where: s.here()}, []string{"no words"}},
 		{"a mode", recall.GrepRequest{Pattern: "x", Mode: "fuzzy", Where: s.here()}, []string{"fuzzy", "regex or full_text"}},
-		{"a scope", recall.GrepRequest{Pattern: "x", Scope: "world", Where: s.here()}, []string{"world", "messages, summaries, both or files"}},
+		{"a scope", recall.GrepRequest{Pattern: "x", Kinds: "world", Where: s.here()}, []string{"world", "messages, summaries, both or files"}},
 		{"a sort", recall.GrepRequest{Pattern: "x", Sort: "size", Where: s.here()}, []string{"size", "recency, relevance or hybrid"}},
 		{"a role", recall.GrepRequest{Pattern: "x", Role: "narrator", Where: s.here()}, []string{"narrator", "user, assistant, system or tool"}},
 		{"too many", recall.GrepRequest{Pattern: "x", Limit: 201, Where: s.here()}, []string{"201", "from 1 to 200"}},
@@ -161,10 +161,10 @@ func TestGrepRefuses(t *testing.T) {
 		{"a day that is not", recall.GrepRequest{Pattern: "x", Before: "2026-02-30", Where: s.here()}, []string{"before", "2026-02-30"}},
 		{"since after before", recall.GrepRequest{Pattern: "x", Since: "2026-03-01", Before: "2026-02-01", Where: s.here()}, []string{"2026-03-01", "2026-02-01", "earlier"}},
 		{"since equal before", recall.GrepRequest{Pattern: "x", Since: "2026-03-01", Before: "2026-03-01", Where: s.here()}, []string{"nothing can match"}},
-		{"files of messages", recall.GrepRequest{Pattern: "x", Scope: "messages", FileIDs: []string{s.file}, Where: s.here()}, []string{"fileIds", "files"}},
+		{"files of messages", recall.GrepRequest{Pattern: "x", Kinds: "messages", FileIDs: []string{s.file}, Where: s.here()}, []string{"fileIds", "files"}},
 		{"a file that is none", recall.GrepRequest{Pattern: "x", FileIDs: []string{"msg_1"}, Where: s.here()}, []string{"msg_1", "file_"}},
 		{"no such file", recall.GrepRequest{Pattern: "x", FileIDs: []string{"file_00"}, Where: s.here()}, []string{"file_00", "not found"}},
-		{"the role of a summary", recall.GrepRequest{Pattern: "x", Scope: "summaries", Role: "user", Where: s.here()}, []string{"summary"}},
+		{"the role of a summary", recall.GrepRequest{Pattern: "x", Kinds: "summaries", Role: "user", Where: s.here()}, []string{"summary"}},
 		{"nowhere", recall.GrepRequest{Pattern: "x"}, []string{"current", "conversationId", "allConversations: true"}},
 		{"no such conversation", recall.GrepRequest{Pattern: "x", Where: recall.Where{ConversationID: 99}}, []string{"99", "not found"}},
 		{"a damaged cursor", recall.GrepRequest{Pattern: "x", Cursor: "?!", Where: s.here()}, []string{"cursor", "nextCursor"}},
@@ -338,7 +338,7 @@ func TestSummaryStandsBesideItsMessage(t *testing.T) {
 			}
 		}
 	}
-	if a := f.grep(recall.GrepRequest{Pattern: "kestrel", Scope: recall.InSummaries, Mode: store.FullText, Where: recall.Where{Current: c}}); len(a.Matches) != 2 {
+	if a := f.grep(recall.GrepRequest{Pattern: "kestrel", Kinds: recall.InSummaries, Mode: store.FullText, Where: recall.Where{Current: c}}); len(a.Matches) != 2 {
 		t.Errorf("%d summaries, want 2", len(a.Matches))
 	}
 }
@@ -388,7 +388,7 @@ func TestLongMatchIsMarked(t *testing.T) {
 // the file, though the snippet ends before it.
 func TestMatchIntoAFile(t *testing.T) {
 	s := newStory(t)
-	a := s.grep(recall.GrepRequest{Pattern: `(?s)\A.*marmalade is here`, Scope: recall.InMessages, Where: s.here()})
+	a := s.grep(recall.GrepRequest{Pattern: `(?s)\A.*marmalade is here`, Kinds: recall.InMessages, Where: s.here()})
 	for _, m := range a.Matches {
 		if m.ID == "msg_4" && cmp.Equal(m.FileIDs, []string{s.file}) && len(m.MatchRanges) > 0 {
 			return

@@ -19,15 +19,15 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 	}
 	hosts := sessions{s, map[store.ConversationID]store.Conversation{}}
 	out := make([]Match, 0, len(hits))
-	var beside []store.Message
+	var beside []store.Hit
 	for _, h := range hits {
 		m := Match{ID: h.Node.String(), ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Instruction: h.Instruction, Meaning: h.Meaning, Score: h.Score}
 		ok := true
 		switch {
 		case h.IsSummary():
 			q.matchSummary(&m, summaries[h.Summary])
-		case q.compact && h.Beside && q.kinds != InFiles && besideAnother(messages[h.Message], hits, messages):
-			beside = append(beside, messages[h.Message])
+		case q.compact && h.Beside && q.kinds != InFiles && besideOneOf(hits, h):
+			beside = append(beside, h)
 			ok = false
 		default:
 			ok, err = s.matchMessage(ctx, q, &m, messages[h.Message])
@@ -42,8 +42,8 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 			out = append(out, m)
 		}
 	}
-	for _, m := range beside {
-		attach(out, messages, m)
+	for _, h := range beside {
+		attach(out, messages, h)
 	}
 	if q.compact {
 		once(out)
@@ -75,30 +75,22 @@ func once(matches []Match) {
 	}
 }
 
-// besideReach is how far from a match its neighbours are.
-const besideReach = 2
-
-// besideAnother reports that a message is next to a hit that matches by
-// itself.
-func besideAnother(m store.Message, hits []store.Hit, messages map[store.MessageID]store.Message) bool {
-	return slices.ContainsFunc(hits, func(h store.Hit) bool {
-		return !h.IsSummary() && !h.Beside && near(m, messages[h.Message])
-	})
-}
-
-func near(a, b store.Message) bool {
-	return a.Conversation == b.Conversation && a.Seq-b.Seq <= besideReach && b.Seq-a.Seq <= besideReach
+// besideOneOf reports that a hit is next to one of the hits that match by
+// themselves.
+func besideOneOf(hits []store.Hit, h store.Hit) bool {
+	return slices.ContainsFunc(hits, func(o store.Hit) bool { return !o.IsSummary() && slices.Contains(h.NextTo, o.Message) })
 }
 
 // attach shows a message with the first match that it is next to.
-func attach(matches []Match, messages map[store.MessageID]store.Message, m store.Message) {
+func attach(matches []Match, messages map[store.MessageID]store.Message, h store.Hit) {
+	m := messages[h.Message]
 	n := neighbour(m)
 	if blank(n.Snippet) {
 		return
 	}
 	for i := range matches {
 		id, err := store.ParseID(matches[i].ID)
-		if err != nil || id.Message == 0 || matches[i].Beside || !near(m, messages[id.Message]) {
+		if err != nil || !slices.Contains(h.NextTo, id.Message) {
 			continue
 		}
 		c := matches[i].Context

@@ -32,13 +32,15 @@ type query struct {
 	notes   []string
 	// expression says that words replaces an expression that matched nothing.
 	expression bool
+	// readAsWords says that the pattern, an expression, was also read as words.
+	readAsWords bool
 	// home is the scope of the question where scope goes past it.
 	home *Scope
 }
 
 // check reads a request, and refuses one that cannot be answered.
 func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
-	q := &query{kinds: r.Scope, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
+	q := &query{kinds: r.Kinds, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
 	for _, step := range []func(GrepRequest) error{q.bounds, q.kind, q.pattern, q.order} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -132,7 +134,7 @@ func (q *query) pattern(r GrepRequest) error {
 	case store.Regex:
 		p, err := search.ParsePattern(r.Pattern)
 		if err != nil {
-			return refuse(`the syntax is RE2; escape what is meant literally (\( \. \[), or use mode "full_text"`, "%w", err)
+			return refuse(`the syntax is RE2; escape characters that are meant literally (\( \. \[), or use mode "full_text"`, "%w", err)
 		}
 		q.re = p.Regexp()
 	case store.FullText:

@@ -103,7 +103,7 @@ func (r *Reranker) byMeaning(ctx context.Context, from Store, q store.Search, wo
 	defer cancel()
 	defer func() {
 		if err != nil && ctx.Err() != nil {
-			err = context.Cause(ctx) // whoever noticed it
+			err = context.Cause(ctx) // "no answer within", whichever call failed first
 		}
 	}()
 	worth := meaningWorth

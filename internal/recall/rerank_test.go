@@ -92,7 +92,7 @@ func (f *fixture) with(e llms.Embedder, timeout time.Duration) *fixture {
 func (f *fixture) ask(pattern string, c store.ConversationID, limit int, cursor string) (recall.GrepAnswer, []string) {
 	f.t.Helper()
 	a, err := f.Grep(f.t.Context(), recall.GrepRequest{
-		Pattern: pattern, Mode: store.FullText, Scope: recall.InMessages, Where: recall.Where{ConversationID: c}, Limit: limit, Cursor: cursor,
+		Pattern: pattern, Mode: store.FullText, Kinds: recall.InMessages, Where: recall.Where{ConversationID: c}, Limit: limit, Cursor: cursor,
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -157,7 +157,7 @@ func TestMeaningDoesNotChangeBetweenPages(t *testing.T) {
 	first, _ := f.with(e, time.Minute).ask(aboutTheCrash, c, 7, "")
 	e.fail = errors.New("the server is away")
 	_, err := f.with(e, time.Minute).Grep(t.Context(), recall.GrepRequest{
-		Pattern: aboutTheCrash, Mode: store.FullText, Scope: recall.InMessages, Where: recall.Where{ConversationID: c}, Limit: 7, Cursor: first.NextCursor,
+		Pattern: aboutTheCrash, Mode: store.FullText, Kinds: recall.InMessages, Where: recall.Where{ConversationID: c}, Limit: 7, Cursor: first.NextCursor,
 	})
 	if !errors.Is(err, recall.ErrRefused) || !strings.Contains(err.Error(), "the server is away") {
 		t.Errorf("a page after one by meaning: %v", err)
@@ -187,7 +187,7 @@ func TestMeaningLeavesExactQuestionsAlone(t *testing.T) {
 	for _, r := range []recall.GrepRequest{
 		{Pattern: "harbour log", Mode: store.Regex},
 		{Pattern: aboutTheCrash, Mode: store.FullText, Sort: store.ByRecency},
-		{Pattern: aboutTheCrash, Mode: store.FullText, Scope: recall.InSummaries},
+		{Pattern: aboutTheCrash, Mode: store.FullText, Kinds: recall.InSummaries},
 	} {
 		r.ConversationID = c
 		if _, err := g.Grep(t.Context(), r); err != nil {

@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,8 +63,10 @@ func TestProjectScope(t *testing.T) {
 		{"little here, more elsewhere", recall.GrepRequest{Pattern: "walrus", Where: p.where()}, "msg_7 msg_6", recall.ScopeAll, "0/2", store.Regex},
 		{"little, and not widened", recall.GrepRequest{Pattern: "walrus", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"the current conversation alone", recall.GrepRequest{Pattern: "walrus", Where: current}, "", recall.ScopeCurrent, "", store.Regex},
-		{"a clearly better match elsewhere", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 1},
-			"msg_7", recall.ScopeAll, "4/2", store.FullText},
+		{"a clearly better match elsewhere", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 2},
+			"msg_5 msg_7", recall.ScopeAll, "4/2", store.FullText},
+		{"a clearly better match elsewhere, on a page of one", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 1},
+			"msg_5", recall.ScopeProject, "", store.FullText},
 		{"words that stand apart", recall.GrepRequest{Pattern: "proxy dns", OrWords: true, Where: only, Limit: 1}, "msg_4", recall.ScopeProject, "", store.FullText},
 		{"words that stand apart, as a regex", recall.GrepRequest{Pattern: "proxy dns", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"an expression stays one", recall.GrepRequest{Pattern: "proxy.dns", OrWords: true, Where: only}, "", recall.ScopeProject, "", store.Regex},
@@ -117,6 +120,34 @@ func TestWidenedPages(t *testing.T) {
 	}
 	if a := p.grep(recall.GrepRequest{Pattern: "relay", Where: p.where(), Limit: 1}); ids(a) != "msg_10" || a.Elsewhere == nil || a.NextCursor == "" {
 		t.Errorf("a page of one: %s, %+v, cursor %q", ids(a), a.Elsewhere, a.NextCursor)
+	}
+}
+
+// A word that only other conversations have is not guessed from the words of the
+// project: "storm" is not "store". A mistyped word is guessed, and the matches of
+// the project come first.
+func TestGuessesDoNotHideMatchesElsewhere(t *testing.T) {
+	p := newProjects(t)
+	there, err := p.db.Open(t.Context(), store.NewConversation{Key: "claude:3", Project: p.there})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.say(there.ID, llms.Assistant("The storm raised the alarm."), llms.Assistant("A database of birds."))
+	p.say(p.current, llms.Assistant("The store is full."), llms.Assistant("The store again."), llms.Assistant("A store of nails."), llms.Assistant("The database is slow."))
+	for pattern, want := range map[string]string{
+		"storm":      "msg_9 elsewhere 1 notes []",
+		"the alarm?": "msg_9 elsewhere 1 notes []",
+		"databse":    "msg_14 msg_10 elsewhere 1 notes [databse: also database]",
+	} {
+		for _, mode := range []store.Mode{store.FullText, store.Regex} {
+			a := p.grep(recall.GrepRequest{Pattern: pattern, Mode: mode, OrWords: true, Where: p.where()})
+			a.Notes = slices.DeleteFunc(a.Notes, func(n string) bool { return strings.HasPrefix(n, "no text has the pattern") })
+			if a.Widened == nil {
+				t.Errorf("%s: not widened: %s", pattern, a.Text())
+			} else if got := fmt.Sprintf("%s elsewhere %d notes %v", ids(a), a.Widened.Elsewhere, a.Notes); got != want {
+				t.Errorf("%s, %s: got %s, want %s", pattern, mode, got, want)
+			}
+		}
 	}
 }
 
@@ -183,7 +214,7 @@ func TestASearchDoesNotFindItself(t *testing.T) {
 	}
 	// The prompt is left out as well, and is counted: it may be the only place.
 	a := f.grep(recall.GrepRequest{Pattern: "met a zebra", Where: recall.Where{Current: c, InTurn: true}})
-	contains(t, "the note", strings.Join(a.Notes, "\n"), "1 match among what is left out")
+	contains(t, "the note", strings.Join(a.Notes, "\n"), "1 match among the records that searches leave out")
 	// Other calls of the turn are found, and in later turns the text is too.
 	f.say(c, llms.Result("2", "mcp__lcm__lcm_grep", "nothing", false),
 		llms.Calls("", llms.ToolCall{ID: "3", Name: "shell", Arguments: `{"cmd":"ls zebra"}`}, llms.ToolCall{ID: "4", Name: "lcm_grep", Arguments: `{"pattern":"zebra"}`}))

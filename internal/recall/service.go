@@ -22,7 +22,7 @@ type Service struct {
 	store    Store
 	scopes   scopeResolver
 	counter  llms.Counter
-	countTo  int
+	countTo  int // how many matches are counted before an answer says "at least"
 	clock    func() time.Time
 	reranker *Reranker // nil: matches are ordered by words
 }
@@ -32,10 +32,6 @@ type Option func(*Service)
 
 // WithCounter counts tokens with c instead of estimating them.
 func WithCounter(c llms.Counter) Option { return func(s *Service) { s.counter = c } }
-
-// WithCountTo sets how many matches of a pattern are counted before an answer
-// says "at least" (1,000).
-func WithCountTo(n int) Option { return func(s *Service) { s.countTo = n } }
 
 // WithClock sets the clock from which times such as "7d" count back (time.Now).
 func WithClock(clock func() time.Time) Option { return func(s *Service) { s.clock = clock } }
@@ -51,9 +47,6 @@ func New(s Store, options ...Option) (*Service, error) {
 	}
 	if svc.counter == nil {
 		return nil, errors.New("recall: the token counter is nil")
-	}
-	if svc.countTo < 1 {
-		return nil, fmt.Errorf("recall: cannot count to %d", svc.countTo)
 	}
 	return svc, nil
 }

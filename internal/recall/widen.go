@@ -91,11 +91,13 @@ func (q *query) wide() *query {
 
 // widen adds matches of other conversations where the scope of the question has
 // little, or where a ranked search finds a clearly better one there. Matches of
-// the scope are never pushed out: they come first, or have half of the page
-// where better ones are elsewhere. Only the first page is widened; its cursor
-// goes on in the scope.
+// the scope come first; where better ones are elsewhere, those have half of the page,
+// and the cursor goes on in the scope. Only the first page is widened.
+//
+// Guessed words do not count as found. If other conversations have the words of the
+// question themselves, the guesses of the scope are not shown.
 func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer, error) {
-	little := a.Total < littleMatches
+	little := a.Total < littleMatches || a.Guessed
 	if !little && q.search.Sort == store.ByRecency {
 		return a, nil
 	}
@@ -109,12 +111,13 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 		a.note("other conversations could not be searched: " + err.Error())
 		return a, nil
 	}
-	said := &Widened{From: q.scope.String(), InScope: a.Total, AtLeast: a.TotalIsLowerBound}
-	for _, l := range lanes {
-		said.Elsewhere += l.place.Total
-		said.AtLeast = said.AtLeast || l.place.AtLeast
+	var wide GrepAnswer
+	wide.account(lanes)
+	if a.Guessed && wide.Total > 0 && !wide.Guessed {
+		a.Matches, a.Total, a.InSummaries, a.NextCursor, a.Notes = []Match{}, 0, 0, "", slices.Clone(q.notes)
 	}
-	if said.Elsewhere -= a.Total; said.Elsewhere <= 0 {
+	said := &Widened{From: q.scope.String(), InScope: a.Total, Elsewhere: wide.Total - a.Total, AtLeast: a.TotalIsLowerBound || wide.TotalIsLowerBound}
+	if said.Elsewhere <= 0 {
 		if a.Total == 0 {
 			s.empty(ctx, w, &a)
 			a.note("all conversations were searched")
@@ -129,7 +132,8 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 	own.fill = q.fill / 2
 	room := q.limit - min(q.limit, len(a.Matches))
 	if better {
-		own.limit, room = q.limit/2, q.limit-q.limit/2
+		own.limit = max(1, q.limit/2)
+		room = q.limit - own.limit
 	}
 	if room == 0 {
 		a.Elsewhere = &Elsewhere{Hits: said.Elsewhere, AtLeast: said.AtLeast, How: "ask again with allConversations: true"}
@@ -140,30 +144,29 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 		return a, err
 	}
 	hits := merge(lanes, w.search.Sort, w.search.Limit, beneath)
-	return s.addElsewhere(ctx, &own, w, a, said, w.outside(hits, room), better)
+	return s.addElsewhere(ctx, &own, w, a, wide, said, w.outside(hits, room))
 }
 
-// addElsewhere puts the matches of the scope and those from elsewhere on one
-// page.
-func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer, said *Widened, hits []store.Hit, better bool) (GrepAnswer, error) {
+// addElsewhere puts the matches of the scope and behind them those from elsewhere on
+// one page.
+func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer, wide GrepAnswer, said *Widened, hits []store.Hit) (GrepAnswer, error) {
 	w.fill = own.fill
 	other, err := s.matches(ctx, w, hits)
 	if err != nil {
 		return a, err
 	}
-	if own.limit == 0 { // a page of one, and the better one is elsewhere
-		a.Matches, a.NextCursor = []Match{}, ""
-	} else if a.Total > 0 {
+	a.Mode, a.Sort = w.search.Mode, w.search.Sort
+	if a.Total == 0 {
+		for _, n := range wide.Notes {
+			a.note(n)
+		}
+	} else {
 		own.search.Limit = own.limit
 		if a, err = s.page(ctx, own, places{}); err != nil {
 			return a, err
 		}
 	}
-	if better {
-		a.Matches = append(other, a.Matches...)
-	} else {
-		a.Matches = append(a.Matches, other...)
-	}
+	a.Matches = append(a.Matches, other...)
 	if own.expression {
 		a.note(wordsNote)
 	}
@@ -205,11 +208,11 @@ func (q *query) betterElsewhere(lanes []*lane) bool {
 // empty says where else to look when nothing was found. It is help, not the
 // answer: a search that fails is left out.
 func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
-	if q.search.Mode == store.Regex && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
+	if q.search.Mode == store.Regex && !q.readAsWords && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
 		a.note(`a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
 	}
 	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
-		a.note(atLeast(n, more) + " among what is left out otherwise (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
+		a.note(atLeast(n, more) + " among the records that searches leave out (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
 	}
 	if q.scope.Kind == ScopeAll {
 		return

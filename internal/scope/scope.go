@@ -17,8 +17,8 @@
 // the inherited ones are not, and none of its summaries is: they may quote inherited
 // messages. A payload that both sides hold has the name that a message inside gave it.
 //
-// Small values of [store.State] belong to the scope, except for those without text that
-// processes share, such as leases.
+// Small values of [store.State] belong to the scope, except for those that all processes
+// share, such as leases ([store.Spaces]).
 //
 // # Limits
 //
@@ -79,7 +79,7 @@ func Narrow(s store.Store, to Scope) store.Store {
 	if n.all {
 		n.scope.Covers = func(store.Project) bool { return true }
 	}
-	n.scope.Name = "scope:" + to.Name
+	n.scope.Name = store.ScopePrefix + to.Name
 	return n
 }
 

@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 	t.Run("each", func(t *testing.T) {
 		// A narrow scope takes no id of a payload from another transaction, and its
 		// erasures look at no text but the erased messages.
-		storetest.RunExcept(t, open(func(store.Project) bool { return true }), "payloads", "search", "erase payloads", "erase quotes")
+		storetest.RunExcept(t, open(func(store.Project) bool { return true }), "payloads", "search", "erase payloads", "erase quotes", "erase quotes in every space")
 	})
 }
 

@@ -269,13 +269,9 @@ func (n *narrowed) Reindex(ctx context.Context) error {
 	return nil
 }
 
-// shared are the spaces of State without text, by which processes agree: leases, the
-// reports of compaction, the use of models.
-var shared = []string{"lease", "compact", "spend", "spend-day", "breaker"}
-
 // space is the name under which a space of the scope is kept.
 func (n *narrowed) space(name string) string {
-	if n.all || slices.Contains(shared, name) {
+	if n.all || store.Spaces[name].Shared {
 		return name
 	}
 	return n.scope.Name + "/" + name

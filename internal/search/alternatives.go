@@ -78,6 +78,7 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 				p.lists[i].entries[j] = append(p.lists[i].entries[j], k.entries[j]...)
 			}
 		}
+		p.lists[i].guessed = factor < 1
 		p.stats.idf[i] = factor * p.stats.idfOf(p.lists[i].df)
 	}
 	if len(p.also) > 0 {
@@ -182,6 +183,9 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		if err != nil {
 			return nil, 0, err
 		}
+		if way.factor < 1 {
+			terms = slices.DeleteFunc(terms, analysis.IsStopWord)
+		}
 		if found, err := v.known(terms, way.most); err != nil || len(found) > 0 {
 			return found, way.factor, err
 		}
@@ -278,7 +282,8 @@ func (v *vocabulary) beginning(t queryTerm) ([]string, error) {
 // one mistake left out or exchanged with the second.
 func (v *vocabulary) within(distance int) func(queryTerm) ([]string, error) {
 	return func(t queryTerm) ([]string, error) {
-		if variants.Edits(utf8.RuneCountInString(t.typed)) < distance || len(t.term) < 2 {
+		// The stem counts: "rounding" is as near to "run" as its stem is.
+		if variants.Edits(utf8.RuneCountInString(t.term)) < distance {
 			return nil, nil
 		}
 		near := variants.Near(t.term, distance)
@@ -303,7 +308,11 @@ func (v *vocabulary) mistypedEnding(t queryTerm) ([]string, error) {
 	stems := make(map[string]bool)
 	shared := t.term // the letters that all of the stems begin with
 	add := func(parts ...string) {
-		stem := string(analysis.WordTerm(nil, []byte(strings.Join(parts, ""))))
+		changed := strings.Join(parts, "")
+		stem := string(analysis.WordTerm(nil, []byte(changed)))
+		if !strings.HasPrefix(changed, stem[:max(0, len(stem)-1)]) {
+			return // an irregular form, such as "broke" of "break", is another word
+		}
 		stems[stem] = true
 		for !strings.HasPrefix(stem, shared) {
 			shared = shared[:len(shared)-1]
@@ -358,6 +367,9 @@ func (v *vocabulary) parts(t queryTerm) ([]string, error) {
 	var divisions [][2]string
 	for at := least; at+least <= len(word); at++ {
 		first, second := string(word[:at]), string(word[at:])
+		if analysis.IsStopWord(first) || analysis.IsStopWord(second) {
+			continue
+		}
 		divisions = append(divisions, [2]string{first, second})
 		if rest, ok := strings.CutPrefix(second, "s"); ok && utf8.RuneCountInString(rest) >= least {
 			divisions = append(divisions, [2]string{first, rest})

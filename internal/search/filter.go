@@ -8,12 +8,15 @@ import (
 
 // Filter says which documents a search looks at. The zero value is all of them.
 type Filter struct {
-	Conversations []int64             // none: every conversation
-	Since, Before int64               // milliseconds, [Since, Before); zero: unbounded
-	Roles         []uint8             // none: every role
-	Without       uint8               // skip documents with any of these flags
-	Through       int64               // the highest id, so that later documents change nothing; zero: unbounded
-	Accept        func(id int64) bool // a last word on each document, may be nil
+	Conversations []int64 // none: every conversation
+	Since, Before int64   // milliseconds, [Since, Before); zero: unbounded
+	Roles         []uint8 // none: every role
+	Without       uint8   // skip documents with any of these flags
+	Through       int64   // the highest id, so that later documents change nothing; zero: unbounded
+	// Hidden, if set, reports documents that the search does not see. Those and the
+	// ones with flags of Without do not separate the messages around them.
+	Hidden func(id int64) bool
+	Accept func(id int64) bool // a last word on each document, may be nil
 }
 
 // outside reports that no document of the segment can pass.
@@ -35,7 +38,7 @@ func (f *Filter) splits(s *segment.Segment) bool {
 
 // plain reports that every document of the segment in scope passes.
 func (f *Filter) plain(s *segment.Segment) bool {
-	return f.covers(s) && !f.splits(s) && len(f.Roles) == 0 && f.Without&s.Flags() == 0 && f.Accept == nil
+	return f.covers(s) && !f.splits(s) && len(f.Roles) == 0 && f.Without&s.Flags() == 0 && f.Hidden == nil && f.Accept == nil
 }
 
 // passes asks for no more of a document than the filter needs: a column of
@@ -58,9 +61,23 @@ func (f *Filter) passes(r *segment.Reader, doc uint32) (bool, error) {
 			return false, err
 		}
 	}
-	if f.Accept == nil {
+	if f.Accept == nil && f.Hidden == nil {
 		return true, nil
 	}
 	id, err := r.DocID(doc)
-	return err == nil && f.Accept(id), err
+	return err == nil && (f.Hidden == nil || !f.Hidden(id)) && (f.Accept == nil || f.Accept(id)), err
+}
+
+// hides reports that the search does not see a document.
+func (f *Filter) hides(r *segment.Reader, doc uint32) (bool, error) {
+	if f.Without&r.Segment.Flags() != 0 {
+		if _, flags, err := r.RoleAndFlags(doc); err != nil || flags&f.Without != 0 {
+			return err == nil, err
+		}
+	}
+	if f.Hidden == nil {
+		return false, nil
+	}
+	id, err := r.DocID(doc)
+	return err == nil && f.Hidden(id), err
 }

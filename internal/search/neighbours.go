@@ -4,8 +4,10 @@ import (
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
-// reach is how far from a message its neighbours count.
-const reach = 2
+const (
+	reach       = 2  // how far from a message its neighbours count
+	hiddenReach = 16 // hidden messages in a row that are passed over for a neighbour
+)
 
 // surround gives candidates their sessions, lengths and neighbours, and adds
 // the neighbours that have no words of the query themselves: an answer often
@@ -50,7 +52,7 @@ func (p *search) walk(list []Candidate, have map[int64]int, own, from int, forwa
 		if err != nil {
 			return list, err
 		}
-		next, ok, err := p.beside(at, row, forward)
+		next, ok, err := p.visible(at, row, forward)
 		if err != nil || !ok {
 			return list, err
 		}
@@ -82,6 +84,51 @@ func (p *search) walk(list []Candidate, have map[int64]int, own, from int, forwa
 		i, at = j, next
 	}
 	return list, nil
+}
+
+// nameMatches sets NextTo of the hits that are no matches.
+func nameMatches(hits []Hit, ranked []Ranked) {
+	at := make(map[int64]*Candidate, len(ranked))
+	for i := range ranked {
+		at[ranked[i].ID] = &ranked[i].Candidate
+	}
+	for i, r := range ranked {
+		if hits[i].Matched || hits[i].Instruction {
+			continue
+		}
+		for _, step := range []func(*Candidate) int64{func(c *Candidate) int64 { return c.Prev }, func(c *Candidate) int64 { return c.Next }} {
+			c := &r.Candidate
+			for range reach {
+				if c = at[step(c)]; c == nil {
+					break
+				}
+				if c.Score > 0 {
+					hits[i].NextTo = append(hits[i].NextTo, c.ID)
+				}
+			}
+		}
+	}
+}
+
+// visible finds the nearest message before or after a document that the search
+// sees: hosts write records of their own between a question and its answer.
+func (p *search) visible(at place, row segment.DocRow, forward bool) (place, bool, error) {
+	for range hiddenReach {
+		next, ok, err := p.beside(at, row, forward)
+		if err != nil || !ok {
+			return next, ok, err
+		}
+		r := p.shares[next.share].r
+		hidden, err := p.filter.hides(r, next.doc)
+		if err != nil || !hidden {
+			return next, err == nil, err
+		}
+		at = next
+		if row, err = r.Doc(at.doc); err != nil {
+			return at, false, err
+		}
+	}
+	return at, false, nil
 }
 
 // neighbour returns the message at a place as a candidate, and whether it is of

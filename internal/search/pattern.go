@@ -88,6 +88,3 @@ func (p *Pattern) Literal() []byte { return p.literal }
 // Indexed reports whether the index narrows the search. When it does not, every
 // text has to be read.
 func (p *Pattern) Indexed() bool { return p.query != nil }
-
-// Required describes the trigrams that a text must contain to match.
-func (p *Pattern) Required() string { return p.query.String() }

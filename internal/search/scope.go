@@ -98,6 +98,7 @@ type termList struct {
 	own     uint32                // passages that hold it
 	entries [][]segment.DictEntry // by share
 	partial bool                  // a prefix with more terms than were looked at
+	guessed bool                  // the terms that stand for it are guesses
 }
 
 // stats are the numbers of BM25 over the scope.

@@ -53,6 +53,7 @@ type Hit struct {
 	Score        float64 // final, comparable within one answer
 	Matched      bool    // has words of the query itself, not only beside it
 	Instruction  bool    // a standing instruction, which a question that asks for work brings in
+	NextTo       []int64 // the matches that a hit without words of the query is next to
 }
 
 // Result is the answer to a Request and an account of how it was found.
@@ -66,6 +67,7 @@ type Result struct {
 	Passages int      // of the scope
 	Common   []string // words so common that only candidates of rarer ones were scored by them
 	Newest   bool     // every word was so common that only the newest matches were ranked
+	Guessed  bool     // the scope has no word of the query, only words that may be meant
 	Verified int      // texts read
 	Read     int64    // bytes of index read
 }
@@ -137,6 +139,8 @@ func (p *search) account(res *Result) {
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
 	}
+	known := func(l termList) bool { return l.df > 0 && !l.guessed }
+	res.Guessed = p.matched > 0 && !slices.ContainsFunc(p.lists, known)
 	for _, l := range p.lists {
 		res.AtLeast = res.AtLeast || l.partial
 	}
@@ -272,7 +276,7 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
 		hits := make([]Hit, len(list))
 		for i, c := range list {
-			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false}
+			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false, nil}
 		}
 		return hits, nil
 	}
@@ -290,8 +294,9 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
-		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0}
+		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0, nil}
 	}
+	nameMatches(hits, ranked)
 	return hits, nil
 }
 

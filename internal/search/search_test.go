@@ -260,6 +260,25 @@ func TestNeighboursOfAnAnswer(t *testing.T) {
 	}
 }
 
+// Records of a host between a question and its answer do not separate them.
+func TestNeighboursPastHiddenMessages(t *testing.T) {
+	docs := []segment.Doc{
+		{ID: 10, Conversation: 1, Time: 0, Text: []byte("what colour is the zeppelin?")},
+		{ID: 11, Conversation: 1, Time: 1000, Text: []byte("token count")},
+		{ID: 12, Conversation: 1, Time: 2000, Flags: 1, Text: []byte("the tool's own output")},
+		{ID: 13, Conversation: 1, Time: 3000, Text: []byte("it is silver")},
+		{ID: 14, Conversation: 1, Time: 9_000_000, Text: []byte("unrelated")},
+	}
+	for size := 1; size <= len(docs); size++ {
+		res := newLibrary(t, docs, size).search(t, "zeppelin", search.Request{Filter: search.Filter{Hidden: func(id int64) bool { return id == 11 }, Without: 1}})
+		want := []search.Hit{{ID: 10, Matched: true}, {ID: 13, NextTo: []int64{10}}}
+		ignored := cmpopts.IgnoreFields(search.Hit{}, "Conversation", "Time", "Session", "Score", "Role", "Instruction")
+		if diff := cmp.Diff(want, res.Hits, ignored); diff != "" {
+			t.Errorf("%d documents a segment: %s", size, diff)
+		}
+	}
+}
+
 func ExampleIndex_Search() {
 	ctx := context.Background()
 	texts := map[int64]string{

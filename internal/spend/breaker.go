@@ -23,7 +23,7 @@ const probeTime = time.Minute
 func (m *account) breakerKey() string { return m.name + "@" + m.limits.Account }
 
 func (m *account) breaker(ctx context.Context) (b breaker, err error) {
-	v, err := m.state.Get(ctx, breakerSpace, m.breakerKey())
+	v, err := m.state.Get(ctx, store.BreakerSpace, m.breakerKey())
 	if errors.Is(err, store.ErrNotFound) {
 		return b, nil
 	}
@@ -41,7 +41,7 @@ func (m *account) pass(ctx context.Context) error {
 		return err
 	}
 	var refused error
-	err = change(ctx, m.state, breakerSpace, m.breakerKey(), func(b *breaker) {
+	err = change(ctx, m.state, store.BreakerSpace, m.breakerKey(), func(b *breaker) {
 		refused = nil
 		if b.Failures < m.limits.Failures {
 			return
@@ -62,7 +62,7 @@ func (m *account) received(ctx context.Context, refused bool) error {
 	if err != nil || !refused && b == (breaker{}) {
 		return err
 	}
-	return change(ctx, m.state, breakerSpace, m.breakerKey(), func(b *breaker) {
+	return change(ctx, m.state, store.BreakerSpace, m.breakerKey(), func(b *breaker) {
 		if !refused {
 			*b = breaker{}
 			return

@@ -24,13 +24,6 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// The spaces of store.State that this package uses.
-const (
-	ledgerSpace  = "spend"
-	daySpace     = "spend-day"
-	breakerSpace = "breaker"
-)
-
 // Limits bound the calls of a Meter. Zero fields have the defaults named with them.
 type Limits struct {
 	// TokensPerDay caps the input and output tokens of all purposes per day (UTC).
@@ -174,7 +167,7 @@ func (m *account) allow(ctx context.Context, estimate int64) (hold string, err e
 	now := m.clock()
 	hold = rand.Text()
 	var refused error
-	err = change(ctx, m.state, daySpace, day(now), func(d *dayTotal) {
+	err = change(ctx, m.state, store.SpendDaySpace, day(now), func(d *dayTotal) {
 		refused = nil
 		taken := d.Used
 		for id, h := range d.Held {
@@ -229,7 +222,7 @@ type held struct {
 // record records the usage and the result of a call.
 func (m *account) record(ctx context.Context, model, hold string, used llms.Usage, guessed bool, failure error) error {
 	entry := Entry{Purpose: m.purpose, Model: model, Day: day(m.clock())}
-	errs := []error{change(ctx, m.state, ledgerSpace, entry.key(), func(e *Entry) {
+	errs := []error{change(ctx, m.state, store.SpendSpace, entry.key(), func(e *Entry) {
 		e.Purpose, e.Model, e.Day = entry.Purpose, entry.Model, entry.Day
 		e.Calls++
 		if failure != nil {
@@ -242,7 +235,7 @@ func (m *account) record(ctx context.Context, model, hold string, used llms.Usag
 		e.InputTokens += int64(used.InputTokens)
 		e.OutputTokens += int64(used.OutputTokens)
 	})}
-	errs = append(errs, change(ctx, m.state, daySpace, entry.Day, func(d *dayTotal) {
+	errs = append(errs, change(ctx, m.state, store.SpendDaySpace, entry.Day, func(d *dayTotal) {
 		d.Used += int64(used.InputTokens + used.OutputTokens)
 		delete(d.Held, hold)
 	}))
@@ -281,7 +274,7 @@ func (e Entry) key() string { return strings.Join([]string{e.Day, e.Purpose, e.M
 
 // Usage returns all recorded usage, by day, purpose and model.
 func Usage(ctx context.Context, state store.State) ([]Entry, error) {
-	values, err := state.List(ctx, ledgerSpace)
+	values, err := state.List(ctx, store.SpendSpace)
 	if err != nil {
 		return nil, fmt.Errorf("read the recorded usage: %w", err)
 	}

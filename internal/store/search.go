@@ -107,6 +107,9 @@ type Found struct {
 	Tier string
 	// Unfinished says that the deadline ended the search.
 	Unfinished bool
+	// Guessed says that no text has a word of the pattern: the matches have words
+	// that may be meant, such as the nearest by spelling.
+	Guessed bool
 	// Notes name everything that was left out, and why.
 	Notes []string
 	// Words are the terms of a full-text pattern, with the number of Passages that
@@ -134,6 +137,8 @@ type Hit struct {
 	// Beside says that the node has none of the words itself but is next to one
 	// that does: ranking adds the messages around an answer.
 	Beside bool
+	// NextTo are the matching messages that a message with Beside is next to.
+	NextTo []MessageID
 	// Instruction says that the node has none of the words but is a standing
 	// instruction of the user, and the pattern asks for work to be done.
 	Instruction bool

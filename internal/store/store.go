@@ -141,22 +141,20 @@ type Conversations interface {
 }
 
 // State holds small values that must survive a restart: leases, cursors, usage counts,
-// circuit breakers. A value has a version for compare-and-set, and may expire.
+// circuit breakers. A value has a version for compare-and-set, and may expire. [Spaces]
+// lists the kinds of values.
 type State interface {
 	// Get returns a value that has not expired, else ErrNotFound.
 	Get(ctx context.Context, space, key string) (Value, error)
 	// Put sets a value if its version is the given one (0: not set or expired) and
-	// returns the new version, else ErrConflict. A zero expiry means never.
+	// returns the new version, else ErrConflict. A zero expiry means never. It refuses
+	// a space that [SpaceNamed] does not know.
 	Put(ctx context.Context, space, key string, data []byte, version int64, expires time.Time) (int64, error)
 	// Delete removes a value if its version is the given one.
 	Delete(ctx context.Context, space, key string, version int64) error
 	// List returns the values of a space that have not expired, by key.
 	List(ctx context.Context, space string) ([]Value, error)
 }
-
-// WordlessSpaces are the spaces of [State] that hold no text of messages. An erasure
-// leaves them alone.
-var WordlessSpaces = []string{"lease", "compact", "spend", "breaker", "hosts", "token", "audit", "sync"}
 
 // Checker verifies the record.
 type Checker interface {

@@ -7,8 +7,8 @@ import (
 
 // Waiter is a store that notices when another process has written.
 type Waiter interface {
-	// Wait waits until another process may have written, or for d, or longer if it
-	// would notice. A caller looks for itself afterwards.
+	// Wait returns when another process may have written, or after d. A store that is
+	// notified of writes may wait longer than d. The caller then reads the store again.
 	Wait(ctx context.Context, d time.Duration) error
 }
 

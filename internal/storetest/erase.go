@@ -204,12 +204,12 @@ func testEraseTraces(t *testing.T, f *fixture) {
 	other := f.append(t, partly.ID, row(llms.RoleUser, "the gateway\nlistens on a port that must stay secret"))[0].ID
 	id := f.append(t, c.ID, row(llms.RoleUser, "the password is hunter2 and nobody may know it"))[0].ID
 	for key, data := range map[string]string{"quotes": `{"shown":["and nobody may know it"]}`, "matches": "hunter2", "neither": `{"count":3,"path":"/a/b/c/d/e/f"}`} {
-		must(f.Put(t.Context(), "brief", key, []byte(data), 0, time.Time{}))(t)
+		must(f.Put(t.Context(), store.HookShownSpace, key, []byte(data), 0, time.Time{}))(t)
 	}
 	done := f.erase(t, store.Erasure{Messages: []store.MessageID{id, other}, Quotes: func(text string) bool { return strings.Contains(text, "hunter2") }})
 	want(t, "values", done.Values, 2)
 	want(t, "titles", done.Titles, 2)
-	left, err := f.List(t.Context(), "brief")
+	left, err := f.List(t.Context(), store.HookShownSpace)
 	if err != nil || len(left) != 1 || left[0].Key != "neither" {
 		t.Errorf("left: %v, %v", left, err)
 	}
@@ -221,5 +221,31 @@ func testEraseTraces(t *testing.T, f *fixture) {
 	}
 	if c, err = f.Conversation(t.Context(), kept.ID); err != nil || c.Title == "" {
 		t.Errorf("title of another conversation %q, %v", c.Title, err)
+	}
+}
+
+// An erasure by a pattern that every value matches removes values of the spaces with
+// text, in every scope, and no other: without its value of the day, a cap on spending
+// would begin anew.
+func testEraseSpaces(t *testing.T, f *fixture) {
+	c := must(f.Open(t.Context(), store.NewConversation{Key: "k"}))(t)
+	id := f.append(t, c.ID, row(llms.RoleUser, "the used tokens"))[0].ID
+	removed := 0
+	for name, space := range store.Spaces {
+		if space.Text {
+			removed += 2
+		}
+		for _, name := range []string{name, store.ScopePrefix + "/a/project/" + name} {
+			must(f.Put(t.Context(), name, "key", []byte(`{"used":5}`), 0, time.Time{}))(t)
+		}
+	}
+	done := f.erase(t, store.Erasure{Messages: []store.MessageID{id}, Quotes: func(text string) bool { return strings.Contains(text, "used") }})
+	want(t, "values", done.Values, removed)
+	for name, space := range store.Spaces {
+		for _, name := range []string{name, store.ScopePrefix + "/a/project/" + name} {
+			if left := must(f.List(t.Context(), name))(t); (len(left) == 1) == space.Text {
+				t.Errorf("%s has %d values", name, len(left))
+			}
+		}
 	}
 }

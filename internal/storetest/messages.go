@@ -275,6 +275,9 @@ func testState(t *testing.T, f *fixture) {
 	wantErr(t, "delete of an old version", f.Delete(ctx, "lease", "compact/1", v1), store.ErrConflict)
 	want(t, "delete", f.Delete(ctx, "lease", "compact/1", v2), nil)
 	wantErr(t, "after delete", second(f.Get(ctx, "lease", "compact/1")), store.ErrNotFound)
+	if _, err := f.Put(ctx, "spend-month", "key", []byte("x"), 0, time.Time{}); err == nil {
+		t.Error("a space that package store does not list was written")
+	}
 }
 
 func testExpiry(t *testing.T, f *fixture) {

@@ -127,6 +127,9 @@ func (m *machine) moveClock(rt *rapid.T) {
 	m.f.now = m.f.now.Add(time.Duration(rapid.IntRange(-3600, 7200).Draw(rt, "seconds")) * time.Second)
 }
 
+// space is a space of State that only this run uses.
+func (m *machine) space() string { return store.ScopePrefix + m.name + "/" + store.HookShownSpace }
+
 func (m *machine) putState(rt *rapid.T) {
 	key := rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "key")
 	v := m.model.state[key]
@@ -148,9 +151,9 @@ func (m *machine) putState(rt *rapid.T) {
 	var got int64
 	var err error
 	if remove {
-		err = m.f.Delete(m.ctx, m.name, key, version)
+		err = m.f.Delete(m.ctx, m.space(), key, version)
 	} else {
-		got, err = m.f.Put(m.ctx, m.name, key, data, version, expires)
+		got, err = m.f.Put(m.ctx, m.space(), key, data, version, expires)
 	}
 	switch {
 	case version != current:
@@ -172,7 +175,7 @@ func (m *machine) putState(rt *rapid.T) {
 
 func (m *machine) checkState() {
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(m.model.state)), func(key string) bool { return !m.model.state[key].live(m.now()) })
-	list, err := m.f.List(m.ctx, m.name)
+	list, err := m.f.List(m.ctx, m.space())
 	m.must("state", err)
 	if len(list) != len(keys) {
 		m.Fatalf("the state has %d values, the model %v", len(list), keys)

@@ -72,6 +72,7 @@ func RunExcept(t *testing.T, open Open, except ...string) {
 		{"erase from branches and forks", testEraseBranches},
 		{"erase payloads", testErasePayloads},
 		{"erase quotes", testEraseTraces},
+		{"erase quotes in every space", testEraseSpaces},
 		{"random operations agree with a model", testModel},
 		{"unknown things", testUnknown},
 		{"cancellation", testCancel},

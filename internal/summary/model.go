@@ -16,7 +16,7 @@ import (
 type Model struct {
 	engine llms.Model
 	custom string
-	nonce  func() string
+	nonce  func() string // for the markers around untrusted text, whose author must not guess them
 }
 
 // ModelOption sets something of a Model.
@@ -24,10 +24,6 @@ type ModelOption func(*Model)
 
 // WithInstructions adds an operator's own instructions to every prompt.
 func WithInstructions(text string) ModelOption { return func(m *Model) { m.custom = text } }
-
-// WithNonce sets the source of the markers around untrusted text. The author of
-// the text must not be able to guess them.
-func WithNonce(nonce func() string) ModelOption { return func(m *Model) { m.nonce = nonce } }
 
 // NewModel returns a summariser that asks engine.
 func NewModel(engine llms.Model, options ...ModelOption) (*Model, error) {

@@ -142,26 +142,19 @@ func (s *Server) showMetrics(w http.ResponseWriter, r *http.Request) {
 func (s *Server) measured(route string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		stream := r.Method == http.MethodGet // of MCP: it lasts until a side ends it
-		if !stream {
-			s.metrics.underWay.Add(1)
-			defer s.metrics.underWay.Add(-1)
-		}
+		s.metrics.underWay.Add(1)
+		defer s.metrics.underWay.Add(-1)
 		seen := &statusWriter{ResponseWriter: w, code: http.StatusOK}
-		if !stream {
-			ctx, span := tracing.StartRemote(r.Context(), s.config.Tracer, r.Header, tracing.KnownMethod(r.Method)+" "+route, trace.SpanKindServer)
-			defer func() {
-				span.HTTP(r.Method, route, seen.code)
-				span.End(nil)
-			}()
-			r = r.WithContext(ctx)
-			tracing.Inject(ctx, r.Header) // for the calls of MCP
-		}
+		ctx, span := tracing.StartRemote(r.Context(), s.config.Tracer, r.Header, tracing.KnownMethod(r.Method)+" "+route, trace.SpanKindServer)
+		defer func() {
+			span.HTTP(r.Method, route, seen.code)
+			span.End(nil)
+		}()
+		r = r.WithContext(ctx)
+		tracing.Inject(ctx, r.Header) // for the calls of MCP
 		next.ServeHTTP(seen, r)
 		s.metrics.add("lcm_requests_total", 1, "route", route, "code", strconv.Itoa(seen.code))
-		if !stream {
-			s.metrics.observe("lcm_request_seconds", time.Since(begun), "route", route)
-		}
+		s.metrics.observe("lcm_request_seconds", time.Since(begun), "route", route)
 	})
 }
 
@@ -177,7 +170,7 @@ func (w *statusWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets [http.ResponseController] flush the streams of MCP.
+// Unwrap lets [http.ResponseController] flush the answers of MCP.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush implements [http.Flusher], which the MCP library asks for.

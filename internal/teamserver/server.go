@@ -2,22 +2,23 @@
 //
 // A [Server] offers MCP at /mcp, searches and questions of `lcm grep --team` and `lcm ask
 // --team`, the server's side of `lcm sync` (package teamsync has the protocol), /healthz,
-// /readyz and /metrics. It keeps nothing that another process needs: several servers
-// may run on one database. Work in the background, folding, is done by one of them at a
-// time, under a lease of the store; another one goes on when that one ends.
+// /readyz and /metrics. It keeps nothing that another process needs, and no sessions of
+// MCP: several servers may run on one database, behind one address. Work in the
+// background, folding, is done by one of them at a time, under a lease of the store;
+// another one goes on when that one ends.
 //
 // # Who may see what
 //
 // Every request but those for health carries a token of package access. The token's scope
 // (package scope) stands around the store, and each token has an engine and an MCP server
-// of its own on that store. So a session of MCP, a cursor or an id of another token leads
-// nowhere. A token that was revoked or has expired is refused with the next request, and
-// its open streams end within a minute.
+// of its own on that store. So a cursor or an id of another token leads nowhere. A token
+// that was revoked or has expired is refused with the next request, and its calls under
+// way end within a minute.
 //
 // # Draining
 //
 // When its context ends, the server answers /readyz with 503, finishes the requests that
-// are under way, ends the sessions of MCP, and stops.
+// are under way, and stops.
 package teamserver
 
 import (
@@ -54,7 +55,7 @@ type Config struct {
 	Fold func(context.Context) (lcm.Folded, error)
 	// FoldEvery is how often it is called (a minute).
 	FoldEvery time.Duration
-	// CheckEvery is how often tokens with open streams are checked again (30 s).
+	// CheckEvery is how often tokens are checked again, to end calls under way (30 s).
 	CheckEvery time.Duration
 	// MCP has the settings of the MCP servers; Engine and Feed are set here.
 	MCP mcpserver.Config
@@ -169,7 +170,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
-	_, err := s.config.Store.Get(ctx, "token", "ready")
+	_, err := s.config.Store.Get(ctx, store.TokenSpace, "ready")
 	switch {
 	case s.draining.Load():
 		http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -224,7 +225,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	}
 	config := s.config.MCP
 	config.Engine, config.Feed, config.ProjectOnly = c.engine, nil, len(t.Projects) == 1
-	config.Tracer = s.config.Tracer
+	config.Tracer, config.Stateless = s.config.Tracer, true
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
 		return nil, errors.Join(err, c.engine.Close(s.lifetime))
 	}
@@ -317,8 +318,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, cert *tls.Certificat
 	return err
 }
 
-// drain lets requests end. Streams of MCP last as long as their clients want, so they are
-// ended once all other requests had their time.
+// drain lets requests end, and ends those that take longer than [Config.Drain].
 func (s *Server) drain(ctx context.Context, server *http.Server) {
 	s.draining.Store(true)
 	s.config.Log.Info("draining")

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,12 +19,12 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/postgres/pgtest"
 	"github.com/lossless-context/lcm/internal/scopetest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/internal/teamserver"
 	"github.com/lossless-context/lcm/internal/teamsync"
 	"github.com/lossless-context/lcm/llms"
@@ -212,35 +214,25 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// A session of MCP belongs to its token: another token cannot go on with it, and it ends
-// with its token.
-func TestSessionsBelongToTheirToken(t *testing.T) {
+// A session id of MCP gives nothing of the token that it was given to, and a token that
+// is revoked is refused with its next call.
+func TestSessionIDsGiveNoRights(t *testing.T) {
 	f := newFixture(t)
-	wide, narrow := f.token(access.Token{}), f.token(access.Token{Projects: []string{"x"}})
+	wide, narrow := f.token(access.Token{Append: true}), f.token(access.Token{Projects: []string{"x"}})
+	l := f.laptop("one", wide)
+	l.say("s", acme, "the kangaroo lives in Vienna")
+	l.push()
+	agent := f.olderAgent(f.url, wide, "claude-code")
+	search := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"lcm_grep","arguments":{"pattern":"kangaroo","allConversations":true}}}`
+	if code, text := agent.post(search); code != http.StatusOK || !strings.Contains(text, "Vienna") {
+		t.Errorf("its own token: %d %s", code, text)
+	}
+	other := agent
+	other.token = narrow
+	if code, text := other.post(search); code != http.StatusOK || strings.Contains(text, "Vienna") {
+		t.Errorf("with the session id of another token: %d %s", code, text)
+	}
 	first := f.connect(wide)
-	post := func(token string) int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		r.Header.Set("Mcp-Session-Id", first.ID())
-		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.Body.Close()
-		return got.StatusCode
-	}
-	if code := post(wide); first.ID() != "" && code != http.StatusOK {
-		t.Errorf("its own session: %d", code)
-	}
-	if code := post(narrow); first.ID() != "" && code != http.StatusNotFound {
-		t.Errorf("the session of another token: %d", code)
-	}
 	tokens := access.Tokens{State: f.db, Clock: time.Now}
 	all, err := tokens.List(t.Context())
 	if err != nil {
@@ -256,103 +248,120 @@ func TestSessionsBelongToTheirToken(t *testing.T) {
 	}
 }
 
-// blocking is a summariser that waits for the end of its context.
-type blocking struct{ began, ended chan struct{} }
-
-func (b blocking) Summarise(ctx context.Context, _ summary.Request) (summary.Result, error) {
-	close(b.began)
-	<-ctx.Done()
-	close(b.ended)
-	return summary.Result{}, ctx.Err()
+// olderAgent is a client of a version of MCP that has sessions.
+type olderAgent struct {
+	t                   *testing.T
+	url, token, session string
 }
 
-// The engine of a token ends its work in the background when the token is revoked.
-func TestRevokedTokenClosesItsEngine(t *testing.T) {
+func (f *fixture) olderAgent(url, token, name string) olderAgent {
+	f.t.Helper()
+	a := olderAgent{t: f.t, url: url, token: token}
+	got := a.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"`+name+`","version":"1"}}}`)
+	if a.session = got.Header.Get("Mcp-Session-Id"); got.StatusCode != http.StatusOK || a.session == "" {
+		f.t.Fatalf("initialize: %s, session %q", got.Status, a.session)
+	}
+	if code, text := a.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); code != http.StatusAccepted {
+		f.t.Fatalf("initialized: %d %s", code, text)
+	}
+	return a
+}
+
+func (a olderAgent) send(method, body string) *http.Response {
+	a.t.Helper()
+	r, err := http.NewRequestWithContext(a.t.Context(), method, a.url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if a.session != "" {
+		r.Header.Set("Mcp-Session-Id", a.session)
+		r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { got.Body.Close() })
+	return got
+}
+
+func (a olderAgent) post(body string) (code int, text string) {
+	a.t.Helper()
+	got := a.send(http.MethodPost, body)
+	raw, err := io.ReadAll(got.Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return got.StatusCode, string(raw)
+}
+
+// Servers over one database stand behind one address: each request of a client may go to
+// another one. A host is known in each of them, so that it gets texts and no JSON.
+func TestServersBehindOneAddress(t *testing.T) {
 	f := newFixture(t)
-	sum := blocking{make(chan struct{}), make(chan struct{})}
-	made := make(chan *lcm.Engine, 1)
+	token := f.token(access.Token{Append: true})
+	bob := f.laptop("bobs", token)
+	bob.say("s", acme, "the kangaroo lives in Vienna")
+	bob.push()
+	servers := []http.Handler{f.newServer(nil).Handler(), f.newServer(nil).Handler()}
+	var next atomic.Int64
+	address := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		servers[next.Add(1)%2].ServeHTTP(w, r)
+	}))
+	t.Cleanup(address.Close)
+	for name, structured := range map[string]bool{"claude-code": false, "other": true} {
+		agent := f.olderAgent(address.URL, token, name)
+		for range 3 {
+			if code, text := agent.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); code != http.StatusOK || strings.Contains(text, "outputSchema") != structured {
+				t.Errorf("%s lists: %d %s", name, code, text)
+			}
+			code, text := agent.post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"lcm_grep","arguments":{"pattern":"kangaroo"}}}`)
+			if code != http.StatusOK || !strings.Contains(text, "Vienna") || strings.Contains(text, "structuredContent") != structured {
+				t.Errorf("%s searches: %d %s", name, code, text)
+			}
+		}
+		for _, method := range []string{http.MethodGet, http.MethodDelete} { // a client takes that for "not offered"
+			if got := agent.send(method, ""); got.StatusCode != http.StatusMethodNotAllowed {
+				t.Errorf("%s: %s", method, got.Status)
+			}
+		}
+	}
+	mine := f.laptop("mine", token)
+	session := mine.local(&mcpserver.Team{URL: address.URL, Token: token}, "test")
+	for range 3 {
+		text, refused := say(t, session, lcm.GrepName, map[string]any{"pattern": "kangaroo", "team": true})
+		if refused || !strings.Contains(text, "Vienna") {
+			t.Errorf("a search with team: %s", text)
+		}
+		if text, refused = say(t, session, lcm.DescribeName, map[string]any{"id": regexp.MustCompile(`msg_\d+`).FindString(text), "team": true}); refused || !strings.Contains(text, "Vienna") {
+			t.Errorf("an id with team: %s", text)
+		}
+	}
+}
+
+// A call that is under way ends when its token is revoked.
+func TestRevokedTokenEndsItsCalls(t *testing.T) {
+	f := newFixture(t)
+	asked := make(chan struct{})
 	s := f.newServer(func(c *teamserver.Config) {
-		c.CheckEvery, c.Drain = 5*time.Millisecond, time.Millisecond
+		c.CheckEvery = 5 * time.Millisecond
 		c.NewEngine = func(s store.Store) (*lcm.Engine, error) {
-			e, err := lcm.New(s, lcm.WithBudget(4_000), lcm.WithSummariser(sum), lcm.WithLogger(c.Log))
-			made <- e
-			return e, err
+			return lcm.New(hangingStore{s, asked}, lcm.WithoutBackground())
 		}
 	})
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(web.Close)
-	token := f.token(access.Token{Append: true})
-	f.get(web.URL+"/mcp", token)
-	engine := <-made
-	for i := range 100 {
-		if err := engine.Session("long").Append(t.Context(), llms.User(strings.Repeat(fmt.Sprint("word ", i), 40)), llms.Assistant("Noted.")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-sum.began
-	tokens := access.Tokens{State: f.db, Clock: time.Now}
-	k, err := tokens.Check(t.Context(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tokens.Revoke(t.Context(), k.ID, "test"); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-sum.ended:
-	case <-time.After(time.Minute):
-		t.Error("the engine of a revoked token still folds")
-	}
-}
-
-// A stream of MCP that is open ends when its token is revoked, and those of other tokens
-// stay.
-func TestRevokedTokenEndsItsStream(t *testing.T) {
-	f := newFixture(t)
-	s := f.newServer(func(c *teamserver.Config) { c.CheckEvery = 5 * time.Millisecond })
-	web := httptest.NewServer(s.Handler())
-	t.Cleanup(web.Close)
-	t.Cleanup(s.Close) // ends the stream that stays
-	send := func(method, token, session, body string) *http.Response {
-		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+"/mcp", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if session != "" {
-			r.Header.Set("Mcp-Session-Id", session)
-			r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
-		}
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { got.Body.Close() })
-		return got
-	}
-	open := func(token string) *http.Response {
-		begun := send(http.MethodPost, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
-		session := begun.Header.Get("Mcp-Session-Id")
-		if begun.StatusCode != http.StatusOK || session == "" {
-			t.Fatalf("initialize: %s, session %q", begun.Status, session)
-		}
-		send(http.MethodPost, token, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		stream := send(http.MethodGet, token, session, "")
-		if stream.StatusCode != http.StatusOK {
-			t.Fatalf("the stream: %s", stream.Status)
-		}
-		return stream
-	}
-	revoked, kept := f.token(access.Token{}), f.token(access.Token{})
-	stays := make(chan struct{})
-	other := open(kept)
-	go func() {
-		defer close(stays)
-		_, _ = io.Copy(io.Discard, other.Body)
+	revoked := f.token(access.Token{})
+	agent := f.olderAgent(web.URL, revoked, "test")
+	ended := make(chan struct{})
+	go func() { // a call that goes on runs into the time limit of the tests
+		defer close(ended)
+		agent.post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"lcm_grep","arguments":{"pattern":"kangaroo"}}}`)
 	}()
-	stream := open(revoked)
+	<-asked
 	tokens := access.Tokens{State: f.db, Clock: time.Now}
 	k, err := tokens.Check(t.Context(), revoked)
 	if err != nil {
@@ -361,13 +370,20 @@ func TestRevokedTokenEndsItsStream(t *testing.T) {
 	if _, err := tokens.Revoke(t.Context(), k.ID, "test"); err != nil {
 		t.Fatal(err)
 	}
-	// A stream that stays open runs into the time limit of the tests.
-	_, _ = io.Copy(io.Discard, stream.Body)
-	select {
-	case <-stays:
-		t.Error("the stream of another token has ended")
-	default:
-	}
+	<-ended
+}
+
+// hangingStore is a store whose searches last until they are cancelled.
+type hangingStore struct {
+	store.Store
+	asked chan struct{}
+}
+
+// Search implements [store.Searcher].
+func (s hangingStore) Search(ctx context.Context, _ store.Search) (store.Found, error) {
+	close(s.asked)
+	<-ctx.Done()
+	return store.Found{}, ctx.Err()
 }
 
 // A server that ends finishes the requests that are under way.

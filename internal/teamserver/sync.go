@@ -25,10 +25,6 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// syncSpace is the space of State that says which messages were pushed from where. It is
-// one of store.WordlessSpaces.
-const syncSpace = "sync"
-
 // progress is how far a source was pushed. Its row is written last, by compare-and-set:
 // two pushes of one source at a time cannot both count.
 type progress struct {
@@ -65,7 +61,7 @@ func (c *client) progress(ctx context.Context, s teamsync.Source) (p progress, e
 	if err != nil {
 		return p, err
 	}
-	v, err := c.config.Store.Get(ctx, syncSpace, row)
+	v, err := c.config.Store.Get(ctx, store.SyncSpace, row)
 	if err == nil {
 		err = json.Unmarshal(v.Data, &p)
 	} else if errors.Is(err, store.ErrNotFound) {
@@ -75,13 +71,13 @@ func (c *client) progress(ctx context.Context, s teamsync.Source) (p progress, e
 	return p, err
 }
 
-// status says how much of each source is here.
+// status says what the token allows and how much of each source is here.
 func (c *client) status(r *http.Request) (any, error) {
 	q, err := read[teamsync.StatusRequest](r)
 	if err != nil {
 		return nil, err
 	}
-	a := teamsync.StatusAnswer{User: c.token.User, Append: c.token.Append, Erase: c.token.Erase, Statuses: make([]teamsync.Status, len(q.Sources))}
+	a := teamsync.StatusAnswer{User: c.token.User, Append: c.token.Append, Erase: c.token.Erase, Projects: c.token.Projects, Statuses: make([]teamsync.Status, len(q.Sources))}
 	for i, s := range q.Sources {
 		p, err := c.progress(r.Context(), s)
 		if err != nil {
@@ -256,11 +252,11 @@ func (c *client) record(ctx context.Context, p progress, b teamsync.Batch, ids [
 			seq, id = s.seq, int64(s.id)
 		}
 		row := fmt.Sprintf("%s/%d", p.row, b.After)
-		was, err := c.config.Store.Get(ctx, syncSpace, row)
+		was, err := c.config.Store.Get(ctx, store.SyncSpace, row)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if _, err := c.config.Store.Put(ctx, syncSpace, row, data, was.Version, time.Time{}); err != nil {
+		if _, err := c.config.Store.Put(ctx, store.SyncSpace, row, data, was.Version, time.Time{}); err != nil {
 			return fmt.Errorf("note the batch: %w", err)
 		}
 		p.Batches = append(p.Batches, b.After)
@@ -277,7 +273,7 @@ func (c *client) record(ctx context.Context, p progress, b teamsync.Batch, ids [
 	if err != nil {
 		return err
 	}
-	if _, err := c.config.Store.Put(ctx, syncSpace, p.row, data, p.version, time.Time{}); err != nil {
+	if _, err := c.config.Store.Put(ctx, store.SyncSpace, p.row, data, p.version, time.Time{}); err != nil {
 		return fmt.Errorf("note how far the push came: %w", err)
 	}
 	return nil
@@ -286,7 +282,7 @@ func (c *client) record(ctx context.Context, p progress, b teamsync.Batch, ids [
 // pushed returns the ids of all messages that a source pushed.
 func (c *client) pushed(ctx context.Context, p progress) (all []stored, err error) {
 	for _, after := range p.Batches {
-		v, err := c.config.Store.Get(ctx, syncSpace, fmt.Sprintf("%s/%d", p.row, after))
+		v, err := c.config.Store.Get(ctx, store.SyncSpace, fmt.Sprintf("%s/%d", p.row, after))
 		if err != nil {
 			return nil, fmt.Errorf("read the ids of a batch: %w", err)
 		}

@@ -1,14 +1,18 @@
 package teamserver_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
@@ -145,10 +149,13 @@ func TestRightsOfAPush(t *testing.T) {
 	f := newFixture(t)
 	reader := f.laptop("one", f.token(access.Token{}))
 	reader.say("s", acme, "x")
-	if r, err := reader.Push(t.Context()); err != nil || len(r.Denied) != 1 || r.Messages != 0 {
-		t.Errorf("a token that may only read: %+v, %v", r, err)
+	sent := &recorder{}
+	reader.HTTP = &http.Client{Transport: sent}
+	if r, err := reader.Push(t.Context()); err == nil || !strings.Contains(err.Error(), "may not push") || r.Messages != 0 || sent.count(teamsync.PushPath) != 0 {
+		t.Errorf("a token that may only read: %+v, %v, %d pushes", r, err, sent.count(teamsync.PushPath))
 	}
 	narrow := f.laptop("two", f.token(access.Token{Append: true, Projects: []string{"github.com/acme/*"}}))
+	narrow.HTTP = &http.Client{Transport: sent}
 	narrow.say("in", acme, "inside")
 	narrow.say("out", store.Project{Origin: "github.com/other/app", Root: "/src/other"}, "outside")
 	narrow.say("none", store.Project{}, "without a project")
@@ -156,6 +163,14 @@ func TestRightsOfAPush(t *testing.T) {
 		t.Errorf("a narrow token: %+v", r)
 	}
 	f.want(map[string]string{"alice/in": "inside"})
+	if n := sent.count(teamsync.PushPath); n != 1 {
+		t.Errorf("%d batches were sent, and one may be pushed", n)
+	}
+	for _, r := range sent.requests {
+		if strings.Contains(r, "other") || strings.Contains(r, "none") || strings.Contains(r, "out") {
+			t.Errorf("a project that may not be pushed is in a request: %s", r)
+		}
+	}
 	// The user is the token's: nobody pushes in the name of another one.
 	bob, _, err := access.Tokens{State: f.db, Clock: time.Now}.Add(t.Context(), access.Token{User: "bob", Append: true, Erase: true}, "test")
 	if err != nil {
@@ -176,6 +191,51 @@ func TestRightsOfAPush(t *testing.T) {
 		t.Errorf("bob erased %d messages of alice, %v", erased.Messages, err)
 	}
 	f.want(map[string]string{"alice/in": "inside"})
+}
+
+// A session that enters a private or an ignored project is held back, whatever its first
+// messages say.
+func TestSessionEntersAPrivateProject(t *testing.T) {
+	f := newFixture(t)
+	a := f.laptop("one", f.token(access.Token{Append: true}))
+	sent := &recorder{}
+	a.HTTP = &http.Client{Transport: sent}
+	a.Private, a.Privacy.IgnoreProjects = []string{"/src/priv"}, []string{"/src/ignored"}
+	records := map[string]string{ // by session: number, directory and text
+		"claude":   `{"type":"user","uuid":"%d","cwd":"%s","message":{"role":"user","content":"%s"}}`,
+		"codex":    `{"type":"turn_context","payload":{"n":%d,"cwd":"%s","say":"%s"}}`,
+		"opencode": `{"id":"m%d","data":{"role":"user","path":{"cwd":"%s"},"say":"%s"}}`,
+	}
+	say := func(key string, i int, dir, text string) {
+		t.Helper()
+		m := llms.User(text)
+		m.ID = fmt.Sprintf("%s-%d", key, i)
+		m.Raw = llms.Raw{Format: llms.FormatText, Bytes: fmt.Appendf(nil, records[key], i, dir, text)}
+		if err := a.engine.Session(key, lcm.InProject(acme)).Append(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key := range records {
+		say(key, 1, "/src/app", key+" outside")
+	}
+	if r := a.push(); r.Messages != 3 || r.Entered != 0 {
+		t.Errorf("before: %+v", r)
+	}
+	for key, dir := range map[string]string{"claude": "/src/priv/sub", "codex": "/src/priv", "opencode": "/src/ignored/x"} {
+		say(key, 2, "/src/app", "new text")
+		say(key, 3, dir, "hidden text")
+		say(key, 4, "/src/app", "later text")
+	}
+	for range 2 {
+		if r := a.push(); r.Messages != 0 || r.Entered != 3 {
+			t.Errorf("after: %+v", r)
+		}
+	}
+	for _, r := range sent.requests {
+		if strings.Contains(r, "hidden text") || strings.Contains(r, "later text") || strings.Contains(r, "new text") {
+			t.Errorf("it was sent: %s", r)
+		}
+	}
 }
 
 // A message that one machine forgot is erased, and refused from the other machine.
@@ -280,6 +340,43 @@ func TestChangedOnArrival(t *testing.T) {
 	if _, err := a.Push(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("a push that was cancelled: %v", err)
 	}
+}
+
+// recorder keeps the paths and unpacked bodies of requests.
+type recorder struct{ requests []string }
+
+func (s *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	text := string(body)
+	if r.Header.Get("Content-Encoding") == teamsync.Encoding {
+		z, err := zstd.NewReader(nil)
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		plain, err := z.DecodeAll(body, nil)
+		if err != nil {
+			return nil, err
+		}
+		text = string(plain)
+	}
+	s.requests = append(s.requests, r.URL.Path+" "+text)
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// count counts the requests of a path.
+func (s *recorder) count(path string) (n int) {
+	for _, r := range s.requests {
+		if strings.HasPrefix(r, path+" ") {
+			n++
+		}
+	}
+	return n
 }
 
 // changing changes the text of pushes on their way.

@@ -109,7 +109,7 @@ func TestTraces(t *testing.T) {
 	if _, err := client.Ask(t.Context(), delegation.Request{Prompt: "what is " + marked, Query: marked}); err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range []recall.GrepRequest{{Pattern: marked, Scope: marked}, {Pattern: marked + "("}, {Pattern: marked, Cursor: marked}} {
+	for _, wrong := range []recall.GrepRequest{{Pattern: marked, Kinds: marked}, {Pattern: marked + "("}, {Pattern: marked, Cursor: marked}} {
 		if _, err := client.Grep(t.Context(), wrong); err == nil {
 			t.Errorf("%+v was answered", wrong)
 		}

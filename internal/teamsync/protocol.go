@@ -4,8 +4,9 @@
 // # A push
 //
 // A laptop names itself by a random machine id and a name for people. A source is one
-// conversation of one machine. The laptop asks the server through which message it has
-// each source ([Status]), and sends the messages after it in batches ([Batch]). The
+// conversation of one machine. The laptop asks the server for the rights of its token, and
+// leaves out projects that the token may not push to. It then asks through which message
+// the server has each source ([Status]), and sends the messages after it in batches ([Batch]). The
 // server stores them in a conversation of the user and answers with a digest of the
 // records that it reads back ([Receipt]). The laptop compares the digest with its own.
 //
@@ -16,7 +17,8 @@
 //
 // Records as they are stored, without private blocks and, unless ingest.redact is off,
 // without secrets. Digests cover the pushed form. Ignored and private projects are not
-// pushed, and neither are erased messages. Summaries are not pushed: the server folds by
+// pushed, sessions that enter one are not pushed any further, and erased messages are not
+// pushed. Summaries are not pushed: the server folds by
 // itself.
 //
 // # Erasures
@@ -30,8 +32,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -64,7 +68,7 @@ type Source struct {
 	Segment int    `json:"segment"`
 }
 
-// StatusRequest asks for the status of sources.
+// StatusRequest asks for the rights of the token and the status of sources.
 type StatusRequest struct {
 	Sources []Source `json:"sources"`
 }
@@ -79,10 +83,17 @@ type Status struct {
 
 // StatusAnswer has the statuses in the order of the request.
 type StatusAnswer struct {
-	User     string   `json:"user"`
-	Append   bool     `json:"append"`
-	Erase    bool     `json:"erase"`
+	User   string `json:"user"`
+	Append bool   `json:"append"`
+	Erase  bool   `json:"erase"`
+	// Projects are the patterns of the token's projects; none stands for all.
+	Projects []string `json:"projects,omitempty"`
 	Statuses []Status `json:"statuses"`
+}
+
+// covers reports whether a project is one of the token's.
+func (a StatusAnswer) covers(p store.Project) bool {
+	return len(a.Projects) == 0 || slices.ContainsFunc(a.Projects, func(pattern string) bool { return ingest.MatchesProject(pattern, p) })
 }
 
 // Batch is a run of messages of a source.

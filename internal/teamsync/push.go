@@ -1,6 +1,7 @@
 package teamsync
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -14,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/wire"
@@ -30,6 +32,8 @@ type Pusher struct {
 	MachineName string
 	// Pushed is called after each batch; it may be nil.
 	Pushed func(Report)
+
+	projects map[string]store.Project // by directory
 }
 
 // Report says what a push did.
@@ -44,6 +48,9 @@ type Report struct {
 	Masked int64 `json:"masked"`
 	// Private counts the conversations that stay on this machine.
 	Private int `json:"private"`
+	// Entered counts the conversations whose new messages stay on this machine because
+	// one of them was said in a private or ignored project.
+	Entered int `json:"entered,omitempty"`
 	// Denied are the projects that the token may not push to.
 	Denied []string `json:"denied,omitempty"`
 	// Forgotten counts messages that the server refused because they were erased
@@ -53,8 +60,6 @@ type Report struct {
 	// EraseDenied counts messages that were erased here and stay on the server.
 	EraseDenied int `json:"eraseDenied,omitempty"`
 }
-
-const space = "sync" // one of store.WordlessSpaces
 
 // local is the row of a conversation that was pushed.
 type local struct {
@@ -71,7 +76,7 @@ func rowOf(id store.ConversationID) string { return fmt.Sprintf("conversation/%d
 
 // load reads a row of the laptop's own progress, or leaves the value as it is.
 func (p *Pusher) load(ctx context.Context, row string, value any) (version int64, err error) {
-	v, err := p.Store.Get(ctx, space, row)
+	v, err := p.Store.Get(ctx, store.SyncSpace, row)
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
@@ -86,7 +91,7 @@ func (p *Pusher) save(ctx context.Context, row string, value any, version int64)
 	if err != nil {
 		return 0, err
 	}
-	return p.Store.Put(ctx, space, row, data, version, time.Time{})
+	return p.Store.Put(ctx, store.SyncSpace, row, data, version, time.Time{})
 }
 
 // identity is how this machine, or rather its database, is known to the server.
@@ -118,15 +123,6 @@ func (id identity) mark(m store.Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// stays reports whether a conversation must not leave this machine.
-func (p *Pusher) stays(c store.Conversation) bool {
-	return p.Privacy.Ignored(c.Key, c.Project) != nil ||
-		slices.ContainsFunc(p.Private, func(pattern string) bool {
-			// Either name keeps it here: the directory or the git origin.
-			return ingest.MatchesProject(pattern, store.Project{Root: c.Project.Root}) || ingest.MatchesProject(pattern, store.Project{Origin: c.Project.Origin})
-		})
-}
-
 // errDiverged says that the server has other messages under this machine's id.
 var errDiverged = errors.New("the database is a copy that went its own way")
 
@@ -151,24 +147,39 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		return err
 	}
 	slices.Reverse(all) // oldest first
-	var mine []store.Conversation
+	var rights StatusAnswer
+	if err := p.Post(ctx, StatusPath, StatusRequest{}, &rights); err != nil {
+		return err
+	}
+	r.User = rights.User
+	var mine []candidate
 	for _, c := range all {
-		stays := p.stays(c)
+		stays, covered := p.stays(c), rights.covers(c.Project)
+		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase}
 		if stays {
 			r.Private++
 		}
-		if stays || gone(c) == allGone {
+		if !one.push {
 			var row local
-			// What was pushed before can still be erased there.
-			if version, err := p.load(ctx, rowOf(c.ID), &row); err != nil {
+			version, err := p.load(ctx, rowOf(c.ID), &row)
+			if err != nil {
 				return err
-			} else if version == 0 || gone(c) == row.Erased {
+			}
+			if !stays && !covered && gone(c) != allGone && row.Through < c.Messages {
+				r.deny(c.Project)
+			}
+			// Messages that were pushed before can still be erased there.
+			if version == 0 || gone(c) == row.Erased {
 				continue
 			}
 		}
-		mine = append(mine, c)
+		mine = append(mine, one)
 	}
 	var failures []error
+	if !rights.Append {
+		failures = append(failures, &hint.Error{Err: &RequestError{http.StatusForbidden, Problem{Error: "this token may not push"}},
+			Hint: "nothing was sent; `lcm token add --append` on the server makes a token that may push"})
+	}
 	for part := range slices.Chunk(mine, 200) {
 		q := StatusRequest{}
 		for _, c := range part {
@@ -178,19 +189,18 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		if err := p.Post(ctx, StatusPath, q, &a); err != nil {
 			return err
 		}
-		if r.User = a.User; len(a.Statuses) != len(part) {
+		if len(a.Statuses) != len(part) {
 			return errors.New("the server's answer is not about what it was asked")
 		}
 		for i, c := range part {
-			err := p.pushOne(ctx, id, q.Sources[i], c, a.Statuses[i], a, r)
+			err := p.pushOne(ctx, id, q.Sources[i], c, a.Statuses[i], r)
 			switch {
 			case errors.Is(err, errDiverged), ctx.Err() != nil:
 				return err
+			case errors.Is(err, errEntered):
+				r.Entered++
 			case refusedWith(err, http.StatusForbidden):
-				name := projectName(c.Project)
-				if !slices.Contains(r.Denied, name) {
-					r.Denied = append(r.Denied, name)
-				}
+				r.deny(c.Project)
 			case err != nil:
 				failures = append(failures, fmt.Errorf("conversation %d: %w", c.ID, err))
 				var refused *RequestError
@@ -203,20 +213,24 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	return errors.Join(failures...)
 }
 
-func projectName(p store.Project) string {
-	if p.Origin != "" {
-		return p.Origin
+// candidate is a conversation that may have something for the server.
+type candidate struct {
+	store.Conversation
+	push, erase bool // what may be done
+}
+
+// deny notes a project that the token may not push to.
+func (r *Report) deny(p store.Project) {
+	if name := cmp.Or(p.Origin, p.Root, "(no project)"); !slices.Contains(r.Denied, name) {
+		r.Denied = append(r.Denied, name)
 	}
-	if p.Root != "" {
-		return p.Root
-	}
-	return "(no project)"
 }
 
 // pushOne pushes the new messages of a conversation, and its erasures.
-func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, c store.Conversation, at Status, rights StatusAnswer, r *Report) error {
+func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candidate, at Status, r *Report) error {
+	c := one.Conversation
 	var row local
-	var err error
+	var err, entered error
 	if row.version, err = p.load(ctx, rowOf(c.ID), &row); err != nil {
 		return err
 	}
@@ -225,8 +239,18 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, c store.C
 	}
 	proved := row.Through >= at.Through // else a receipt did not arrive
 	through, before := at.Through, r.Messages
-	for behind := 0; through < c.Messages && gone(c) != allGone && !p.stays(c); {
+	if one.push && through < c.Messages {
+		entered = p.checkDirectories(ctx, c, through)
+		if one.push = entered == nil; entered != nil && !errors.Is(entered, errEntered) {
+			return entered
+		}
+	}
+	for behind := 0; one.push && through < c.Messages; {
 		b, masked, err := p.batch(ctx, id, src, c, through)
+		if errors.Is(err, errEntered) { // with a message that is newer than the check
+			entered = err
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -268,7 +292,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, c store.C
 		r.Conversations++
 	}
 	if gone(c) != row.Erased && through > 0 {
-		if err := p.erase(ctx, src, c, through, &row, rights.Erase, r); err != nil {
+		if err := p.erase(ctx, src, c, through, &row, one.erase, r); err != nil {
 			return err
 		}
 	}
@@ -279,7 +303,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, c store.C
 		}
 		_, err = p.save(ctx, rowOf(c.ID), row, row.version)
 	}
-	return err
+	return errors.Join(err, entered)
 }
 
 func (r *Report) count(b Batch, receipt Receipt, masked int) {
@@ -349,6 +373,9 @@ func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Con
 func (p *Pusher) message(ctx context.Context, m store.Message) (Message, bool, error) {
 	record, err := p.Store.Record(ctx, m.ID)
 	if err != nil {
+		return Message{}, false, err
+	}
+	if err := p.checkDirectory(record); err != nil {
 		return Message{}, false, err
 	}
 	out, changed, err := ingest.Outgoing(p.Privacy, m, record)

@@ -65,13 +65,13 @@ var changeNames = [][2]string{
 	{"search", "replace"},
 }
 
-// telling are the names of arguments that say best what a call does.
-var telling = []string{"path", "file_path", "filePath", "filename", "file", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
+// mainArguments are the names of arguments that describe a call best, the best first.
+var mainArguments = []string{"path", "file_path", "filePath", "filename", "file", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
 
 // callHead returns the arguments of a call on one line.
 func callHead(text string) string {
 	args, ok := parseArguments(text)
-	for _, name := range telling {
+	for _, name := range mainArguments {
 		for _, a := range args {
 			if a.name == name && (a.isString() || name == "command") {
 				return firstLine(a.text())

@@ -14,7 +14,7 @@
 //	GET /session/{n}/map        the summaries as an icicle               (/api/session/{n}/map)
 //	GET /session/{n}/context    the context at ?at=SEQ with ?budget=N    (/api/session/{n}/context)
 //	GET /session/{n}/sent       its requests that came through lcm       (/api/session/{n}/sent)
-//	GET /message/msg_…          one whole message, and what covers it    (/api/message/msg_…)
+//	GET /message/msg_…          one message and its summaries            (/api/message/msg_…)
 //	GET /summary/sum_…          a summary and its sources                (/api/summary/sum_…)
 //	GET /file/file_…            a payload and its messages               (/api/file/file_…)
 //	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
@@ -31,7 +31,7 @@
 //	GET /health/check/events    runs a check; server-sent events: "progress", then "done" or "failed"
 //	POST /ask                   q=: an answer by the configured model    (POST /api/ask)
 //	POST /health/check          runs a check                             (POST /api/health/check)
-//	POST /forget                erases what a preview showed             (POST /api/forget)
+//	POST /forget                erases the messages of a preview         (POST /api/forget)
 //
 // [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
 // no server.

@@ -108,8 +108,8 @@ func (s *Server) WriteTree(ctx context.Context, w io.Writer, c store.Conversatio
 	})
 }
 
-// export writes the beginning and the end of a page, and what body writes between
-// them. flush passes on what was written, with links that work in a file.
+// export writes the beginning of a page, calls body, and writes the end. body calls
+// flush to write its buffer to w, with links that work in a file.
 func (s *Server) export(ctx context.Context, w io.Writer, c store.Conversation, tree bool, body func(out *bytes.Buffer, flush func() error) error) error {
 	style, err := assetFiles.ReadFile("assets/style.css")
 	if err != nil {

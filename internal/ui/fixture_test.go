@@ -148,6 +148,10 @@ func (v *site) add(key string, budget int, ms []llms.Message, options ...lcm.Ses
 		if _, err := session.Context(v.t.Context(), budget); err != nil {
 			v.t.Fatal(err)
 		}
+		// Context waits for a second at most; on a busy machine folding takes longer.
+		if err := v.engine.Settle(v.t.Context()); err != nil {
+			v.t.Fatal(err)
+		}
 	}
 }
 

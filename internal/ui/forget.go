@@ -148,7 +148,7 @@ func (d *forgetData) preview(ctx context.Context, s *Server) (order store.Erasur
 	return order, err
 }
 
-// seen identifies what an order erases.
+// seen identifies the messages and conversations that an order erases.
 func seen(order store.Erasure, weighed store.Erased) string {
 	h := sha256.New()
 	ids := slices.Clone(order.Messages)

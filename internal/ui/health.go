@@ -214,7 +214,7 @@ func (d healthData) spending() Chart {
 	})
 }
 
-// state says in words what happened to a run.
+// state describes the outcome of a run in words.
 func (r Run) state() string {
 	switch {
 	case r.Observe:

@@ -9,6 +9,6 @@
 //
 // Four ways to fill the context are compared: the plain history, until it no
 // longer fits the window; the host's own compaction, which replaces the history by
-// a summary when the window is almost full; lcm without a low-water mark, which
+// a summary when the window is almost full; lcm without a low threshold, which
 // folds a little in every turn; and lcm as it is by default.
 package cache

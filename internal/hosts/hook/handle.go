@@ -185,7 +185,7 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 		return "", nil
 	}
 	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
-	return text, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
+	return text, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
 // defaultPromptTime is ten times as long as a search takes.
@@ -214,7 +214,7 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	defer cancel()
 	lines, err := reminder.For(search, h.Record, e.Prompt, reminder.Options{Project: in, Session: key(e), Forgot: shown.Forgot, Shown: shown.Reminded})
 	if search.Err() != nil && ctx.Err() == nil {
-		return "", fmt.Errorf("the search for what the prompt refers to was given up after %v: the machine or its disk is slow", limit)
+		return "", fmt.Errorf("the search for the messages that the prompt refers to was given up after %v: the machine or its disk is slow", limit)
 	}
 	block := reminder.Block(lines)
 	if err != nil || block == "" {
@@ -226,7 +226,7 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 		}
 	}
 	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
-	return block, h.put(ctx, shownSpace, key(e), shown, h.Clock().Add(memory))
+	return block, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
 }
 
 // fit renders a brief within a host's limits.

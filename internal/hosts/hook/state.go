@@ -11,13 +11,6 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// The spaces of [store.State] that hooks use.
-const (
-	shownSpace  = "hooks.shown" // by session: the context it was given
-	firedSpace  = "hooks.fired" // by host and event: when it last happened
-	surveySpace = "hooks.count" // by host: when its sessions were last surveyed
-)
-
 // memory is how long the shown context of a session is remembered.
 const memory = 60 * 24 * time.Hour
 
@@ -38,12 +31,12 @@ const maxReminded = 60
 
 func (h *Handler) shown(ctx context.Context, e Event) (shownState, error) {
 	var l shownState
-	err := h.get(ctx, shownSpace, key(e), &l)
+	err := h.get(ctx, store.HookShownSpace, key(e), &l)
 	return l, err
 }
 
 func (h *Handler) forget(ctx context.Context, e Event) error {
-	return h.put(ctx, shownSpace, key(e), shownState{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
+	return h.put(ctx, store.HookShownSpace, key(e), shownState{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
 }
 
 // Fired is when an event last happened, and its error.
@@ -61,12 +54,12 @@ func (h *Handler) note(ctx context.Context, e Event, problem error) error {
 	if problem != nil {
 		f.Problem = problem.Error()
 	}
-	return h.put(ctx, firedSpace, e.Host+"/"+e.Name, f, time.Time{})
+	return h.put(ctx, store.HookFiredSpace, e.Host+"/"+e.Name, f, time.Time{})
 }
 
 // Noted lists the recorded events, by host and name.
 func Noted(ctx context.Context, s store.State) ([]Fired, error) {
-	values, err := s.List(ctx, firedSpace)
+	values, err := s.List(ctx, store.HookFiredSpace)
 	if err != nil {
 		return nil, fmt.Errorf("read when hooks ran: %w", err)
 	}
@@ -88,13 +81,13 @@ const lookEvery = 10 * time.Minute
 // lookDue reports whether that check is due, and records that it is done.
 func (h *Handler) lookDue(ctx context.Context, host string) (bool, error) {
 	var last time.Time
-	if err := h.get(ctx, surveySpace, "looked/"+host, &last); err != nil {
+	if err := h.get(ctx, store.HookSurveySpace, "looked/"+host, &last); err != nil {
 		return false, err
 	}
 	if now := h.Clock(); now.Sub(last) < lookEvery && !now.Before(last) {
 		return false, nil
 	}
-	return true, h.put(ctx, surveySpace, "looked/"+host, h.Clock(), time.Time{})
+	return true, h.put(ctx, store.HookSurveySpace, "looked/"+host, h.Clock(), time.Time{})
 }
 
 // get reads a value. It leaves to unchanged if there is none.

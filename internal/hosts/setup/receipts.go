@@ -50,7 +50,7 @@ func OpenReceipts(dir string) (*Receipts, error) {
 		return r, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was set up before: %w", err)
+		return nil, fmt.Errorf("read the receipts of earlier setups: %w", err)
 	}
 	if err := json.Unmarshal(data, &r.files); err != nil {
 		return nil, &hint.Error{Err: fmt.Errorf("%s: %w", r.index(), err), Hint: "move the file away: entries can then still be taken out, but files not restored to the byte"}
@@ -131,7 +131,7 @@ func (r *Receipts) forget(c Change) error {
 func (r *Receipts) save() error {
 	data, err := json.MarshalIndent(r.files, "", "  ")
 	if err != nil {
-		return fmt.Errorf("note what was set up: %w", err)
+		return fmt.Errorf("write the receipts of this setup: %w", err)
 	}
 	return write(r.index(), append(data, '\n'), 0o600)
 }

@@ -295,6 +295,3 @@ func (r *Request) Output(i int, call Key) (t Text, ok bool) {
 	})
 	return t, ok && err == nil
 }
-
-// Forget drops the body, so that the request can be kept for the next Parse.
-func (r *Request) Forget() { r.Body = nil }

@@ -107,9 +107,6 @@ func NewBuilder(opts Options) *Builder {
 	}
 }
 
-// Len is the number of documents added.
-func (b *Builder) Len() int { return len(b.rows) }
-
 // Add indexes a document. Ids must increase.
 func (b *Builder) Add(d Doc) error {
 	if n := len(b.rows); n > 0 {

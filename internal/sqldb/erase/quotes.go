@@ -1,8 +1,6 @@
 package erase
 
 import (
-	"slices"
-
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
@@ -81,8 +79,8 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	}
 	err = e.Query(`SELECT space, key, data FROM state WHERE length(data) > 0 AND (expires IS NULL OR expires > ?)`, func(s sqldb.Row) error {
 		space, key, data := s.ColumnText(0), s.ColumnText(1), s.ColumnBlob(2, nil)
-		if slices.Contains(store.WordlessSpaces, space) {
-			return nil
+		if s, err := store.SpaceNamed(space); err == nil && !s.Text {
+			return nil // a space that only another version knows may have text
 		}
 		t := &trace{text: string(data), drop: `UPDATE state SET expires = 0, data = ? WHERE space = ? AND key = ?`, args: []any{[]byte{}, space, key}, count: &e.out.Values}
 		q.traces = append(q.traces, t)

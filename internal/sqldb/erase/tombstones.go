@@ -9,7 +9,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
-	"github.com/lossless-context/lcm/internal/sqldb/state"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -97,7 +96,7 @@ func (e Eraser) Lift(ctx context.Context, id int64) error {
 		case !finished:
 			return &hint.Error{Err: fmt.Errorf("erasure %d is not finished", id), Hint: "run `lcm forget --finish`, then lift it"}
 		}
-		if err := c.Exec(`UPDATE state SET expires = 0, data = ? WHERE space = ?`, []byte{}, state.CursorSpace); err != nil {
+		if err := c.Exec(`UPDATE state SET expires = 0, data = ? WHERE space = ?`, []byte{}, store.CursorSpace); err != nil {
 			return err
 		}
 		return c.ExecAll(lifted, id)

@@ -113,7 +113,7 @@ func leaseKey(l *lane) string { return fmt.Sprintf("index/%d", l.kind) }
 // lease reads the lease of a lane, and reports whether a process holds it. A
 // lease that ends too late was taken with a wrong clock and does not count.
 func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err error) {
-	held, err = state.Table{DB: l.ix.file}.Get(ctx, state.LeaseSpace, leaseKey(l))
+	held, err = state.Table{DB: l.ix.file}.Get(ctx, store.LeaseSpace, leaseKey(l))
 	if errors.Is(err, store.ErrNotFound) {
 		return held, false, nil
 	}
@@ -123,7 +123,7 @@ func (l *lane) lease(ctx context.Context) (held store.Value, taken bool, err err
 // put writes the lease. It reports false if another process has written it.
 func (t *turn) put(ctx context.Context) (ok bool, err error) {
 	now := t.file.Now()
-	version, err := state.Table{DB: t.file}.Put(ctx, state.LeaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
+	version, err := state.Table{DB: t.file}.Put(ctx, store.LeaseSpace, t.key, fmt.Appendf(nil, "%d", os.Getpid()), t.version, now.Add(sealLease))
 	if errors.Is(err, store.ErrConflict) {
 		return false, nil
 	}
@@ -144,7 +144,7 @@ func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 // processes need not wait until it expires. The caller must hold the file: a
 // search that did not once waited here for ever.
 func (t *turn) release(ctx context.Context) error {
-	err := t.file.TransactHeld(ctx, func(c sqldb.Conn) error { return state.DeleteIn(c, state.LeaseSpace, t.key, t.version, t.file.Now()) })
+	err := t.file.TransactHeld(ctx, func(c sqldb.Conn) error { return state.DeleteIn(c, store.LeaseSpace, t.key, t.version, t.file.Now()) })
 	if errors.Is(err, store.ErrConflict) {
 		return nil // it took so long that another process has it
 	}

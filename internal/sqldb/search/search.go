@@ -151,13 +151,9 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	}
 	if !q.Everything {
 		f.Without = flagEcho
-		bookkept, err := l.ix.hosts.snapshot(ctx, l.ix.file)
-		if err != nil {
-			return f, err
-		}
-		if bookkept != nil {
-			f.Accept = both(f.Accept, func(id int64) bool { return !bookkept(id) })
-		}
+		var err error
+		f.Hidden, err = l.ix.hosts.snapshot(ctx, l.ix.file)
+		return f, err
 	}
 	return f, nil
 }
@@ -239,7 +235,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Notes: notes(query, res), Passages: res.Passages}, hits: res.Hits, ranked: ranked}
+	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Guessed: res.Guessed, Notes: notes(query, res), Passages: res.Passages}, hits: res.Hits, ranked: ranked}
 	for _, t := range res.Terms {
 		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages, Also: t.Also})
 	}
@@ -305,6 +301,9 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 		out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
 		if l.kind == record.LaneMessages {
 			out[i].Message = store.MessageID(h.ID)
+			for _, id := range h.NextTo {
+				out[i].NextTo = append(out[i].NextTo, store.MessageID(id))
+			}
 			if h.Conversation != 0 {
 				out[i].Conversation, out[i].Time, out[i].Role = store.ConversationID(h.Conversation), time.UnixMilli(h.Time).UTC(), store.RoleOf(int(h.Role))
 				continue

@@ -28,7 +28,7 @@ func readValue(c sqldb.Conn, space, key string, now time.Time) (v store.Value, e
 	return v, err
 }
 
-// Table is the [store.State] of a file.
+// Table is the [store.State] of a database.
 type Table struct{ DB sqldb.DB }
 
 // Get implements [store.State].
@@ -44,6 +44,9 @@ func (t Table) Get(ctx context.Context, space, key string) (store.Value, error) 
 
 // Put implements [store.State].
 func (t Table) Put(ctx context.Context, space, key string, data []byte, version int64, expires time.Time) (next int64, err error) {
+	if _, err := store.SpaceNamed(space); err != nil {
+		return 0, err
+	}
 	err = t.DB.TransactOn(ctx, lockOf(space, key), func(c sqldb.Conn) error {
 		if err := expectVersion(c, space, key, version, t.DB.Now()); err != nil {
 			return err
@@ -95,11 +98,3 @@ func (t Table) List(ctx context.Context, space string) ([]store.Value, error) {
 		return sqldb.List(c, liveValues+` ORDER BY key`, scanValue, space, t.DB.Now())
 	})
 }
-
-// LeaseSpace is the space of [store.State] in which every package keeps the
-// leases that it takes.
-const LeaseSpace = "lease"
-
-// CursorSpace is the space of [store.State] in which package hosts keeps how
-// far it has read the transcript of a session.
-const CursorSpace = "hosts"

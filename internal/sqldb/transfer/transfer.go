@@ -18,16 +18,13 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
-	"github.com/lossless-context/lcm/internal/sqldb/state"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
-// The value of State by which a target knows that it is a copy under way, and of which
-// source.
-const (
-	space = "transfer"
-	key   = "source"
-)
+// key is the key of the value in [store.TransferSpace] that marks a target of an
+// unfinished copy, and names the source.
+const key = "source"
 
 // step is how many rows a transaction of the target adds, and stepBytes about how many
 // bytes.
@@ -85,7 +82,7 @@ func begin(ctx context.Context, to sqldb.DB, source string) (done int64, err err
 		if err != nil {
 			return err
 		}
-		mark, err := sqldb.Value[string](c, `SELECT data FROM state WHERE space = ? AND key = ?`, space, key)
+		mark, err := sqldb.Value[string](c, `SELECT data FROM state WHERE space = ? AND key = ?`, store.TransferSpace, key)
 		if err != nil {
 			return err
 		}
@@ -104,7 +101,7 @@ func begin(ctx context.Context, to sqldb.DB, source string) (done int64, err err
 		case used:
 			return &hint.Error{Err: errors.New("the target is not empty"), Hint: "name an empty database, or a file that does not exist yet"}
 		}
-		return c.Exec(`INSERT INTO state (space, key, version, data) VALUES (?, ?, 1, ?)`, space, key, []byte(source))
+		return c.Exec(`INSERT INTO state (space, key, version, data) VALUES (?, ?, 1, ?)`, store.TransferSpace, key, []byte(source))
 	})
 	return done, err
 }
@@ -200,7 +197,7 @@ func copyRest(src, dst sqldb.Conn) error {
 		}
 		where, args := "TRUE", []any(nil)
 		if t.name == "state" { // leases are those of processes that work on the source
-			where, args = "space <> ? AND space <> ?", []any{state.LeaseSpace, space}
+			where, args = "space <> ? AND space <> ?", []any{store.LeaseSpace, store.TransferSpace}
 		}
 		if _, err := copyRows(src, dst, t, math.MaxInt, where, args...); err != nil {
 			return err

@@ -15,7 +15,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
-	"github.com/lossless-context/lcm/internal/sqldb/state"
 	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -73,7 +72,7 @@ const (
 	sessions   = `(SELECT key FROM conversations WHERE id IN ` + chosen + `)`
 	erasedFrom = `(SELECT erasure FROM forgotten WHERE key IN ` + sessions + `)`
 	// lasting selects the state that outlives the processes that wrote it.
-	lasting = `expires IS NULL AND space <> '` + state.LeaseSpace + `'`
+	lasting = `expires IS NULL AND space <> '` + store.LeaseSpace + `'`
 )
 
 // undumped are the tables that are not archived: the search index and the

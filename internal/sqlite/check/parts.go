@@ -9,7 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
-	"github.com/lossless-context/lcm/internal/sqldb/state"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 // payloads verifies the content of every payload.
@@ -54,7 +54,7 @@ func (k *checkup) state(context.Context) error {
 			k.Fault("lease-expired", "lease "+key, "a process ended in the middle of its work; its lease ran out at %s", expires.Format(time.RFC3339))
 		}
 		return nil
-	}, state.LeaseSpace)
+	}, store.LeaseSpace)
 }
 
 // tombstones finds erasures of which only tombstones are left.

@@ -55,8 +55,8 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 	// The cursor of a transcript; see package hosts.
 	_, err := c.One(`
 		SELECT s.key, ifnull(json_extract(s.data, '$.dir'), '') FROM state s
-		WHERE s.space = 'hosts' AND json_valid(s.data) AND json_extract(s.data, '$.conversation') = ?
-			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, sqldb.Into(&key, &root), id)
+		WHERE s.space = ? AND json_valid(s.data) AND json_extract(s.data, '$.conversation') = ?
+			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, sqldb.Into(&key, &root), store.CursorSpace, id)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/sqldb/search"
-	"github.com/lossless-context/lcm/internal/sqldb/state"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -97,7 +96,7 @@ func fixErased(c *dbfile.Conn) error {
 // fixLeases releases leases that have expired or end too late.
 func fixLeases(c *dbfile.Conn, now time.Time) error {
 	return c.Exec(`UPDATE state SET expires = 0, data = x'' WHERE space = ? AND length(data) > 0 AND (expires IS NULL OR expires <= ? OR expires > ?)`,
-		state.LeaseSpace, now, now.Add(check.MaxLease))
+		store.LeaseSpace, now, now.Add(check.MaxLease))
 }
 
 // fixPayloads corrects the rows of payloads with sound content, and links

@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// marks are limits with a low-water mark.
+// marks are limits with a low threshold.
 var marks = compact.Limits{Budget: 16_000, Soft: 12_000, Hard: 15_200, Low: 5_000}
 
 func runTo(t *testing.T, r *compact.Runner, lim compact.Limits, mode compact.Mode) compact.Report {
