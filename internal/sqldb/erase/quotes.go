@@ -1,7 +1,6 @@
 package erase
 
 import (
-	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -49,7 +48,7 @@ func (e *erasing) dropTraces() error {
 // quotes are the titles and values that may quote erased messages.
 type quotes struct {
 	traces []*trace
-	titles ingest.TitleQuotes
+	titles store.TitleQuotes
 	runs   map[[quoteRun]byte][]*trace // the values that have a run of bytes
 }
 

@@ -1,9 +1,9 @@
-package ingest_test
+package store_test
 
 import (
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 func TestTitleQuotes(t *testing.T) {
@@ -28,7 +28,7 @@ func TestTitleQuotes(t *testing.T) {
 		{"and nobody knows hunter2 or why", false}, // nine characters
 	} {
 		got := false
-		var q ingest.TitleQuotes
+		var q store.TitleQuotes
 		q.Add("something else that is in no text", func() { t.Error("another title is found") })
 		q.Add(test.title, func() { got = true })
 		q.Look(text)
