@@ -15,7 +15,7 @@ type describeCommand struct {
 	*program
 	where
 	recall.DescribeRequest
-	raw, force bool
+	raw, force, team bool
 }
 
 func newDescribe(p *program) *cobra.Command {
@@ -25,15 +25,20 @@ func newDescribe(p *program) *cobra.Command {
 		Short: "Show a summary, a file or a message whole",
 		Args:  usage(cobra.ExactArgs(1)),
 	}
-	c.RunE = cmd.where.runs(p, &cmd.Where, func(c *cobra.Command, args []string) error {
+	complete := func(c *cobra.Command, args []string) error {
 		cmd.ID = args[0]
-		if cmd.raw && cmd.json {
+		switch {
+		case cmd.raw && cmd.json:
 			return wrongUsage(c, errors.New("--raw and --json exclude each other"))
+		case cmd.raw && cmd.team:
+			return wrongUsage(c, errors.New("--raw and --team exclude each other: --json has the content"))
 		}
 		return nil
-	}, cmd.describe)
+	}
+	c.RunE = withTeam(p, &cmd.team, &cmd.where, complete, cmd.where.runs(p, &cmd.Where, complete, cmd.describe), cmd.describeTeam)
 	cmd.where.flags(c)
 	fl := c.Flags()
+	teamFlag(c, &cmd.team)
 	fl.Int64Var(&cmd.Offset, "offset", 0, "begin at this byte of a file or message")
 	fl.Int64Var(&cmd.Length, "length", 0, "at most this many bytes, 0 for all")
 	fl.IntVar(&cmd.StartLine, "start-line", 0, "begin at this line of a file")

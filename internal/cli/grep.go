@@ -232,6 +232,9 @@ func matchedLine(m recall.Match) string {
 // grepNotes tells how many there are and how to see more.
 func (cmd *grepCommand) grepNotes(answer recall.GrepAnswer) {
 	cmd.note("%s", safetext.Line(answer.Headline()))
+	if cmd.team && len(answer.Matches) > 0 {
+		cmd.note("these ids are the server's: `lcm describe --team ID` shows one")
+	}
 	if e := answer.Elsewhere; e != nil {
 		cmd.note("%s elsewhere: add --all-conversations", prose.Count(e.Hits, "match", "matches"))
 	}

@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lossless-context/lcm/internal/proxy"
+	"github.com/lossless-context/lcm/internal/proxy/launch"
 )
 
 type proxyCommand struct {
 	*program
 	proxyFlags
+	command  *cobra.Command
 	listen   string
 	upstream []string
 }
@@ -31,9 +35,10 @@ func newProxy(p *program) *cobra.Command {
 			if err := cmd.check(c); err != nil {
 				return err
 			}
+			cmd.command = c
 			routes, err := cmd.routes()
 			if err != nil {
-				return wrongUsage(c, err)
+				return err
 			}
 			return cmd.use(c.Context(), toWrite, func(rec *openRecord) error { return cmd.serve(c.Context(), rec, routes) })
 		},
@@ -44,20 +49,45 @@ func newProxy(p *program) *cobra.Command {
 	return c
 }
 
-// routes are the model APIs by name.
+// proxyHost is the name of `lcm proxy` in the record of runs.
+const proxyHost = "proxy"
+
+// routes are the model APIs by name: those of --upstream, of the variables that clients
+// know too, or the vendors' own.
 func (cmd *proxyCommand) routes() (map[string]*url.URL, error) {
 	routes := map[string]*url.URL{}
-	for _, text := range append([]string{
-		"anthropic=https://api.anthropic.com", "openai=https://api.openai.com/v1", "chatgpt=https://chatgpt.com/backend-api/codex",
-	}, cmd.upstream...) {
+	for _, r := range []struct{ name, variable, base string }{
+		{"anthropic", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"},
+		{"openai", "OPENAI_BASE_URL", "https://api.openai.com/v1"},
+		{"chatgpt", "", "https://chatgpt.com/backend-api/codex"},
+	} {
+		source, base := "the address of "+r.name, r.base
+		if v := os.Getenv(r.variable); r.variable != "" && v != "" {
+			source, base = r.variable, v
+		}
+		u, err := launch.ParseBase(source, base)
+		if err != nil && !cmd.replaces(r.name) {
+			return nil, failed(exitConfig, "unset it, or name the API with --upstream "+r.name+"=URL", "%w", err)
+		}
+		if err == nil && proxy.IsOwnURL(u) && !cmd.replaces(r.name) {
+			return nil, failed(exitConfig, "unset it for lcm proxy, or name the API with --upstream "+r.name+"=URL", "%s is the address of an lcm proxy, which cannot be its own model API", source)
+		}
+		routes[r.name] = u
+	}
+	for _, text := range cmd.upstream {
 		name, base, _ := strings.Cut(text, "=")
 		u, err := url.Parse(base)
 		if err != nil || name == "" || strings.Contains(name, "/") || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("--upstream is NAME=URL, not %q", text)
+			return nil, wrongUsage(cmd.command, fmt.Errorf("--upstream is NAME=URL, not %q", text))
 		}
 		routes[name] = u
 	}
 	return routes, nil
+}
+
+// replaces reports whether --upstream names an API.
+func (cmd *proxyCommand) replaces(name string) bool {
+	return slices.ContainsFunc(cmd.upstream, func(text string) bool { return strings.HasPrefix(text, name+"=") })
 }
 
 func (cmd *proxyCommand) serve(ctx context.Context, rec *openRecord, routes map[string]*url.URL) error {
@@ -65,7 +95,7 @@ func (cmd *proxyCommand) serve(ctx context.Context, rec *openRecord, routes map[
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	server, err := cmd.newServer(context.WithoutCancel(ctx), rec, cmd.proxyFlags, "proxy", dir, routes)
+	server, err := cmd.newServer(context.WithoutCancel(ctx), rec, cmd.proxyFlags, proxyHost, dir, routes)
 	if err != nil {
 		return err
 	}
@@ -74,8 +104,12 @@ func (cmd *proxyCommand) serve(ctx context.Context, rec *openRecord, routes map[
 		return failed(exitFailure, "choose another loopback address with --listen", "%w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(routes)) {
-		cmd.printf("%s\t%s\n", name, server.URL(name))
+		cmd.printf("%s\t%s\t%s\n", name, server.URL(name), routes[name].Redacted())
 	}
+	cmd.note("each line is a name, the base URL for the client, and the model API behind it")
+	cmd.note("clients append to the base URL as they do to the API's own: /v1/messages to anthropic's, /responses or /chat/completions to openai's; add no /v1 yourself")
+	cmd.note("lcm folds for Claude Code, Codex and opencode, whose transcripts it reads; requests of other clients pass unchanged")
+	cmd.note("`lcm setup` connects the agent to the lcm tools, with which the model looks into summaries")
 	cmd.note("Ctrl-C ends it")
 	err = server.Serve(ctx, l)
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)

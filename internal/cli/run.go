@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/internal/project"
-	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/launch"
 	"github.com/lossless-context/lcm/internal/store"
@@ -34,7 +34,7 @@ type proxyFlags struct {
 
 func (f *proxyFlags) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.IntVar(&f.budget, "budget", 0, "most tokens of a request (default: proxy.budget, else 60 % of the model's window, at most 150000)")
+	fl.IntVar(&f.budget, "budget", 0, "most tokens of a request, at least 30000 (default: proxy.budget, else 60 % of the model's window, at most 150000)")
 	fl.BoolVar(&f.observe, "observe", false, "record and measure, but change no request")
 	fl.BoolVar(&f.subscription, "subscription", false, "also change requests with a subscription login: whether its terms allow that is not settled")
 }
@@ -119,8 +119,11 @@ func (cmd *runCommand) behind(ctx context.Context, rec *openRecord, host, path s
 	go func() { served <- server.Serve(ctx, l) }()
 	child, err := p.Child(server, routes)
 	if err == nil {
-		cmd.note("%s", started(host, cmd.proxyFlags, rec))
-		err = cmd.wait(child)
+		for _, text := range p.Warnings() {
+			cmd.warn("%s", text)
+		}
+		cmd.note("%s", started(host, cmd.proxyFlags, rec, routes))
+		err = cmd.wait(child, hasTerminal)
 	}
 	cancel()
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
@@ -157,9 +160,14 @@ func (cmd *runCommand) describe(rec *openRecord, host, path string, args []strin
 	return launch.Program{Host: host, Path: path, Args: args, Machine: m, Dir: dir, Server: []string{self, "mcp", "--db", database}}, nil
 }
 
-// wait runs the program on this process's own streams. Signals of the terminal reach it
-// directly; others are passed on.
-func (cmd *runCommand) wait(child launch.Child) error {
+// groupGrace is how long the program has to end after a signal that may have reached it too.
+const groupGrace = 500 * time.Millisecond
+
+// wait runs the program on this process's own streams. A terminal sends Ctrl-C and Ctrl-\
+// to the program directly, and a second one would mean something else to it. So these two
+// are passed on only if no terminal can have sent them, and the program did not end by
+// itself: the sender may have meant the whole process group. Other signals are passed on.
+func (cmd *runCommand) wait(child launch.Child, terminal func() bool) error {
 	c := exec.Command(child.Path, child.Args...)
 	c.Env = append(os.Environ(), child.Env...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -175,9 +183,17 @@ func (cmd *runCommand) wait(child launch.Child) error {
 		for {
 			select {
 			case s := <-signals:
-				if s == syscall.SIGTERM || s == syscall.SIGHUP {
-					_ = c.Process.Signal(s) // it may have ended
+				if s == os.Interrupt || s == syscall.SIGQUIT {
+					if terminal() {
+						continue
+					}
+					select {
+					case <-time.After(groupGrace):
+					case <-ended:
+						return
+					}
 				}
+				_ = c.Process.Signal(s) // it may have ended
 			case <-ended:
 				return
 			}
@@ -224,7 +240,7 @@ func (p *program) newServer(ctx context.Context, rec *openRecord, f proxyFlags, 
 	return proxy.New(ctx, proxy.Config{
 		Engine: engine, Feed: feed, Routes: routes, Budget: budget, Observe: f.observe, Subscription: f.subscription, Log: rec.log,
 		CheckpointBytes: proxy.CheckpointBytes,
-		Run:             proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: f.observe},
+		Run:             proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: f.observe, Process: process.Owner(), Machine: machineName(rec.cfg)},
 	})
 }
 
@@ -251,12 +267,21 @@ func budgets(rec *openRecord, flag int, dir string) (func(model string, window i
 		pattern string
 		tokens  int
 	}
+	tooSmall := func(given string) error {
+		return failed(exitConfig, "agents send up to 20000 tokens before the first message: use at least "+strconv.Itoa(minProxyBudget), "%s is not a budget", given)
+	}
+	if n := rec.cfg.Proxy.Budget; n != 0 && n < minProxyBudget {
+		return nil, tooSmall(fmt.Sprintf("proxy.budget: %d", n))
+	}
 	var rules []rule
 	for _, text := range rec.cfg.Proxy.Budgets {
 		pattern, number, ok := strings.Cut(text, "=")
 		tokens, err := strconv.Atoi(strings.TrimSpace(number))
-		if !ok || err != nil || tokens < minProxyBudget {
-			return nil, failed(exitConfig, "write PATTERN=TOKENS, with at least "+strconv.Itoa(minProxyBudget)+" tokens", "proxy.budgets: %q is not a budget", text)
+		switch {
+		case !ok || err != nil:
+			return nil, failed(exitConfig, "write PATTERN=TOKENS", "proxy.budgets: %q is not a budget", text)
+		case tokens < minProxyBudget:
+			return nil, tooSmall(fmt.Sprintf("proxy.budgets: %q", text))
 		}
 		rules = append(rules, rule{strings.TrimSpace(pattern), tokens})
 	}
@@ -272,7 +297,7 @@ func budgets(rec *openRecord, flag int, dir string) (func(model string, window i
 			}
 		}
 		if rec.cfg.Proxy.Budget != 0 {
-			return max(rec.cfg.Proxy.Budget, minProxyBudget)
+			return rec.cfg.Proxy.Budget
 		}
 		return proxy.DefaultBudget(model, window, of)
 	}, nil
@@ -298,45 +323,4 @@ func wildcard(pattern, name string) bool {
 		name = name[i+len(part):]
 	}
 	return strings.HasSuffix(name, parts[len(parts)-1])
-}
-
-// started is the line at the beginning of a run.
-func started(host string, f proxyFlags, rec *openRecord) string {
-	budget := "60 % of the model's window, at most 150,000 tokens"
-	switch {
-	case f.budget != 0:
-		budget = prose.Number(f.budget) + " tokens"
-	case rec.cfg.Proxy.Budget != 0:
-		budget = prose.Number(rec.cfg.Proxy.Budget) + " tokens"
-	}
-	if f.observe {
-		return fmt.Sprintf("%s runs behind lcm, which observes and changes nothing; budget: %s", host, budget)
-	}
-	return fmt.Sprintf("%s runs behind lcm; budget of a request: %s", host, budget)
-}
-
-// ended is the line at the end of a run.
-func ended(r proxy.Run) string {
-	if r.Requests == 0 {
-		return "no request of a session came through lcm: `lcm doctor` says more"
-	}
-	parts := []string{
-		prose.Count(r.Requests, "request", "requests"),
-		prose.Number(r.Changed) + " with summaries",
-		"largest " + prose.Number(r.Largest) + " tokens",
-	}
-	if r.Plain > 0 && r.Cost > 0 {
-		verb := "input cost"
-		if r.Observe {
-			verb = "input cost would have been"
-		}
-		parts = append(parts, fmt.Sprintf("%s %.2f of unproxied (estimated)", verb, r.Cost/r.Plain))
-	}
-	if n := r.PassedUnchanged(); n > 0 {
-		parts = append(parts, prose.Number(n)+" passed unchanged after a failure (`lcm status --runs`)")
-	}
-	if r.Subscription > 0 {
-		parts = append(parts, prose.Number(r.Subscription)+" unchanged because of a subscription login (--subscription)")
-	}
-	return strings.Join(append(parts, prose.Number(r.Verbatim)+" messages kept verbatim"), " · ")
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/safetext"
@@ -37,21 +39,35 @@ func (cmd *statusCommand) printRuns(ctx context.Context, rec *openRecord) error 
 		cmd.note("there were no runs: `lcm run -- claude` makes one")
 		return nil
 	}
-	t := newTable("started", "agent", ">requests", ">with summaries", ">folds", ">largest", ">saved", ">cache hits", ">failures", "")
+	t := newTable("started", "agent", ">requests", ">with summaries", ">folds", ">largest", ">saved", ">cache hits", ">above budget", ">failures", "")
 	for _, r := range reports {
 		t.add(r.Started.Local().Format(time.DateTime), safetext.Line(r.Host), prose.Number(r.Requests), prose.Number(r.Changed), prose.Number(r.Folds),
-			prose.Number(r.Largest), percent(r.Saved, r.Plain > 0), percent(r.CacheHits, r.Usage.Total() > 0), prose.Number(r.PassedAnyway), runState(r.Run))
+			prose.Number(r.Largest), percent(r.Saved, r.Compared()), percent(r.CacheHits, r.Usage.Total() > 0), prose.Number(r.OverBudget()), prose.Number(r.PassedAnyway), runState(r.Run, machineName(rec.cfg)))
 	}
 	cmd.printTable(t)
+	observed := false
 	for _, r := range reports {
-		for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
-			cmd.note("%s: passed unchanged %s: %s", r.Started.Local().Format(time.DateTime), prose.Count(r.Failures[why], "time", "times"), safetext.Line(why))
+		observed = observed || r.Observe
+		at := r.Started.Local().Format(time.DateTime)
+		reasons := func(what string, counts map[string]int) {
+			for _, why := range slices.Sorted(maps.Keys(counts)) {
+				cmd.note("%s: %s %s: %s", at, what, prose.Count(counts[why], "time", "times"), safetext.Line(why))
+			}
 		}
-		for _, why := range slices.Sorted(maps.Keys(r.Problems)) {
-			cmd.note("%s: in the background, %s: %s", r.Started.Local().Format(time.DateTime), prose.Count(r.Problems[why], "time", "times"), safetext.Line(why))
+		if r.Unknown > 0 {
+			cmd.note("%s: %s passed unchanged: %s", at, prose.Count(r.Unknown, "request", "requests"), proxy.NoKnownAgent)
+		}
+		reasons("sent above the budget", r.Over)
+		reasons("passed unchanged", r.Failures)
+		reasons("in the background,", r.Problems)
+		if r.Unanswered > 0 {
+			cmd.note("%s: %s without an answer of the model API", at, prose.Count(r.Unanswered, "request", "requests"))
 		}
 	}
-	cmd.note("saved: input cost against the same requests without lcm, which are simulated")
+	cmd.note("saved: input cost against the same requests without lcm, which are simulated; – where lcm changed none")
+	if observed {
+		cmd.note("observed: no request was changed; with summaries, folds and saved are what would have been")
+	}
 	return nil
 }
 
@@ -62,14 +78,25 @@ func percent(share float64, known bool) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-func runState(r proxy.Run) string {
+// runState says in a few words how a run differs from others. here is this machine.
+func runState(r proxy.Run, here string) string {
+	var words []string
 	switch {
 	case r.Observe:
-		return "observed"
+		words = append(words, "observed")
+	case r.Requests > 0 && r.Unknown == r.Requests:
+		words = append(words, "unknown client, unchanged")
 	case r.Subscription > 0 && r.Changed == 0:
-		return "subscription, unchanged"
-	case r.Ended.IsZero():
-		return "running, or killed"
+		words = append(words, "subscription, unchanged")
 	}
-	return ""
+	switch {
+	case !r.Ended.IsZero():
+	case r.Process == "" || r.Machine != here:
+		words = append(words, "running, or killed")
+	case process.Ended(r.Process):
+		words = append(words, "killed")
+	default:
+		words = append(words, "running")
+	}
+	return strings.Join(words, ", ")
 }

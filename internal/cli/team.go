@@ -76,6 +76,18 @@ func (cmd *grepCommand) grepTeam(ctx context.Context, c teamsync.Client) error {
 	return cmd.show(ctx, nil, answer)
 }
 
+func (cmd *describeCommand) describeTeam(ctx context.Context, c teamsync.Client) error {
+	cmd.Where = recall.Where{ConversationID: store.ConversationID(cmd.number)}
+	answer, err := c.Describe(ctx, cmd.DescribeRequest)
+	if err != nil {
+		return err
+	}
+	if err := cmd.result(answer.Answer, "%s", cmd.shown(answer.Text)); err != nil || !answer.Damaged {
+		return err
+	}
+	return damageShown(1)
+}
+
 func (cmd *askCommand) askTeam(ctx context.Context, c teamsync.Client) error {
 	cmd.Request.Where = recall.Where{ConversationID: store.ConversationID(cmd.number)}
 	answer, err := c.Ask(ctx, cmd.Request)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -358,6 +359,12 @@ func (tm *team) checkSearch() {
 	out := tm.run("laptop1", nil, "grep", "--team", "own-laptop2 says number 4-")
 	if !strings.Contains(out, "alice@laptop2") {
 		tm.t.Errorf("grep --team: %s", out)
+	}
+	id := regexp.MustCompile(`msg_\d+`).FindString(out)
+	for _, args := range [][]string{{"describe", "--team", id}, {"describe", "--team", id, "--json"}} {
+		if out := tm.run("laptop1", nil, args...); !strings.Contains(out, "own-laptop2 says number 4-") {
+			tm.t.Errorf("%v: %s", args, out)
+		}
 	}
 	if out := tm.run("laptop2", nil, "ask", "--team", "what says own-laptop1 number 4?"); !strings.Contains(out, "alice@laptop1") {
 		tm.t.Errorf("ask --team: %s", out)

@@ -145,9 +145,9 @@ var table = []Setting{
 		Doc: "Whether the hooks of agents push after a turn, in the background."},
 
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
-		Doc: "The most tokens of a request that `lcm run` and `lcm proxy` send to a model. Above it the oldest messages give way to their summaries. 0 means 60 % of the model's window, and at most 150,000."},
+		Doc: "The most tokens of a request that `lcm run` and `lcm proxy` send to a model. Above it the oldest messages give way to their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},
 	{Key: "proxy.budgets", Env: "LCM_PROXY_BUDGETS", Kind: Strings,
-		Doc: "Budgets for some models or projects, as `PATTERN=TOKENS`. A pattern is compared with the model's name, and with the project's directory and git origin; `*` stands for any characters. The first that fits counts, before `proxy.budget`."},
+		Doc: "Budgets for some models or projects, as `PATTERN=TOKENS`. A pattern is compared with the model's name, and with the project's directory and git origin; `*` stands for any characters. A budget is at least 30,000. The first that fits counts, before `proxy.budget`."},
 
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc: "What is logged."},

@@ -64,6 +64,9 @@ type Config struct {
 	// several processes can serve one address. The server then cannot ask a client for its
 	// roots.
 	Stateless bool
+	// PublicError returns the error that clients see in place of another one, and whether
+	// it changed; nil shows errors as they are.
+	PublicError func(error) (public error, changed bool)
 	// Team is the server of the team; it may be nil.
 	Team *Team
 	// MaxTokens bounds the text and the structured content of one answer

@@ -141,6 +141,12 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			if s.config.PublicError != nil {
+				if public, changed := s.config.PublicError(err); changed {
+					s.config.Log.Error("a tool call failed", "tool", t.GetName(), "error", err)
+					err = public
+				}
+			}
 			return failure(err), nil
 		}
 		if c.host != "" {

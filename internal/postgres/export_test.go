@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"sync/atomic"
+	"syscall"
 )
 
 // RoundTrips counts how often a store waited for the server.
@@ -53,4 +54,16 @@ func (c *counting) Read(b []byte) (int, error) {
 		c.asked.Store(false)
 	}
 	return n, err
+}
+
+// Refusing returns options with which the next connections are refused, as many as left
+// says.
+func Refusing(left *atomic.Int64) (o Options) {
+	o.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if left.Add(-1) >= 0 {
+			return nil, syscall.ECONNREFUSED
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	return o
 }

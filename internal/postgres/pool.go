@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,6 +32,8 @@ type pool struct {
 	writers, readers, waiting, extra chan struct{}
 	// turns has the transactions that lock the same thing.
 	turns turns.Turns
+
+	opened atomic.Bool // the server has answered
 
 	mu      sync.Mutex
 	idle    []*conn
@@ -165,8 +168,9 @@ func (p *pool) Reader(ctx context.Context, fn func(sqldb.Conn) error) error {
 	return p.read(ctx, true, fn)
 }
 
-// read lends a connection to fn. With repeat it does so again, once, if the connection
-// was lost before fn got a row, and for retryTime while the server has no connection left.
+// read lends a connection to fn. With repeat it does so again, for retryTime, if the
+// connection was lost before fn got a row. While the database is being opened it does so
+// once, because the address may be wrong, unless the server has no connection left.
 func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error) error {
 	if err := p.enter(); err != nil {
 		return err
@@ -187,18 +191,19 @@ func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error)
 		switch {
 		case errors.Is(err, sqldb.ErrStop):
 			return nil
-		case !repeat || gave || !sqldb.ConnectionLost(err), n > 0 && !noneLeft(err), time.Since(begun) > retryTime:
+		case !repeat || gave || !sqldb.ConnectionLost(err), n > 0 && !p.opened.Load() && !noneLeft(err), time.Since(begun) > retryTime:
 			return err
 		}
+		wait := repeatWait << min(n, 3)
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(repeatWait/2 + rand.N(repeatWait)):
+		case <-time.After(wait/2 + rand.N(wait)):
 		}
 	}
 }
 
-// repeatWait is about how long a read waits before it is repeated.
+// repeatWait is about how long a read waits before it is repeated the first time.
 const repeatWait = 100 * time.Millisecond
 
 // errReadersBusy says that all readers have a connection and none gave it back.
@@ -421,7 +426,8 @@ func (p *pool) close() error {
 	return nil
 }
 
-// retryTime is how long a write is tried again after failures that left nothing behind.
+// retryTime is how long a read or a write is tried again after failures that left nothing
+// behind.
 const retryTime = 30 * time.Second
 
 // retry runs a transaction again while it fails in a way that left nothing behind:

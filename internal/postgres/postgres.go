@@ -126,6 +126,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
+	p.opened.Store(true)
 	return db, nil
 }
 

@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lossless-context/lcm"
@@ -146,5 +147,24 @@ func TestReadsAreRepeated(t *testing.T) {
 	})
 	if err == nil || seen != 2 {
 		t.Errorf("%d rows, %v", seen, err)
+	}
+}
+
+// A read waits for a server that restarts. A database that is being opened does not: its
+// address may be wrong.
+func TestReadsWaitForARestart(t *testing.T) {
+	var refused atomic.Int64
+	proxy, through := pgtest.NewProxy(t, pgtest.URL(t))
+	db := open(t, through, postgres.Refusing(&refused))
+	id := conversation(t, db, "restart")
+	say(t, db, id, "one")
+	proxy.Cut()
+	refused.Store(6)
+	if _, err := db.Conversation(t.Context(), id); err != nil || refused.Load() > 0 {
+		t.Errorf("%v, with %d refusals left", err, refused.Load())
+	}
+	refused.Store(100)
+	if _, err := postgres.Open(t.Context(), through, postgres.Refusing(&refused)); err == nil || refused.Load() < 90 {
+		t.Errorf("%v, with %d refusals left", err, refused.Load())
 	}
 }

@@ -47,7 +47,7 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 			"programs on the Go library fold by themselves: docs/hosts/RUN.md")
 	}
 	one := s.session(host, id)
-	c := &call{server: s, session: one, began: s.Clock(), made: Composition{Run: s.Run.ID, At: s.Clock()}}
+	c := &call{server: s, session: one, began: s.Clock(), made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
 	body, err := decoded(r.Header.Get("Content-Encoding"), raw)
 	if err != nil {
 		c.fail("the encoding of the body is not known")

@@ -21,13 +21,15 @@
 // The summaries that are shown stay the same until a request would be above the budget
 // again. Before that, the next ones are made in the background: folding begins at foldAt
 // of the budget and goes down to foldTo. So a request rarely waits for a fold, and never
-// longer than patience; it never waits for the first fold of a long history.
+// longer than patience; it never waits for the first fold of a long history. Such a fold
+// is finished when the run ends, or by the next run (late_fold.go).
 //
 // # Failures
 //
 // Any failure (an unknown shape, a busy database, a fold that is late) sends the
 // original request unchanged. Runs keep a count of them for `lcm status --runs` and
-// `lcm doctor`.
+// `lcm doctor`. They also count the requests that were sent above the budget, by reason,
+// and those of clients that lcm does not know: without a transcript nothing can be folded.
 //
 // # Security
 //

@@ -44,7 +44,8 @@ type bed struct {
 	received [][]byte // the bodies that reached the model
 	headers  []http.Header
 
-	perToken int      // bytes, as the model counts
+	perToken int // bytes, as the model counts
+	tools    []any
 	lines    []string // of the transcript
 	messages []any    // of the host's request
 	last     string   // uuid
@@ -69,7 +70,7 @@ func (s *syncBuffer) String() string {
 
 func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *bed {
 	t.Helper()
-	b := &bed{t: t, dir: t.TempDir(), log: &syncBuffer{}, perToken: 4}
+	b := &bed{t: t, dir: t.TempDir(), log: &syncBuffer{}, perToken: 4, tools: []any{object{"name": "Bash"}}}
 	upstream := httptest.NewServer(http.HandlerFunc(b.model))
 	t.Cleanup(upstream.Close)
 	var err error
@@ -197,7 +198,7 @@ func (b *bed) result(n int, output string) {
 
 func (b *bed) body() []byte {
 	b.t.Helper()
-	raw, err := json.Marshal(object{"model": "claude-test", "stream": true, "max_tokens": 1, "messages": b.messages, "tools": []any{object{"name": "Bash"}}})
+	raw, err := json.Marshal(object{"model": "claude-test", "stream": true, "max_tokens": 1, "messages": b.messages, "tools": b.tools})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -85,7 +85,11 @@ func (l *runLog) add(key string, m Composition) {
 	if key == UnknownClient {
 		r.Unknown++
 	}
-	r.Largest = max(r.Largest, cmp.Or(m.Usage.Total(), m.Tokens))
+	sent := m.Tokens
+	if m.Observe {
+		sent = m.FullTokens
+	}
+	r.Largest = max(r.Largest, cmp.Or(m.Usage.Total(), sent))
 	r.LargestFull = max(r.LargestFull, m.FullTokens)
 	r.Usage.Input += m.Usage.Input
 	r.Usage.CacheRead += m.Usage.CacheRead

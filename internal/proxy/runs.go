@@ -27,6 +27,7 @@ type Composition struct {
 	Over         string        `json:"over,omitempty"` // why it was sent above its budget
 	Subscription bool          `json:"subscription,omitempty"`
 	Checkpoint   bool          `json:"checkpoint,omitempty"` // the proxy answered it
+	Observe      bool          `json:"observe,omitempty"`    // it was sent unchanged; summaries and tokens are what would have been sent
 	Latency      time.Duration `json:"latency"`
 
 	FullUnits    int `json:"fullUnits"`
@@ -49,6 +50,9 @@ type Run struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Observe bool      `json:"observe,omitempty"`
+	// Process and Machine tell whether a run without an end still runs.
+	Process string `json:"process,omitempty"` // as [process.Owner] names it
+	Machine string `json:"machine,omitempty"`
 
 	Sessions     []string       `json:"sessions,omitempty"`
 	Requests     int            `json:"requests"`

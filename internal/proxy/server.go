@@ -18,6 +18,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -143,6 +144,14 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 
 // URL returns the base URL of a route for a client.
 func (s *Server) URL(route string) string { return "http://" + s.addr + "/" + s.secret + "/" + route }
+
+// ownPath is the path of a base URL of a proxy: the secret and the route.
+var ownPath = lazyregexp.New(`^/[0-9a-f]{32}/[^/]+/?$`)
+
+// IsOwnURL reports whether a base URL looks like that of a proxy of lcm.
+func IsOwnURL(u *url.URL) bool {
+	return (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) && ownPath().MatchString(u.Path)
+}
 
 // BareURL returns the base URL of a route for a client that sends the secret as a
 // header.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	_ "embed"
 	"math"
 	"net/http"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/toolname"
 )
 
 // The marks between which a session's requests stay, as percentages of the part of the
@@ -26,9 +26,6 @@ const patience = time.Second
 
 // longHistory is how many budgets a view may have for a request to wait for its fold.
 const longHistory = 4
-
-//go:embed intro.md
-var intro string
 
 // session is the state of one session of a host.
 type session struct {
@@ -55,6 +52,8 @@ type session struct {
 	ratio        float64          // tokens of a unit, from the session's own answers
 	budget       int              // of the last request
 	model        string
+	tools        bool          // its requests offer lcm's tools
+	commands     bool          // they offer other tools
 	viewTokens   int           // of the stored view, 0 before it was read
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
@@ -111,6 +110,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
 		s.last, s.lastSent = req, req.Units
 	}
+	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
 	win := window(h, req.Model)
 	s.model, s.budget = req.Model, s.server.Budget(req.Model, win, s.project)
 	s.checkpoint = s.checkpointOf(req)
@@ -194,7 +194,7 @@ func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error)
 }
 
 func (s *session) options() overlay.Options {
-	return overlay.Options{Checkpoint: s.checkpoint, Intro: intro, MaxReminders: s.budget / 2} // an eighth of the budget, at four bytes a token
+	return overlay.Options{Checkpoint: s.checkpoint, Intro: s.intro(), MaxReminders: s.budget / 2} // an eighth of the budget, at four bytes a token
 }
 
 // tokens estimates the tokens of a size. It rounds up, so that a request that is a

@@ -45,7 +45,8 @@ type GrepRequest struct {
 	// time when it was written.
 	Since  string `json:"since,omitempty"`
 	Before string `json:"before,omitempty"`
-	// Limit is the total over all kinds, 1 to 200; 0 is 50.
+	// Limit is the total over all kinds, 1 to 200; 0 is 50. Messages that ranking
+	// brings in beside matches come along and do not count.
 	Limit int `json:"limit,omitempty"`
 	// Sort is recency, relevance or hybrid; the default is relevance for
 	// full_text and recency for regex.
@@ -293,7 +294,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (GrepAnswer, er
 	if err != nil {
 		return GrepAnswer{}, err
 	}
-	picked := merge(lanes, q.search.Sort, q.limit, beneath)
+	picked := merge(lanes, q, q.limit, beneath)
 	q.preferNear(picked)
 	at.Words = q.words != nil && q.expression
 	a := GrepAnswer{

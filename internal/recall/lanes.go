@@ -114,7 +114,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 		return refuse(cursorHint, "the cursor is damaged")
 	}
 	search := q.search
-	search.Summaries = l.summaries
+	search.Summaries, search.LimitMatches = l.summaries, search.Sort != store.ByRecency
 	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now, Reranked: l.place.Reranked, Joined: l.place.Joined}
 	if begun {
 		search.CountTo = 0 // the first page has counted
@@ -132,22 +132,43 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	return nil
 }
 
-// merge takes up to limit hits from the lanes in the order of the answer. A
-// summary of which a message was found (see foundBeneath) takes no place of its
-// own.
-func merge(lanes []*lane, sort store.Sort, limit int, beneath map[store.SummaryID]store.MessageID) []store.Hit {
+// merge takes up to limit matches from the lanes in the order of the answer, with the
+// messages beside them that rank before the next match. A summary of which a message
+// was found (see foundBeneath) takes no place of its own.
+func merge(lanes []*lane, q *query, limit int, beneath map[store.SummaryID]store.MessageID) []store.Hit {
 	var out []store.Hit
-	for len(out) < limit {
+	for matches := 0; ; {
 		for _, l := range lanes {
 			l.passOver(beneath)
+			out = l.finish(out, q.compact)
 		}
-		l := first(lanes, sort)
+		l := first(lanes, q.search.Sort)
 		if l == nil {
 			break
+		}
+		if h, _ := l.head(); !h.Beside {
+			if matches == limit {
+				break
+			}
+			matches++
 		}
 		out = append(out, l.take())
 	}
 	return out
+}
+
+// finish adds the last hits of a lane that has no more matches, so that they make no
+// page of their own. A compact page gets only those beside one of its matches.
+func (l *lane) finish(page []store.Hit, compact bool) []store.Hit {
+	if l.found.Next != nil || store.FirstMatches(l.found.Hits[l.used:], 0) < len(l.found.Hits)-l.used {
+		return page
+	}
+	for l.used < len(l.found.Hits) {
+		if h := l.take(); !compact || besideOneOf(page, h) {
+			page = append(page, h)
+		}
+	}
+	return page
 }
 
 // passOver moves past summaries that take no place.

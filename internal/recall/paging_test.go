@@ -111,3 +111,36 @@ func TestPagesStandStill(t *testing.T) {
 		})
 	}
 }
+
+// The limit counts matches. The messages beside them come along, and make no page of
+// their own.
+func TestNeighboursTakeNoPlace(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	for i := range 7 {
+		f.say(c, llms.User(fmt.Sprintf("does the zeppelin %d fly?", i)), llms.Assistant("It does."), llms.User("good"), llms.Assistant("And on."), llms.User("yes"))
+	}
+	for _, compact := range []bool{true, false} {
+		for limit := 1; limit <= 8; limit++ {
+			r := recall.GrepRequest{Pattern: "zeppelin", Mode: store.FullText, Limit: limit, Compact: compact, Where: recall.Where{Current: c}}
+			for left := 7; left > 0; left -= limit {
+				a := f.grep(r)
+				matches, beside := 0, 0
+				for _, m := range a.Matches {
+					if m.Beside {
+						beside++
+						continue
+					}
+					matches++
+					if m.Context != nil {
+						beside += len(m.Context.Before) + len(m.Context.After)
+					}
+				}
+				if matches != min(limit, left) || a.Total != 7 || (a.NextCursor == "") != (left <= limit) || left <= limit && beside == 0 {
+					t.Errorf("limit %d, %d left: %d matches of %d, %d beside, cursor %q", limit, left, matches, a.Total, beside, a.NextCursor)
+				}
+				r.Cursor = a.NextCursor
+			}
+		}
+	}
+}

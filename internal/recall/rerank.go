@@ -93,7 +93,7 @@ func (r *Reranker) Search(ctx context.Context, from Store, q store.Search) (stor
 		found = words
 		found.Notes = append(found.Notes, fmt.Sprintf("%s: the embedding model %s failed: %s", WordsOnly, r.embedder.Name(), prose.Clip(err.Error(), 200)))
 	}
-	return pageOf(found, q.After.Offset, q.Limit, reranked || !first), nil
+	return pageOf(found, q, reranked || !first), nil
 }
 
 // byMeaning adds messages to a search whose words are weak, and orders the first
@@ -136,18 +136,23 @@ func asksForMeaning(pattern string) bool {
 }
 
 // pageOf cuts a page out of the first hits of a search.
-func pageOf(found store.Found, offset, limit int, reranked bool) store.Found {
+func pageOf(found store.Found, q store.Search, reranked bool) store.Found {
+	offset := min(q.After.Offset, len(found.Hits))
+	end := min(offset+q.Limit, len(found.Hits))
+	if q.LimitMatches {
+		end = offset + store.FirstMatches(found.Hits[offset:], q.Limit)
+	}
 	for i := range found.Hits {
 		found.Hits[i].After.Offset, found.Hits[i].After.Reranked = i+1, reranked
 	}
 	if found.Next != nil && len(found.Hits) > 0 {
 		found.Next = &found.Hits[len(found.Hits)-1].After
 	}
-	if end := offset + limit; end < len(found.Hits) {
+	if end < len(found.Hits) {
 		found.Hits = found.Hits[:end]
 		found.Next = &found.Hits[end-1].After
 	}
-	found.Hits = found.Hits[min(offset, len(found.Hits)):]
+	found.Hits = found.Hits[offset:]
 	return found
 }
 

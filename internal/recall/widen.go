@@ -130,7 +130,7 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 	}
 	own := *q
 	own.fill = q.fill / 2
-	room := q.limit - min(q.limit, len(a.Matches))
+	room := q.limit - min(q.limit, a.matching())
 	if better {
 		own.limit = max(1, q.limit/2)
 		room = q.limit - own.limit
@@ -143,7 +143,7 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 	if err != nil {
 		return a, err
 	}
-	hits := merge(lanes, w.search.Sort, w.search.Limit, beneath)
+	hits := merge(lanes, w, w.search.Limit, beneath)
 	return s.addElsewhere(ctx, &own, w, a, wide, said, w.outside(hits, room))
 }
 
@@ -166,11 +166,12 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer,
 			return a, err
 		}
 	}
+	mine := a.matching()
 	a.Matches = append(a.Matches, other...)
 	if own.expression {
 		a.note(wordsNote)
 	}
-	if n := said.Elsewhere - len(other); n > 0 {
+	if n := said.Elsewhere - (a.matching() - mine); n > 0 {
 		a.note(atLeast(n, said.AtLeast) + " more elsewhere: allConversations: true finds them")
 	}
 	a.Total, a.Widened, a.Scope = said.InScope, said, w.scope
@@ -180,7 +181,18 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer,
 // outside picks the first hits that lie outside the question's own scope.
 func (q *query) outside(hits []store.Hit, most int) []store.Hit {
 	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return q.home.holds(h.Conversation) })
-	return hits[:min(len(hits), most)]
+	return hits[:store.FirstMatches(hits, most)]
+}
+
+// matching counts the matches of a page, without the messages beside them.
+func (a *GrepAnswer) matching() int {
+	n := 0
+	for _, m := range a.Matches {
+		if !m.Beside {
+			n++
+		}
+	}
+	return n
 }
 
 // betterElsewhere reports that the best match of a ranked search lies outside

@@ -52,6 +52,12 @@ func TestSecrets(t *testing.T) {
 		{`"azure_pat_2": "` + noise[:20] + `"`, `"azure_pat_2": "[redacted: secret]"`},
 		{`{"signature":"` + noise[:40] + `"}`, `{"signature":"[redacted: secret]"}`},
 
+		{`{"say": "the login is admin / Tr0ub4dor&3", "id": "msg_9f8e7d6c"}`, `{"say": "the login is admin / [redacted: login pair]", "id": "msg_9f8e7d6c"}`},
+
+		// A label in one string of JSON does not mask the value of another field.
+		{`{"role": "user", "content": "See the login section.", "id": "msg_9f8e7d6c"}`, ""},
+		{`{"content":"it has credentials here","id":"msg_9f8e7d6c","n":1}`, ""},
+		{`{"content": "the username", "uuid": "x", "id": "msg_9f8e7d6c"}`, ""},
 		{"sha256:" + hexa, ""},
 		{`{"type":"thinking","thinking":"x","signature":"EqQBCkgIARABGAIiQL2UoU0b1OHYi+yCHpBY7U6FQW8/FcoLewocJQPa2HnmLM+NECy50y44F/kD4SULFXi57buI9fAvyBwtyjlOiO0SDE3+r3spdg6PLOo9PBoM="}`, ""},
 		{`{"agent_path":"550e8400-e29b-41d4-a716-446655440000"}`, ""},

@@ -50,6 +50,10 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 		if t.must || t.not || t.prefix != "" || t.raw == "" {
 			continue
 		}
+		if p.dateWords&setOf(i) != 0 {
+			p.stats.idf[i] *= dateWordShare
+			continue
+		}
 		unknown := p.lists[i].df == 0
 		factor := 1.0
 		if !unknown && language != nil && slices.Contains(language.Common, t.typed) {
@@ -282,8 +286,11 @@ func (v *vocabulary) beginning(t queryTerm) ([]string, error) {
 // one mistake left out or exchanged with the second.
 func (v *vocabulary) within(distance int) func(queryTerm) ([]string, error) {
 	return func(t queryTerm) ([]string, error) {
-		// The stem counts: "rounding" is as near to "run" as its stem is.
-		if variants.Edits(utf8.RuneCountInString(t.term)) < distance {
+		letters := utf8.RuneCountInString(t.typed)
+		if distance > 1 { // "rounding" is as near to "run" as its stem is
+			letters = min(letters, utf8.RuneCountInString(t.term)+1)
+		}
+		if variants.Edits(letters) < distance || len(t.term) < 2 {
 			return nil, nil
 		}
 		near := variants.Near(t.term, distance)

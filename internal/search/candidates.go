@@ -214,7 +214,7 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 				f.score = max(f.score, float64(s.score[passage]))
 			}
 		}
-		if doc >= end || mask&must != must || mask&not != 0 || mask&^not == 0 || !near.all() {
+		if doc >= end || mask&must != must || mask&not != 0 || mask&^not&^uint64(p.dateWords) == 0 || !near.all() {
 			continue
 		}
 		f.terms = mask

@@ -71,8 +71,10 @@ type search struct {
 	matched int
 	ranked  int             // matches that were ranked
 	placed  map[int64]place // of the candidates
-	dated   *best           // matches of the times that the query names; nil without any
-	scorer  *scorer
+	// dateWords are the terms that name a time: they make no match.
+	dateWords termSet
+	dated     *best // matches of the times that the query names; nil without any
+	scorer    *scorer
 }
 
 // share is the part of a segment that is in scope.

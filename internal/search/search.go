@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/search/dates"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
@@ -67,6 +66,7 @@ type Result struct {
 	Passages int      // of the scope
 	Common   []string // words so common that only candidates of rarer ones were scored by them
 	Newest   bool     // every word was so common that only the newest matches were ranked
+	TimeOnly bool     // no word was found: the hits are the messages of the time that the query names
 	Guessed  bool     // the scope has no word of the query, only words that may be meant
 	Verified int      // texts read
 	Read     int64    // bytes of index read
@@ -89,17 +89,18 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if req.Weights != nil {
 		weights = *req.Weights
 	}
+	timeOnly := req.Sort != ByRecency && p.takeDates(req.Now)
 	if err := p.open(ix); err != nil {
 		return Result{}, err
+	}
+	if timeOnly {
+		return p.ofTheTime(req)
 	}
 	if err := p.lookup(); err != nil {
 		return Result{}, err
 	}
 	if err := p.alternatives(fetch, weights); err != nil {
 		return Result{}, err
-	}
-	if req.Sort != ByRecency {
-		p.spans = dates.Find(p.query.text, req.Now)
 	}
 	p.scorer = newScorer(p.query, &p.stats, p.norms())
 	res := Result{}
@@ -114,6 +115,9 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 		// No passage matches an identifier: the words of it count alone.
 		p.names, p.scorer.names, p.skipped, p.unseen = nil, nil, nil, 0
 		hits, err = find(req, weights, fetch, &res)
+	}
+	if err == nil && p.matched == 0 && len(p.spans) > 0 && !p.query.strict() {
+		return p.ofTheTime(req)
 	}
 	if err != nil {
 		return Result{}, err
@@ -139,8 +143,11 @@ func (p *search) account(res *Result) {
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)
 	}
-	known := func(l termList) bool { return l.df > 0 && !l.guessed }
-	res.Guessed = p.matched > 0 && !slices.ContainsFunc(p.lists, known)
+	known := false
+	for i, l := range p.lists {
+		known = known || l.df > 0 && !l.guessed && p.dateWords&setOf(i) == 0
+	}
+	res.Guessed = p.matched > 0 && !known
 	for _, l := range p.lists {
 		res.AtLeast = res.AtLeast || l.partial
 	}

@@ -89,16 +89,18 @@ func Null[T comparable](v T) any {
 }
 
 // Read runs fn in a read transaction and returns its result. It runs fn again, once, if
-// the connection was lost.
+// the connection was lost while fn ran.
 func Read[T any](ctx context.Context, db DB, fn func(Conn) (T, error)) (v T, err error) {
 	for range 2 {
+		ran := false
 		err = db.Reader(ctx, func(c Conn) error {
 			return c.Read(func() error {
+				ran = true
 				v, err = fn(c)
 				return err
 			})
 		})
-		if !ConnectionLost(err) || ctx.Err() != nil {
+		if !ran || !ConnectionLost(err) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -72,6 +72,9 @@ type Search struct {
 	Except []MessageID
 	Sort   Sort
 	Limit  int
+	// LimitMatches makes Limit count only hits that match by themselves: those with
+	// Beside come along.
+	LimitMatches bool
 	// After is the cursor of the page before.
 	After Cursor
 	// CountTo bounds how many matches are counted beyond the page.
@@ -125,6 +128,21 @@ type Word struct {
 	// Also are other words that were taken for it, because no text has it or
 	// because they are forms of it.
 	Also []string
+}
+
+// FirstMatches returns how many hits have so many matches and the hits beside them
+// that rank before the next match.
+func FirstMatches(hits []Hit, matches int) int {
+	for i, h := range hits {
+		if h.Beside {
+			continue
+		}
+		if matches == 0 {
+			return i
+		}
+		matches--
+	}
+	return len(hits)
 }
 
 // Hit is one match.

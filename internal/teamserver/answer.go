@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/scope"
+	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
 )
@@ -32,10 +33,6 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, answer any, err 
 		_ = json.NewEncoder(w).Encode(answer) // the client has gone
 		return
 	}
-	advice := ""
-	if h := new(hint.Error); errors.As(err, &h) {
-		advice = h.Hint
-	}
 	code := http.StatusInternalServerError
 	switch {
 	case errors.Is(err, scope.ErrDenied), errors.Is(err, ingest.ErrIgnored):
@@ -50,8 +47,32 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, answer any, err 
 		code = 499 // the client has gone
 	default:
 		s.config.Log.Error("a request failed", "path", r.URL.Path, "error", err)
+		if err, _ = publicError(err); errors.Is(err, errDatabaseAway) {
+			code = http.StatusServiceUnavailable
+			w.Header().Set("Retry-After", "2")
+		}
 	}
-	refuse(w, code, err.Error(), advice)
+	text, advice := hint.Split(err)
+	refuse(w, code, text, advice)
+}
+
+var (
+	// errDatabaseAway says that the database cannot be reached.
+	errDatabaseAway = errors.New("its database does not answer: try again later")
+	// errDatabase says that the database answered with an error.
+	errDatabase = errors.New("its database failed: the server's log has the details")
+)
+
+// publicError returns an error as clients may see it, and whether that is another one.
+// Errors of the database name its address and user: those are for the log.
+func publicError(err error) (public error, changed bool) {
+	switch {
+	case sqldb.ConnectionLost(err):
+		return errDatabaseAway, true
+	case sqldb.FromDatabase(err):
+		return errDatabase, true
+	}
+	return err, false
 }
 
 func refuse(w http.ResponseWriter, code int, text, advice string) {
@@ -90,6 +111,25 @@ func (c *client) grep(r *http.Request) (any, error) {
 	q.AllConversations, q.Compact, q.OrWords = q.ConversationID == 0, true, q.Mode != store.FullText
 	a, err := svc.Grep(r.Context(), q)
 	return a, err
+}
+
+// describe answers `lcm describe --team`.
+func (c *client) describe(r *http.Request) (any, error) {
+	q, err := read[recall.DescribeRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := c.engine.Recall()
+	if err != nil {
+		return nil, err
+	}
+	q.AllConversations = q.ConversationID == 0
+	a, err := svc.Describe(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(a)
+	return teamsync.Described{Text: a.Text(), Answer: raw, Damaged: a.Damaged}, err
 }
 
 // ask answers `lcm ask --team`.

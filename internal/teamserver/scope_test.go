@@ -116,10 +116,28 @@ func TestTokensSeeTheirProjectsOnly(t *testing.T) {
 	f.testRequests(w, tokens["read"])
 }
 
-// testRequests does the same with the requests of `lcm grep --team` and `lcm ask --team`.
+// testRequests does the same with the requests of `lcm grep --team`, `lcm describe --team`
+// and `lcm ask --team`.
 func (f *fixture) testRequests(w *scopetest.World, token access.Token) {
 	t := f.t
 	c := teamsync.Client{URL: f.url, Token: f.token(token)}
+	described := 0
+	for _, call := range w.Refused() {
+		id, ok := call.Args["id"].(string)
+		if call.Tool != lcm.DescribeName || !ok {
+			continue
+		}
+		described++
+		cursor, _ := call.Args["cursor"].(string)
+		a, err := c.Describe(t.Context(), recall.DescribeRequest{ID: id, Cursor: cursor})
+		var refused *teamsync.RequestError
+		if shown := w.Shown(a.Text+string(a.Answer), call); len(shown) > 0 || !errors.As(err, &refused) {
+			t.Errorf("describe %s shows %q, %v", id, shown, err)
+		}
+	}
+	if described == 0 {
+		t.Error("no id was tried")
+	}
 	for _, where := range []recall.Where{{}, {AllConversations: true}, {ConversationID: w.Conversations[0]}, {ConversationID: w.Mixed}} {
 		for _, pattern := range []string{"qzforeign", "s3c[0-9a-f]+", "needle", "."} {
 			for _, cursor := range append([]string{""}, w.Cursors[lcm.GrepName]...) {

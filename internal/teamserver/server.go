@@ -153,7 +153,7 @@ func (s *Server) Handler() http.Handler {
 		c.endpoint.ServeHTTP(w, r)
 	})))
 	for path, serve := range map[string]func(*client, *http.Request) (any, error){
-		teamsync.GrepPath: (*client).grep, teamsync.AskPath: (*client).ask,
+		teamsync.GrepPath: (*client).grep, teamsync.AskPath: (*client).ask, teamsync.DescribePath: (*client).describe,
 		teamsync.StatusPath: (*client).status, teamsync.PushPath: (*client).push,
 		teamsync.ErasePath: (*client).erase, teamsync.VerifyPath: (*client).verify,
 	} {
@@ -225,7 +225,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	}
 	config := s.config.MCP
 	config.Engine, config.Feed, config.ProjectOnly = c.engine, nil, len(t.Projects) == 1
-	config.Tracer, config.Stateless = s.config.Tracer, true
+	config.Tracer, config.Stateless, config.PublicError = s.config.Tracer, true, publicError
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
 		return nil, errors.Join(err, c.engine.Close(s.lifetime))
 	}

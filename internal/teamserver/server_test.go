@@ -9,9 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,12 +17,12 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
-	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/postgres/pgtest"
 	"github.com/lossless-context/lcm/internal/scopetest"
 	"github.com/lossless-context/lcm/internal/sqlite"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
 	"github.com/lossless-context/lcm/internal/teamserver"
 	"github.com/lossless-context/lcm/internal/teamsync"
 	"github.com/lossless-context/lcm/llms"
@@ -162,7 +160,7 @@ func TestRequestsNeedAToken(t *testing.T) {
 	}{
 		{"", "", http.StatusUnauthorized}, {"lcm_wrong", "", http.StatusUnauthorized}, {valid, "https://evil.example", http.StatusForbidden}, {valid, "", http.StatusOK},
 	} {
-		for _, path := range []string{"/mcp", teamsync.GrepPath, teamsync.StatusPath, teamsync.PushPath, teamsync.ErasePath, teamsync.VerifyPath, teamsync.AskPath} {
+		for _, path := range []string{"/mcp", teamsync.GrepPath, teamsync.StatusPath, teamsync.PushPath, teamsync.ErasePath, teamsync.VerifyPath, teamsync.AskPath, teamsync.DescribePath} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+path, strings.NewReader(`{"pattern":"x","sources":[]}`))
 			if err != nil {
 				t.Fatal(err)
@@ -248,142 +246,53 @@ func TestSessionIDsGiveNoRights(t *testing.T) {
 	}
 }
 
-// olderAgent is a client of a version of MCP that has sessions.
-type olderAgent struct {
-	t                   *testing.T
-	url, token, session string
+// blocking is a summariser that waits for the end of its context.
+type blocking struct{ began, ended chan struct{} }
+
+func (b blocking) Summarise(ctx context.Context, _ summary.Request) (summary.Result, error) {
+	close(b.began)
+	<-ctx.Done()
+	close(b.ended)
+	return summary.Result{}, ctx.Err()
 }
 
-func (f *fixture) olderAgent(url, token, name string) olderAgent {
-	f.t.Helper()
-	a := olderAgent{t: f.t, url: url, token: token}
-	got := a.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"`+name+`","version":"1"}}}`)
-	if a.session = got.Header.Get("Mcp-Session-Id"); got.StatusCode != http.StatusOK || a.session == "" {
-		f.t.Fatalf("initialize: %s, session %q", got.Status, a.session)
-	}
-	if code, text := a.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); code != http.StatusAccepted {
-		f.t.Fatalf("initialized: %d %s", code, text)
-	}
-	return a
-}
-
-func (a olderAgent) send(method, body string) *http.Response {
-	a.t.Helper()
-	r, err := http.NewRequestWithContext(a.t.Context(), method, a.url+"/mcp", strings.NewReader(body))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+a.token)
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	if a.session != "" {
-		r.Header.Set("Mcp-Session-Id", a.session)
-		r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
-	}
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.t.Cleanup(func() { got.Body.Close() })
-	return got
-}
-
-func (a olderAgent) post(body string) (code int, text string) {
-	a.t.Helper()
-	got := a.send(http.MethodPost, body)
-	raw, err := io.ReadAll(got.Body)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return got.StatusCode, string(raw)
-}
-
-// Servers over one database stand behind one address: each request of a client may go to
-// another one. A host is known in each of them, so that it gets texts and no JSON.
-func TestServersBehindOneAddress(t *testing.T) {
+// The engine of a token ends its work in the background when the token is revoked.
+func TestRevokedTokenClosesItsEngine(t *testing.T) {
 	f := newFixture(t)
-	token := f.token(access.Token{Append: true})
-	bob := f.laptop("bobs", token)
-	bob.say("s", acme, "the kangaroo lives in Vienna")
-	bob.push()
-	servers := []http.Handler{f.newServer(nil).Handler(), f.newServer(nil).Handler()}
-	var next atomic.Int64
-	address := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		servers[next.Add(1)%2].ServeHTTP(w, r)
-	}))
-	t.Cleanup(address.Close)
-	for name, structured := range map[string]bool{"claude-code": false, "other": true} {
-		agent := f.olderAgent(address.URL, token, name)
-		for range 3 {
-			if code, text := agent.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); code != http.StatusOK || strings.Contains(text, "outputSchema") != structured {
-				t.Errorf("%s lists: %d %s", name, code, text)
-			}
-			code, text := agent.post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"lcm_grep","arguments":{"pattern":"kangaroo"}}}`)
-			if code != http.StatusOK || !strings.Contains(text, "Vienna") || strings.Contains(text, "structuredContent") != structured {
-				t.Errorf("%s searches: %d %s", name, code, text)
-			}
-		}
-		for _, method := range []string{http.MethodGet, http.MethodDelete} { // a client takes that for "not offered"
-			if got := agent.send(method, ""); got.StatusCode != http.StatusMethodNotAllowed {
-				t.Errorf("%s: %s", method, got.Status)
-			}
-		}
-	}
-	mine := f.laptop("mine", token)
-	session := mine.local(&mcpserver.Team{URL: address.URL, Token: token}, "test")
-	for range 3 {
-		text, refused := say(t, session, lcm.GrepName, map[string]any{"pattern": "kangaroo", "team": true})
-		if refused || !strings.Contains(text, "Vienna") {
-			t.Errorf("a search with team: %s", text)
-		}
-		if text, refused = say(t, session, lcm.DescribeName, map[string]any{"id": regexp.MustCompile(`msg_\d+`).FindString(text), "team": true}); refused || !strings.Contains(text, "Vienna") {
-			t.Errorf("an id with team: %s", text)
-		}
-	}
-}
-
-// A call that is under way ends when its token is revoked.
-func TestRevokedTokenEndsItsCalls(t *testing.T) {
-	f := newFixture(t)
-	asked := make(chan struct{})
+	sum := blocking{make(chan struct{}), make(chan struct{})}
+	made := make(chan *lcm.Engine, 1)
 	s := f.newServer(func(c *teamserver.Config) {
-		c.CheckEvery = 5 * time.Millisecond
+		c.CheckEvery, c.Drain = 5*time.Millisecond, time.Millisecond
 		c.NewEngine = func(s store.Store) (*lcm.Engine, error) {
-			return lcm.New(hangingStore{s, asked}, lcm.WithoutBackground())
+			e, err := lcm.New(s, lcm.WithBudget(4_000), lcm.WithSummariser(sum), lcm.WithLogger(c.Log))
+			made <- e
+			return e, err
 		}
 	})
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(web.Close)
-	revoked := f.token(access.Token{})
-	agent := f.olderAgent(web.URL, revoked, "test")
-	ended := make(chan struct{})
-	go func() { // a call that goes on runs into the time limit of the tests
-		defer close(ended)
-		agent.post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"lcm_grep","arguments":{"pattern":"kangaroo"}}}`)
-	}()
-	<-asked
+	token := f.token(access.Token{Append: true})
+	f.get(web.URL+"/mcp", token)
+	engine := <-made
+	for i := range 100 {
+		if err := engine.Session("long").Append(t.Context(), llms.User(strings.Repeat(fmt.Sprint("word ", i), 40)), llms.Assistant("Noted.")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-sum.began
 	tokens := access.Tokens{State: f.db, Clock: time.Now}
-	k, err := tokens.Check(t.Context(), revoked)
+	k, err := tokens.Check(t.Context(), token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tokens.Revoke(t.Context(), k.ID, "test"); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
-}
-
-// hangingStore is a store whose searches last until they are cancelled.
-type hangingStore struct {
-	store.Store
-	asked chan struct{}
-}
-
-// Search implements [store.Searcher].
-func (s hangingStore) Search(ctx context.Context, _ store.Search) (store.Found, error) {
-	close(s.asked)
-	<-ctx.Done()
-	return store.Found{}, ctx.Err()
+	select {
+	case <-sum.ended:
+	case <-time.After(time.Minute):
+		t.Error("the engine of a revoked token still folds")
+	}
 }
 
 // A server that ends finishes the requests that are under way.

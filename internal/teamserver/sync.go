@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/scope"
@@ -38,6 +36,8 @@ type progress struct {
 	// Forgotten are the numbers of messages that were refused because they had been
 	// erased here.
 	Forgotten []int64 `json:"forgotten,omitempty"`
+	// Other are the numbers of messages that were here already with another record.
+	Other []int64 `json:"other,omitempty"`
 
 	row     string
 	version int64
@@ -119,17 +119,19 @@ func (c *client) push(r *http.Request) (any, error) {
 		who = b.Agent + " (" + who + ")"
 	}
 	session := c.engine.Session(p.Key, lcm.InProject(b.Project), lcm.ByAgent(who), lcm.Titled(b.Title))
-	var done []store.Appended
-	if len(inputs) > 0 {
-		if done, err = session.AppendInputs(ctx, inputs...); err != nil {
-			return nil, err
-		}
-	}
-	receipt, ids, err := c.receipt(ctx, b, done)
+	known, err := c.known(ctx, p, b, inputs)
 	if err != nil {
 		return nil, err
 	}
-	p.Forgotten = append(p.Forgotten, receipt.Forgotten...)
+	done, err := appendNew(ctx, session, inputs, known)
+	if err != nil {
+		return nil, err
+	}
+	receipt, ids, err := c.receipt(ctx, b, done, known)
+	if err != nil {
+		return nil, err
+	}
+	p.Forgotten, p.Other = append(p.Forgotten, receipt.Forgotten...), append(p.Other, receipt.Other...)
 	if err := c.record(ctx, p, b, ids); err != nil {
 		return nil, err
 	}
@@ -207,16 +209,22 @@ type stored struct {
 }
 
 // receipt reads the messages of a batch back and digests them.
-func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.Appended) (teamsync.Receipt, []stored, error) {
+func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.Appended, known map[int]store.MessageID) (teamsync.Receipt, []stored, error) {
 	receipt := teamsync.Receipt{Through: b.Through}
 	var kept []stored
+	var proved []int // indexes of messages
 	var ids []store.MessageID
 	for i, a := range done {
 		if a.Forgotten {
 			receipt.Forgotten = append(receipt.Forgotten, b.Messages[i].Seq)
 			continue
 		}
-		kept, ids = append(kept, stored{b.Messages[i].Seq, a.ID}), append(ids, a.ID)
+		kept = append(kept, stored{b.Messages[i].Seq, a.ID})
+		if _, other := known[i]; other {
+			receipt.Other = append(receipt.Other, b.Messages[i].Seq)
+			continue
+		}
+		proved, ids = append(proved, i), append(ids, a.ID)
 	}
 	digest := teamsync.NewDigest()
 	if len(ids) > 0 {
@@ -228,13 +236,13 @@ func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.App
 			if m.Damaged {
 				return receipt, nil, fmt.Errorf("read the batch back: %s: %w", m.ID, store.ErrDamaged)
 			}
-			at := slices.IndexFunc(b.Messages, func(x teamsync.Message) bool { return x.Seq == kept[n].seq })
-			sum, sent := m.SHA256, sha256.Sum256(b.Messages[at].Record())
-			if sum != sent && m.Flags&store.FlagRedacted != 0 && b.Messages[at].Flags&store.FlagRedacted == 0 {
+			pushed := b.Messages[proved[n]]
+			sum, sent := m.SHA256, sha256.Sum256(pushed.Record())
+			if sum != sent && m.Flags&store.FlagRedacted != 0 && pushed.Flags&store.FlagRedacted == 0 {
 				sum = sent // this server masks records itself
 				receipt.Masked++
 			}
-			digest.Add(kept[n].seq, m.Body.Time, m.Body.Role, sum)
+			digest.Add(pushed.Seq, m.Body.Time, m.Body.Role, sum)
 			n++
 		}
 	}
@@ -304,165 +312,4 @@ func (c *client) pushed(ctx context.Context, p progress) (all []stored, err erro
 		}
 	}
 	return all, nil
-}
-
-// erase erases messages that a source pushed before.
-func (c *client) erase(r *http.Request) (any, error) {
-	ctx := r.Context()
-	q, err := read[teamsync.EraseRequest](r)
-	if err != nil {
-		return nil, err
-	}
-	if !c.token.Erase {
-		return nil, hint.New("ask for a token with --erase, or have somebody forget it on the server", "erasing with this token is %w", scope.ErrDenied)
-	}
-	p, err := c.progress(ctx, q.Source)
-	if err != nil {
-		return nil, err
-	}
-	all, err := c.pushed(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	wanted := map[int64]bool{}
-	for _, seq := range q.Seqs {
-		wanted[seq] = true
-	}
-	var ids []store.MessageID
-	for _, s := range all {
-		if wanted[s.seq] {
-			ids = append(ids, s.id)
-		}
-	}
-	order, err := c.order(ctx, ids)
-	if err != nil || len(order.Messages)+len(order.Conversations) == 0 {
-		return teamsync.EraseAnswer{}, err
-	}
-	if _, err := c.engine.Weigh(ctx, order); err != nil { // the scope of the token
-		return nil, err
-	}
-	audit := access.Audit{State: c.config.Store, Clock: c.config.Clock}
-	err = audit.Add(ctx, access.Entry{Who: c.token.User + " (token " + c.token.ID + ")", Action: "erase", Detail: "sync: " + prose.Count(len(ids), "message", "messages")})
-	if err != nil {
-		return nil, err
-	}
-	// A summary in a fork outside of the scope must lose its text too.
-	done, err := c.config.Engine.Erase(ctx, order, nil)
-	c.metrics.add("lcm_messages_erased_total", float64(done.Messages))
-	return teamsync.EraseAnswer{Messages: done.Messages}, err
-}
-
-// each calls fn with messages by their ids. Of an erased conversation not even the numbers
-// are left: its messages are erased too.
-func (c *client) each(ctx context.Context, ids []store.MessageID, fn func(i int, m store.Message, erased bool) error) error {
-	next := 0
-	read := func(to int) error {
-		for m, err := range c.store.Messages(ctx, store.MessageQuery{IDs: ids[next:to], Erased: true, NoRaw: true}) {
-			if err == nil {
-				err = fn(next, m, m.Flags&store.FlagErased != 0)
-			}
-			if err != nil {
-				return err
-			}
-			next++
-		}
-		return nil
-	}
-	alone := 0 // up to here one by one, because one of them is missing
-	for next < len(ids) {
-		size := 1000
-		if next < alone {
-			size = 1
-		}
-		end := min(next+size, len(ids))
-		err := read(end)
-		switch {
-		case errors.Is(err, store.ErrNotFound) && size > 1:
-			alone = end
-		case errors.Is(err, store.ErrNotFound):
-			if err := fn(next, store.Message{ID: ids[next]}, true); err != nil {
-				return err
-			}
-			next++
-		case err != nil:
-			return err
-		}
-	}
-	return nil
-}
-
-// order returns the order to erase messages that are still there: a whole conversation
-// where none is left, so that its title goes too.
-func (c *client) order(ctx context.Context, ids []store.MessageID) (store.Erasure, error) {
-	order := store.Erasure{Cause: "forget"}
-	if len(ids) == 0 {
-		return order, nil
-	}
-	left := map[store.ConversationID]int64{}
-	err := c.each(ctx, ids, func(_ int, m store.Message, erased bool) error {
-		if !erased {
-			order.Messages = append(order.Messages, m.ID)
-			left[m.Conversation]++
-		}
-		return nil
-	})
-	if err != nil {
-		return order, err
-	}
-	if len(left) == 1 {
-		for id, n := range left {
-			conv, err := c.store.Conversation(ctx, id)
-			if err != nil {
-				return order, err
-			}
-			if conv.Messages-conv.Erased == n {
-				order.Messages, order.Conversations = nil, []store.ConversationID{id}
-			}
-		}
-	}
-	return order, nil
-}
-
-// verify digests all messages of a source that are here, from the record.
-func (c *client) verify(r *http.Request) (any, error) {
-	ctx := r.Context()
-	q, err := read[teamsync.VerifyRequest](r)
-	if err != nil {
-		return nil, err
-	}
-	except := map[int64]bool{}
-	for _, seq := range q.Except {
-		except[seq] = true
-	}
-	p, err := c.progress(ctx, q.Source)
-	if err != nil {
-		return nil, err
-	}
-	all, err := c.pushed(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	a := teamsync.VerifyAnswer{Erased: p.Forgotten}
-	digest := teamsync.NewDigest()
-	ids := make([]store.MessageID, len(all))
-	for i, s := range all {
-		ids[i] = s.id
-	}
-	err = c.each(ctx, ids, func(i int, m store.Message, erased bool) error {
-		switch {
-		case except[all[i].seq]:
-		case erased:
-			a.Erased = append(a.Erased, all[i].seq)
-		case m.Damaged:
-			return fmt.Errorf("%s: %w", m.ID, store.ErrDamaged)
-		default:
-			digest.Add(all[i].seq, m.Body.Time, m.Body.Role, m.SHA256)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	a.Messages, a.Digest = digest.Count(), digest.String()
-	return a, nil
 }

@@ -2,6 +2,7 @@ package teamsync
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,11 +43,12 @@ func (c Client) Check() error {
 
 // RequestError is a request that the server refused.
 type RequestError struct {
-	Code int
+	Server string // its URL
+	Code   int
 	Problem
 }
 
-func (e *RequestError) Error() string { return "the server says: " + e.Problem.Error }
+func (e *RequestError) Error() string { return "the server " + e.Server + " says: " + e.Problem.Error }
 
 // refusedWith reports whether an error is the server's answer with a status code.
 func refusedWith(err error, code int) bool {
@@ -75,27 +78,34 @@ func (c Client) Post(ctx context.Context, path string, request, answer any) erro
 		sent = z.EncodeAll(sent, nil)
 	}
 	var err error
-	for try := range tries {
-		if try > 0 {
-			select {
-			case <-ctx.Done():
-				return err
-			case <-time.After(time.Duration(try) * 300 * time.Millisecond):
-			}
+	wait := time.Duration(0)
+	for range tries {
+		select {
+		case <-ctx.Done():
+			return cmp.Or(err, ctx.Err())
+		case <-time.After(wait):
 		}
-		var again bool
-		if again, err = c.send(ctx, path, sent, packed, answer); !again {
+		var later time.Duration
+		if later, err = c.send(ctx, path, sent, packed, answer); later == 0 {
 			return err
 		}
+		wait = max(later, wait+shortWait)
 	}
 	return err
 }
 
-// send sends a request once. again says that it may succeed later.
-func (c Client) send(ctx context.Context, path string, body []byte, packed bool, answer any) (again bool, err error) {
+// shortWait is how long a request waits before it is sent again, and maxWait the longest
+// that a server may ask for.
+const (
+	shortWait = 300 * time.Millisecond
+	maxWait   = 5 * time.Second
+)
+
+// send sends a request once. later is not zero if it may succeed after that time.
+func (c Client) send(ctx context.Context, path string, body []byte, packed bool, answer any) (later time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	r.Header.Set("Authorization", "Bearer "+c.Token)
 	r.Header.Set("Content-Type", "application/json")
@@ -109,18 +119,18 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 	got, err := client.Do(r)
 	if err != nil {
 		advice := "everything stays on this machine; `lcm sync` pushes it later"
-		if path == GrepPath || path == AskPath {
+		if path == GrepPath || path == AskPath || path == DescribePath {
 			advice = "without --team the record of this machine answers; sync.url names the server"
 		}
-		return ctx.Err() == nil, &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: advice}
+		return unlessEnded(ctx), &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: advice}
 	}
 	defer got.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(got.Body, MaxBody))
 	if err != nil {
-		return ctx.Err() == nil, fmt.Errorf("read the server's answer: %w", err)
+		return unlessEnded(ctx), fmt.Errorf("read the server's answer: %w", err)
 	}
 	if got.StatusCode != http.StatusOK {
-		e := &RequestError{Code: got.StatusCode}
+		e := &RequestError{Server: c.URL, Code: got.StatusCode}
 		if json.Unmarshal(text, &e.Problem) != nil || e.Problem.Error == "" {
 			e.Problem.Error = fmt.Sprintf("%s, and it does not look like `lcm serve`", got.Status)
 		}
@@ -129,17 +139,34 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 		} else {
 			err = e
 		}
-		return got.StatusCode >= 500, err
+		if got.StatusCode >= 500 {
+			seconds, _ := strconv.Atoi(got.Header.Get("Retry-After"))
+			later = min(max(shortWait, time.Duration(seconds)*time.Second), maxWait)
+		}
+		return later, err
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return false, fmt.Errorf("the server's answer: %w", err)
+		return 0, fmt.Errorf("the server's answer: %w", err)
 	}
-	return false, nil
+	return 0, nil
+}
+
+// unlessEnded returns shortWait, or 0 if ctx has ended.
+func unlessEnded(ctx context.Context) time.Duration {
+	if ctx.Err() != nil {
+		return 0
+	}
+	return shortWait
 }
 
 // Grep searches the team's record.
 func (c Client) Grep(ctx context.Context, q recall.GrepRequest) (a recall.GrepAnswer, err error) {
 	return a, c.Post(ctx, GrepPath, q, &a)
+}
+
+// Describe shows one thing of the team's record.
+func (c Client) Describe(ctx context.Context, q recall.DescribeRequest) (a Described, err error) {
+	return a, c.Post(ctx, DescribePath, q, &a)
 }
 
 // Ask asks the team's record.

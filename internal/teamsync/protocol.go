@@ -31,6 +31,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"hash"
 	"slices"
 	"time"
@@ -48,6 +49,8 @@ const (
 	VerifyPath = "/v1/sync/verify"
 	GrepPath   = "/v1/grep"
 	AskPath    = "/v1/ask"
+	// DescribePath answers a recall.DescribeRequest with a [Described].
+	DescribePath = "/v1/describe"
 )
 
 // Encoding is the content encoding of a batch.
@@ -145,6 +148,10 @@ type Receipt struct {
 	// Forgotten are the numbers of messages that the server refuses because they
 	// were erased there.
 	Forgotten []int64 `json:"forgotten,omitempty"`
+	// Other are the numbers of messages that the server has with the same id and content
+	// and another record, of another machine. That one stays, and the digest leaves them
+	// out.
+	Other []int64 `json:"other,omitempty"`
 	// Masked counts messages whose secrets the server has removed itself.
 	Masked int `json:"masked,omitempty"`
 }
@@ -174,6 +181,15 @@ type VerifyAnswer struct {
 	// Erased are the numbers of messages that were erased on the server, or refused
 	// because they had been.
 	Erased []int64 `json:"erased,omitempty"`
+	// Other are the numbers of [Receipt.Other].
+	Other []int64 `json:"other,omitempty"`
+}
+
+// Described is a summary, a file or a message of the team's record.
+type Described struct {
+	Text    string          `json:"text"` // for people
+	Answer  json.RawMessage `json:"answer"`
+	Damaged bool            `json:"damaged,omitempty"`
 }
 
 // Problem is the answer to a request that failed.

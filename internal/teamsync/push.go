@@ -56,7 +56,10 @@ type Report struct {
 	// Forgotten counts messages that the server refused because they were erased
 	// there.
 	Forgotten int64 `json:"forgotten,omitempty"`
-	Erased    int64 `json:"erased"` // on the server
+	// Other counts messages that the server has from another machine, with the same id
+	// and content and another record.
+	Other  int64 `json:"other,omitempty"`
+	Erased int64 `json:"erased"` // on the server
 	// EraseDenied counts messages that were erased here and stay on the server.
 	EraseDenied int `json:"eraseDenied,omitempty"`
 }
@@ -155,7 +158,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	var mine []candidate
 	for _, c := range all {
 		stays, covered := p.stays(c), rights.covers(c.Project)
-		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase}
+		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase, covered}
 		if stays {
 			r.Private++
 		}
@@ -177,7 +180,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	}
 	var failures []error
 	if !rights.Append {
-		failures = append(failures, &hint.Error{Err: &RequestError{http.StatusForbidden, Problem{Error: "this token may not push"}},
+		failures = append(failures, &hint.Error{Err: &RequestError{p.URL, http.StatusForbidden, Problem{Error: "this token may not push"}},
 			Hint: "nothing was sent; `lcm token add --append` on the server makes a token that may push"})
 	}
 	for part := range slices.Chunk(mine, 200) {
@@ -204,8 +207,8 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 			case err != nil:
 				failures = append(failures, fmt.Errorf("conversation %d: %w", c.ID, err))
 				var refused *RequestError
-				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) {
-					return errors.Join(failures...) // the network, or this machine's disk
+				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) || refusedWith(err, http.StatusServiceUnavailable) {
+					return errors.Join(failures...) // the network, the server's database, or this machine's disk
 				}
 			}
 		}
@@ -217,6 +220,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 type candidate struct {
 	store.Conversation
 	push, erase bool // what may be done
+	covered     bool // the project is one of the token's
 }
 
 // deny notes a project that the token may not push to.
@@ -275,7 +279,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		if err != nil {
 			return err
 		}
-		if want := b.digest(receipt.Forgotten); receipt.Digest != want {
+		if want := b.digest(slices.Concat(receipt.Forgotten, receipt.Other)); receipt.Digest != want {
 			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], receipt.Digest)
 		}
 		through = b.Through
@@ -292,7 +296,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		r.Conversations++
 	}
 	if gone(c) != row.Erased && through > 0 {
-		if err := p.erase(ctx, src, c, through, &row, one.erase, r); err != nil {
+		if err := p.erase(ctx, src, one, through, &row, r); err != nil {
 			return err
 		}
 	}
@@ -307,8 +311,9 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 }
 
 func (r *Report) count(b Batch, receipt Receipt, masked int) {
-	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten))
+	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten) - len(receipt.Other))
 	r.Forgotten += int64(len(receipt.Forgotten))
+	r.Other += int64(len(receipt.Other))
 	r.Masked += int64(masked)
 	for _, m := range b.Messages {
 		r.Bytes += int64(len(m.Text) + len(m.Data))
@@ -434,12 +439,20 @@ func (p *Pusher) keepMasked(ctx context.Context, id store.ConversationID, after 
 }
 
 // erase has the server erase the messages that were erased here.
-func (p *Pusher) erase(ctx context.Context, src Source, c store.Conversation, through int64, row *local, allowed bool, r *Report) error {
+func (p *Pusher) erase(ctx context.Context, src Source, one candidate, through int64, row *local, r *Report) error {
+	c := one.Conversation
 	seqs, err := p.erased(ctx, c, through)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
-	if !allowed {
+	if !one.erase {
+		if one.covered { // somebody else may have erased some of them there
+			var there VerifyAnswer
+			if err := p.Post(ctx, VerifyPath, VerifyRequest{Source: src}, &there); err != nil {
+				return err
+			}
+			seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return slices.Contains(there.Erased, seq) })
+		}
 		r.EraseDenied += len(seqs)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -70,7 +71,7 @@ func (p *Pusher) digests(ctx context.Context, src Source, c store.Conversation, 
 		return nil, there, err
 	}
 	missing := map[int64]bool{}
-	for _, seq := range there.Erased {
+	for _, seq := range slices.Concat(there.Erased, there.Other) {
 		missing[seq] = true
 	}
 	masked := map[int64]string{}

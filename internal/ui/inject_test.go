@@ -52,7 +52,7 @@ func (v *site) addProxiedPayloads() {
 	for i, p := range payloads {
 		key := fmt.Sprintf("%d %s", i, p)
 		v.put("proxy-run", key, proxy.Run{ID: key, Host: p, Sessions: []string{key}, Started: time.Now(), Requests: 1, Cost: 1, Plain: 2})
-		v.put("proxy-request", key, []proxy.Composition{{Model: p, Failure: p, Note: p, FullTokens: 10, Tokens: 5, Summaries: []proxy.UsedSummary{{ID: store.SummaryID(p), Tokens: 3}}}})
+		v.put("proxy-request", key, []proxy.Composition{{Model: p, Failure: p, Note: p, Over: p + "!", FullTokens: 10, Tokens: 5, Summaries: []proxy.UsedSummary{{ID: store.SummaryID(p), Tokens: 3}}}})
 		v.put("spend", key, spend.Entry{Day: "2026-03-02", Purpose: p, Model: p, Calls: 1})
 	}
 }

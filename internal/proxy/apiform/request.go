@@ -257,6 +257,19 @@ func (r *Request) group() {
 	}
 }
 
+// Offers reports whether a tool is named in the list of tools, in the instructions, or
+// before the first answer: hosts that load tools when they are needed name them there.
+func (r *Request) Offers(tool string) bool {
+	end := r.from
+	for i := range r.Messages {
+		if r.Messages[i].Role == Assistant {
+			break
+		}
+		end = r.Messages[i].to
+	}
+	return bytes.Contains(r.Body[:end], []byte(tool)) || bytes.Contains(r.Body[r.to:], []byte(tool))
+}
+
 // Raw returns the bytes of a message.
 func (r *Request) Raw(i int) []byte { return r.Body[r.Messages[i].from:r.Messages[i].to] }
 

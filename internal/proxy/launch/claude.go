@@ -3,6 +3,8 @@ package launch
 import (
 	"encoding/json"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +24,7 @@ var claudeCode = host{
 				return nil, hint.New("start Claude Code without lcm run", "%s is set: lcm run has Anthropic's API only", name)
 			}
 		}
-		u, err := parse(p.Machine.Env("ANTHROPIC_BASE_URL", anthropicAPI))
+		u, err := ParseBase("ANTHROPIC_BASE_URL", p.Machine.Env("ANTHROPIC_BASE_URL", anthropicAPI))
 		return map[string]*url.URL{"anthropic": u}, err
 	},
 	child: func(p Program, x Proxy, routes map[string]*url.URL, connect bool) (Child, error) {
@@ -49,6 +51,31 @@ var claudeCode = host{
 		}
 		return c, nil
 	},
+	warnings: func(p Program) (found []string) {
+		for _, file := range claudeSettings(p) {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				continue // most of the files do not exist
+			}
+			var settings struct {
+				Env map[string]string `json:"env"`
+			}
+			if json.Unmarshal(src, &settings) == nil && settings.Env["ANTHROPIC_BASE_URL"] != "" {
+				found = append(found, "env.ANTHROPIC_BASE_URL in "+file+" goes before lcm's: Claude Code will not use lcm. Remove it there and set the variable in the shell")
+			}
+		}
+		return found
+	},
+}
+
+// claudeSettings are the files from which Claude Code may take variables.
+func claudeSettings(p Program) []string {
+	return []string{
+		filepath.Join(p.Machine.Env("CLAUDE_CONFIG_DIR", filepath.Join(p.Machine.Home, ".claude")), "settings.json"),
+		filepath.Join(p.Dir, ".claude", "settings.json"),
+		filepath.Join(p.Dir, ".claude", "settings.local.json"),
+		"/etc/claude-code/managed-settings.json",
+	}
 }
 
 // claudeSubcommand reports whether the arguments begin with a command that is no

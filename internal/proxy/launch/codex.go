@@ -33,6 +33,7 @@ const ownProvider = "lcm"
 // codexConfig is the part of config.toml that matters.
 type codexConfig struct {
 	Provider  string                    `toml:"model_provider"`
+	Base      string                    `toml:"openai_base_url"` // of the built-in provider
 	Providers map[string]map[string]any `toml:"model_providers"`
 }
 
@@ -47,9 +48,14 @@ func readCodex(p Program) (c codexConfig, err error) {
 	}
 	// Arguments go before the file.
 	for i, a := range p.Args {
-		value, ok := strings.CutPrefix(a, "model_provider=")
-		if ok && i > 0 && (p.Args[i-1] == "-c" || p.Args[i-1] == "--config") {
+		if i == 0 || p.Args[i-1] != "-c" && p.Args[i-1] != "--config" {
+			continue
+		}
+		if value, ok := strings.CutPrefix(a, "model_provider="); ok {
 			c.Provider = strings.Trim(value, `"'`)
+		}
+		if value, ok := strings.CutPrefix(a, "openai_base_url="); ok {
+			c.Base = strings.Trim(value, `"'`)
 		}
 	}
 	return c, nil
@@ -81,15 +87,18 @@ var codexCLI = host{
 		if err != nil {
 			return nil, err
 		}
+		source := "the base URL of Codex's provider"
 		base, ok := c.custom()
 		switch {
 		case ok:
+		case c.Base != "":
+			source, base = "openai_base_url of Codex", c.Base
 		case chatgpt(p):
 			base = chatgptAPI
 		default:
 			base = openaiAPI
 		}
-		u, err := parse(base)
+		u, err := ParseBase(source, base)
 		return map[string]*url.URL{"openai": u}, err
 	},
 	child: func(p Program, x Proxy, _ map[string]*url.URL, connect bool) (Child, error) {
@@ -122,6 +131,14 @@ var codexCLI = host{
 		}
 		child.Args = slices.Concat(child.Args, p.Args)
 		return child, nil
+	},
+	// Codex 0.166.0 does not read the variable that the other clients of OpenAI's API do.
+	warnings: func(p Program) []string {
+		c, err := readCodex(p)
+		if _, custom := c.custom(); err != nil || custom || c.Base != "" || p.Machine.Env("OPENAI_BASE_URL", "") == "" {
+			return nil
+		}
+		return []string{"Codex does not read OPENAI_BASE_URL, and neither does lcm for it: set openai_base_url in its config.toml"}
 	},
 }
 

@@ -7,7 +7,6 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -57,6 +56,8 @@ type host struct {
 	// child returns the arguments and the environment for the program. connect says
 	// that the MCP server has to be connected.
 	child func(p Program, x Proxy, routes map[string]*url.URL, connect bool) (Child, error)
+	// warnings may be nil.
+	warnings func(p Program) []string
 }
 
 var known = map[string]host{"claude": claudeCode, "codex": codexCLI, "opencode": openCode}
@@ -68,7 +69,7 @@ func Hosts() []string { return slices.Sorted(maps.Keys(known)) }
 func HostOf(program string) (string, error) {
 	name := strings.TrimSuffix(filepath.Base(program), filepath.Ext(program))
 	if _, ok := known[name]; !ok {
-		return "", hint.New("programs: "+strings.Join(Hosts(), ", ")+"; `lcm proxy` serves other clients that take a base URL",
+		return "", hint.New("programs: "+strings.Join(Hosts(), ", ")+"; `lcm proxy` passes the requests of other clients on, but folds none of them: it has no transcript of theirs. Programs on the Go library fold by themselves",
 			"lcm does not know how to run %q", program)
 	}
 	return name, nil
@@ -76,6 +77,14 @@ func HostOf(program string) (string, error) {
 
 // Routes returns the model APIs that a program uses.
 func (p Program) Routes() (map[string]*url.URL, error) { return known[p.Host].routes(p) }
+
+// Warnings returns what the user should know of the program's settings before it starts.
+func (p Program) Warnings() []string {
+	if warnings := known[p.Host].warnings; warnings != nil {
+		return warnings(p)
+	}
+	return nil
+}
 
 // Child returns how the program is started behind the proxy.
 func (p Program) Child(x Proxy, routes map[string]*url.URL) (Child, error) {
@@ -91,14 +100,14 @@ func (p Program) Child(x Proxy, routes map[string]*url.URL) (Child, error) {
 	return c, nil
 }
 
-// parse parses the base URL of a model API.
-func parse(base string) (*url.URL, error) {
+// ParseBase parses the base URL of a model API. source is where it was found.
+func ParseBase(source, base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return nil, fmt.Errorf("the base URL of the model API: %w", err)
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("the base URL of the model API is not an http or https address")
+		return nil, fmt.Errorf("%s is %q, which is not an http or https address", source, base)
 	}
 	return u, nil
 }

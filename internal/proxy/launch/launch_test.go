@@ -20,20 +20,7 @@ func (fakeProxy) Secret() string              { return "s3cret" }
 // start prepares a program on a machine with the given files and variables.
 func start(t *testing.T, host string, files, env map[string]string, args ...string) (launch.Child, map[string]string, error) {
 	t.Helper()
-	home := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := launch.Program{
-		Host: host, Path: "/bin/" + host, Args: args, Dir: filepath.Join(home, "work"), Server: []string{"/bin/lcm", "mcp", "--db", "/data/lcm.db"},
-		Machine: hosts.Machine{Home: home, Getenv: func(name string) string { return env[name] }},
-	}
+	p := program(t, host, files, env, args...)
 	urls, err := p.Routes()
 	if err != nil {
 		return launch.Child{}, nil, err
@@ -44,6 +31,69 @@ func start(t *testing.T, host string, files, env map[string]string, args ...stri
 	}
 	c, err := p.Child(fakeProxy{}, urls)
 	return c, routes, err
+}
+
+// program is a program on a machine with the given files and variables.
+func program(t *testing.T, host string, files, env map[string]string, args ...string) launch.Program {
+	t.Helper()
+	home := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return launch.Program{
+		Host: host, Path: "/bin/" + host, Args: args, Dir: filepath.Join(home, "work"), Server: []string{"/bin/lcm", "mcp", "--db", "/data/lcm.db"},
+		Machine: hosts.Machine{Home: home, Getenv: func(name string) string { return env[name] }},
+	}
+}
+
+// TestBaseURLs: the model API is the one that the program itself would use, and the user
+// learns where a variable or a setting has another effect than it seems.
+func TestBaseURLs(t *testing.T) {
+	for name, c := range map[string]struct {
+		host       string
+		files, env map[string]string
+		args       []string
+		route      string // of the program's own API
+		warning    string
+	}{
+		"a variable that Codex does not read": {host: "codex", env: map[string]string{"OPENAI_BASE_URL": "http://gateway/v1"},
+			route: "https://api.openai.com/v1", warning: "Codex does not read OPENAI_BASE_URL"},
+		"a setting that it reads": {host: "codex", files: map[string]string{".codex/config.toml": "openai_base_url = \"http://gateway/v1\"\n"},
+			env: map[string]string{"OPENAI_BASE_URL": "http://other/v1"}, route: "http://gateway/v1"},
+		"the setting as an argument": {host: "codex", args: []string{"-c", `openai_base_url="http://argument/v1"`}, route: "http://argument/v1"},
+		"a setting that goes before lcm's": {host: "claude", files: map[string]string{".claude/settings.json": `{"env":{"ANTHROPIC_BASE_URL":"http://x"}}`},
+			route: "https://api.anthropic.com", warning: "env.ANTHROPIC_BASE_URL in "},
+		"that of the project": {host: "claude", files: map[string]string{"work/.claude/settings.local.json": `{"env":{"ANTHROPIC_BASE_URL":"http://x"}}`},
+			route: "https://api.anthropic.com", warning: "settings.local.json goes before"},
+		"neither": {host: "claude", files: map[string]string{".claude/settings.json": `{"env":{"A":"b"}}`}, route: "https://api.anthropic.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := program(t, c.host, c.files, c.env, c.args...)
+			routes, err := p.Routes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range routes {
+				if u.String() != c.route {
+					t.Errorf("the API is %s, want %s", u, c.route)
+				}
+			}
+			got := strings.Join(p.Warnings(), "\n")
+			if (got == "") != (c.warning == "") || !strings.Contains(got, c.warning) {
+				t.Errorf("the warning is %q, want %q", got, c.warning)
+			}
+		})
+	}
+	_, _, err := start(t, "claude", nil, map[string]string{"ANTHROPIC_BASE_URL": "nonsense"})
+	if err == nil || !strings.Contains(err.Error(), `ANTHROPIC_BASE_URL is "nonsense"`) {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestClaude(t *testing.T) {

@@ -49,9 +49,9 @@ var openCode = host{
 		}
 		routes := map[string]*url.URL{}
 		for name, base := range bases {
-			u, err := parse(base)
+			u, err := ParseBase("the base URL of opencode's provider "+name, base)
 			if err != nil {
-				return nil, fmt.Errorf("the provider %s of opencode: %w", name, err)
+				return nil, err
 			}
 			routes[name] = u
 		}

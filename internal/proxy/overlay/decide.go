@@ -171,7 +171,7 @@ func (l *layer) pin(units []unit) {
 			}
 		}
 	}
-	if prompt >= 0 {
+	if l.prompt = prompt; prompt >= 0 {
 		units[of].stays = true
 	}
 }

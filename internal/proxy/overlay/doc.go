@@ -20,7 +20,9 @@
 //     stay beside their summary: the messages before the first answer, which carry the
 //     host's instructions, and the last prompt that the plan covers, which may be the
 //     newest one. Summaries are made of runs of messages, so without the exceptions the
-//     whole run around these would have to stay;
+//     whole run around these would have to stay.
+//     The prompt stands before the summary that covers it and the work on it, so that
+//     it does not read like a new one;
 //   - a unit that summaries in use cover in part stays. A summary may end inside an
 //     answer, and only whole messages can be dropped.
 //

@@ -6,8 +6,11 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 )
 
-// continued is said where messages give way to a summary that is shown before.
-const continued = "[The messages that stood here are part of the summary above.]"
+// Said where messages give way to a summary that is shown elsewhere.
+const (
+	shownAbove = "[The messages that stood here are part of the summary above.]"
+	shownBelow = "[The messages that stood here are part of the next summary.]"
+)
 
 // edits makes the edits of the messages that are dropped.
 func (l *layer) edits() (Laid, error) {
@@ -15,6 +18,7 @@ func (l *layer) edits() (Laid, error) {
 	said := l.absorbed()
 	skip := l.oldReminders(said)
 	shown := make([]bool, len(l.plan.nodes))
+	after := l.showAfter()
 	last := none
 	ms := l.req.Messages
 	for i := 0; i < len(ms); {
@@ -29,7 +33,7 @@ func (l *layer) edits() (Laid, error) {
 			slices.Sort(l.links[i])
 			for _, n := range l.links[i] {
 				k := l.owner[n]
-				if !l.drop[i] || shown[k] {
+				if !l.drop[i] || shown[k] || int32(i) < after[k] {
 					continue
 				}
 				if k < last {
@@ -38,21 +42,48 @@ func (l *layer) edits() (Laid, error) {
 				last, shown[k] = k, true
 				cover := l.plan.nodes[k].cover
 				out.Used = append(out.Used, cover)
-				if len(out.Used) == 1 && l.o.Intro != "" {
-					e.Say = append(e.Say, l.o.Intro)
-				}
 				e.Say = append(e.Say, cover.Text)
 			}
 			e.Say = append(e.Say, l.sayAgain(i, said[i], skip)...)
 		}
 		e.To = i
 		if len(e.Say) == 0 {
-			e.Say = []string{continued}
+			e.Say = []string{shownAbove}
+			if l.pendingAt(e.From, shown) {
+				e.Say = []string{shownBelow}
+			}
+		}
+		if len(out.Edits) == 0 && l.o.Intro != "" {
+			e.Say = slices.Insert(e.Say, 0, l.o.Intro)
 		}
 		out.Added += apiform.UnitsOf(e.Say)
 		out.Edits = append(out.Edits, e)
 	}
 	return out, nil
+}
+
+// showAfter returns, by node, the message after which its summary is shown. A prompt that
+// stays beside its summary stands before it: after the work on it, it would read like a new
+// one. If nothing of the summary's is dropped after the prompt, the summary is shown at its
+// first message.
+func (l *layer) showAfter() map[int32]int32 {
+	after := map[int32]int32{}
+	if l.prompt < 0 {
+		return after
+	}
+	for i := l.prompt + 1; int(i) < len(l.drop); i++ {
+		for _, n := range l.links[i] {
+			if l.drop[i] && slices.ContainsFunc(l.links[l.prompt], func(p int32) bool { return l.owner[p] == l.owner[n] }) {
+				after[l.owner[n]] = l.prompt
+			}
+		}
+	}
+	return after
+}
+
+// pendingAt reports whether the summary of dropped message i is not shown yet.
+func (l *layer) pendingAt(i int, shown []bool) bool {
+	return slices.ContainsFunc(l.links[i], func(n int32) bool { return l.drop[i] && !shown[l.owner[n]] })
 }
 
 // absorbed finds the system messages of an Anthropic request whose next message is

@@ -22,6 +22,7 @@ type layer struct {
 	place          []int32               // of each stored message, a message that it is in
 	owner          []int32               // of each stored message, the node whose summary is used for it
 	drop           []bool                // of each message
+	prompt         int32                 // the message with the prompt that stays beside its summary, or -1
 }
 
 // pair finds the message of each call and result.

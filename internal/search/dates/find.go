@@ -20,8 +20,28 @@ const maxBytes = 2 << 10
 // its zone. A month or a day without a year is that of each of the last years.
 // With a zero now only dates with a year are found.
 func Find(question string, now time.Time) []Span {
+	spans, _ := find(question, now)
+	return spans
+}
+
+// Cut is Find, and returns the question without the words that name the times.
+// Dates in digits such as 2026-02-18 stay: texts have them as well.
+func Cut(question string, now time.Time) (spans []Span, rest string) {
+	spans, words := find(question, now)
+	if len(spans) == 0 {
+		return nil, question
+	}
+	fields := slices.DeleteFunc(strings.Fields(question), func(field string) bool {
+		tokens := splitField(field)
+		return len(tokens) > 0 && !slices.ContainsFunc(tokens, func(t token) bool { return !words[t.text] })
+	})
+	return spans, strings.Join(fields, " ")
+}
+
+// find returns the spans of a question and the words that name them.
+func find(question string, now time.Time) ([]Span, map[string]bool) {
 	if len(question) > maxBytes {
-		return nil
+		return nil, nil
 	}
 	p := &parser{now: now, zone: time.UTC, words: split(question)}
 	if !now.IsZero() {
@@ -39,13 +59,46 @@ func Find(question string, now time.Time) []Span {
 	}
 	p.joinRanges()
 	var out []Span
+	words := make(map[string]bool)
 	for _, d := range p.dates {
-		out = append(out, p.offset(d, p.spans(d))...)
+		spans := p.offset(d, p.spans(d))
+		if len(spans) > 0 {
+			p.take(words, d.first, d.end)
+		}
+		out = append(out, spans...)
 	}
-	if len(out) == 0 {
-		out = p.relative()
+	if len(out) > 0 {
+		return out, words
 	}
-	return out
+	for i := range p.words {
+		if s, ok := p.relativeAt(i); ok {
+			p.take(words, i, i+1)
+			return []Span{s}, words
+		}
+	}
+	return nil, nil
+}
+
+// take adds the words of a date from first to end, and the words around it that
+// say how far from it, which part of it or how many.
+func (p *parser) take(words map[string]bool, first, end int) {
+	for i := first - 1; i >= 0; i-- {
+		t := p.at(i)
+		w := vocabulary[t.text]
+		if w.unit != noUnit || w.relation != noRelation || parts[t.text] > 0 || numbers[t.text] > 0 || t.number >= 0 {
+			first = i
+		} else if !w.between && !beforeDate[t.text] && t.text != "the" {
+			break
+		}
+	}
+	for end < len(p.words) && vocabulary[p.at(end).text].relation != noRelation {
+		end++
+	}
+	for _, t := range p.words[first:end] {
+		if t.text != "" {
+			words[t.text] = true
+		}
+	}
 }
 
 // date is a calendar date, as far as it is given.

@@ -149,3 +149,23 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+func TestCut(t *testing.T) {
+	for question, want := range map[string]string{
+		"what did we do on 3 November?":           "what did we do on",
+		"what did we do on October 1st":           "what did we do on",
+		"what was the problem on Tuesday":         "what was the problem on",
+		"pull requests merged last week":          "pull requests merged",
+		"rate limit decision mid-October":         "rate limit decision",
+		"what began two weeks before 3 May":       "what began",
+		"decision about events 2 months ago":      "decision about events",
+		"the release of 2025-11-03":               "the release of 2025-11-03", // texts have such dates
+		"may I push to main?":                     "may I push to main?",
+		"which three ports changed since October": "which three ports changed since",
+		"was war letzte Woche mit dem Server":     "was war mit dem Server",
+	} {
+		if _, got := Cut(question, now); got != want {
+			t.Errorf("%q: %q, want %q", question, got, want)
+		}
+	}
+}

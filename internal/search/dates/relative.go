@@ -45,20 +45,11 @@ func (p *parser) count(i int) int {
 	return max(1, numbers[t.text])
 }
 
-// relative reads times that are given from the time of the question.
-func (p *parser) relative() []Span {
-	if p.now.IsZero() {
-		return nil
-	}
-	for i := range p.words {
-		if s, ok := p.relativeAt(i); ok {
-			return []Span{s}
-		}
-	}
-	return nil
-}
-
+// relativeAt reads a time that is given from the time of the question.
 func (p *parser) relativeAt(i int) (Span, bool) {
+	if p.now.IsZero() {
+		return Span{}, false
+	}
 	w := vocabulary[p.at(i).text]
 	before, after := vocabulary[p.at(i-1).text].relation, vocabulary[p.at(i+1).text].relation
 	switch {

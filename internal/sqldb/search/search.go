@@ -227,6 +227,9 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 		ranked = startRanking(l, ix, q.After)
 		req.Sort, req.Below = search.ByRelevance, 0
 		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, time.UnixMilli(ranked.Now)
+		if q.LimitMatches {
+			req.Limit = 0
+		}
 		if q.Sort == store.ByHybrid {
 			req.Sort = search.ByHybrid
 		}
@@ -242,11 +245,24 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if ranked != nil {
 		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
 	}
-	p.cutTo(q.Limit)
+	limit := q.Limit
+	if q.LimitMatches {
+		limit = firstMatches(p.hits, limit)
+	}
+	p.cutTo(limit)
 	if p.Next == nil && ranked != nil && res.Unranked {
 		p.Notes = append(p.Notes, unranked(res))
 	}
 	return p, nil
+}
+
+// firstMatches is [store.FirstMatches] of hits by document number.
+func firstMatches(hits []search.Hit, matches int) int {
+	of := make([]store.Hit, len(hits))
+	for i, h := range hits {
+		of[i].Beside = !h.Matched && !h.Instruction
+	}
+	return store.FirstMatches(of, matches)
 }
 
 // startRanking returns the cursor of a ranking. The first page fixes its
@@ -281,6 +297,9 @@ func notes(query *search.Query, res search.Result) []string {
 		if len(t.Also) > 0 {
 			all = append(all, t.Word+": also "+strings.Join(t.Also, ", "))
 		}
+	}
+	if res.TimeOnly {
+		all = append(all, "no message has the other words: these are the messages of the time that the question names, prompts first")
 	}
 	if len(res.Common) > 0 {
 		all = append(all, "so common that they only order what rarer words found: "+strings.Join(res.Common, ", "))

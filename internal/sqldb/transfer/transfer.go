@@ -257,8 +257,15 @@ func copyMissing(src, dst sqldb.Conn) error {
 // copyChanged copies the messages again that were erased or masked since they were
 // copied. Their link of the chain, their flags or their record differ.
 func copyChanged(src, dst sqldb.Conn) error {
-	const marked = `SELECT id FROM messages WHERE flags & 384 <> 0 ORDER BY id` // erased or masked
-	ids, err := sqldb.Column[int64](src, marked)
+	var ids, masked []int64
+	const marked = `SELECT id, conversation, flags FROM messages WHERE flags & ? <> 0 ORDER BY id`
+	err := src.Query(marked, func(s sqldb.Row) error {
+		ids = append(ids, s.ColumnInt64(0))
+		if store.Flag(s.ColumnInt64(2))&store.FlagMasked != 0 {
+			masked = append(masked, s.ColumnInt64(1))
+		}
+		return nil
+	}, int64(store.FlagErased|store.FlagMasked))
 	if err != nil {
 		return err
 	}
@@ -271,7 +278,10 @@ func copyChanged(src, dst sqldb.Conn) error {
 		}
 	}
 	// Masking changes the links of the messages after it.
-	return src.Stream(`SELECT id, chain FROM messages WHERE conversation IN (SELECT conversation FROM messages WHERE flags & 256 <> 0) ORDER BY id`, func(s sqldb.Row) error {
-		return dst.Exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, s.ColumnBlob(1, nil), s.ColumnInt64(0), s.ColumnBlob(1, nil))
+	slices.Sort(masked)
+	return sqldb.Each(slices.Compact(masked), func(conversation int64) error {
+		return src.Stream(`SELECT id, chain FROM messages WHERE conversation = ? ORDER BY seq`, func(s sqldb.Row) error {
+			return dst.Exec(`UPDATE messages SET chain = ? WHERE id = ? AND chain <> ?`, s.ColumnBlob(1, nil), s.ColumnInt64(0), s.ColumnBlob(1, nil))
+		}, conversation)
 	})
 }

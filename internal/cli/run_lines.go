@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/proxy"
+	"github.com/lossless-context/lcm/internal/safetext"
+)
+
+// started is the line at the beginning of a run. It names where requests go.
+func started(host string, f proxyFlags, rec *openRecord, routes map[string]*url.URL) string {
+	budget := "60 % of the model's window, at most 150,000 tokens"
+	switch {
+	case f.budget != 0:
+		budget = prose.Number(f.budget) + " tokens"
+	case rec.cfg.Proxy.Budget != 0:
+		budget = prose.Number(rec.cfg.Proxy.Budget) + " tokens"
+	}
+	var to []string
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		to = append(to, safetext.Line(routes[name].Redacted()))
+	}
+	where := "; model API: " + strings.Join(to, ", ")
+	if f.observe {
+		return fmt.Sprintf("%s runs behind lcm, which observes and changes nothing; budget: %s", host, budget) + where
+	}
+	return fmt.Sprintf("%s runs behind lcm; budget of a request: %s", host, budget) + where
+}
+
+// ended is the line at the end of a run.
+func ended(r proxy.Run) string {
+	if r.Requests == 0 {
+		return "no request of a session came through lcm: `lcm doctor` says more"
+	}
+	parts := []string{prose.Count(r.Requests, "request", "requests")}
+	add := func(n int, text string) {
+		if n > 0 {
+			parts = append(parts, prose.Number(n)+" "+text)
+		}
+	}
+	changed, cost := "with summaries", "input cost"
+	if r.Observe {
+		changed, cost = "would have had summaries", "input cost would have been"
+	}
+	parts = append(parts, prose.Number(r.Changed)+" "+changed, "largest "+prose.Number(r.Largest)+" tokens")
+	if r.Compared() {
+		parts = append(parts, fmt.Sprintf("%s %.2f of unproxied (estimated)", cost, r.Cost/r.Plain))
+	}
+	add(r.Unknown, "unchanged: "+proxy.NoKnownAgent)
+	add(r.OverBudget()-r.Over[proxy.NoKnownAgent], "above the budget (`lcm status --runs` says why)")
+	add(r.Unanswered, "without an answer of the model API")
+	add(r.PassedUnchanged(), "passed unchanged after a failure (`lcm status --runs`)")
+	add(r.Subscription, "unchanged because of a subscription login (--subscription)")
+	if len(r.Problems) > 0 {
+		parts = append(parts, "the record could not be kept up to date: "+shortened(slices.Min(slices.Collect(maps.Keys(r.Problems)))))
+	}
+	if r.Verbatim > 0 || len(r.Problems) == 0 {
+		parts = append(parts, prose.Count(r.Verbatim, "message", "messages")+" kept verbatim")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// shortened returns the beginning of an error on one line.
+func shortened(text string) string {
+	const most = 100
+	runes := []rune(safetext.Line(text))
+	if len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return string(runes)
+}

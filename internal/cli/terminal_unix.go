@@ -1,0 +1,15 @@
+//go:build unix
+
+package cli
+
+import "os"
+
+// hasTerminal reports whether this process has a controlling terminal, which sends Ctrl-C
+// to a process and its children.
+func hasTerminal() bool {
+	f, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
