@@ -249,6 +249,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 			return entered
 		}
 	}
+	counted := false
 	for behind := 0; one.push && through < c.Messages; {
 		b, masked, err := p.batch(ctx, id, src, c, through)
 		if errors.Is(err, errEntered) { // with a message that is newer than the check
@@ -287,13 +288,13 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		if row.version, err = p.save(ctx, rowOf(c.ID), row, row.version); err != nil {
 			return err
 		}
-		r.count(b, receipt, len(masked))
+		if r.count(b, receipt, len(masked)); r.Messages > before && !counted {
+			counted = true
+			r.Conversations++
+		}
 		if p.Pushed != nil {
 			p.Pushed(*r)
 		}
-	}
-	if r.Messages > before {
-		r.Conversations++
 	}
 	if gone(c) != row.Erased && through > 0 {
 		if err := p.erase(ctx, src, one, through, &row, r); err != nil {
