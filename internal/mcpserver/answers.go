@@ -35,7 +35,8 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	r.OrWords, r.Compact, r.Snippet = true, true, snippetRunes
-	if r.Context == 0 {
+	_, told := c.args["context"]
+	if !told {
 		r.Fill = min(fillTokens, c.config.MaxTokens/2)
 	}
 	c.report("searching")
@@ -46,6 +47,11 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		if err != nil {
 			return answer{}, c.said(err)
 		}
+		if told && r.Context == 0 {
+			for i := range found.Matches {
+				found.Matches[i].Context = nil
+			}
+		}
 		found.Notes = slices.Concat(notes, found.Notes)
 		if r.Limit < asked && found.NextCursor != "" {
 			found.Notes = append(found.Notes, fmt.Sprintf("the page is short because an answer has at most %d tokens", c.config.MaxTokens))
@@ -55,8 +61,8 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 			return answer{text: text, value: value}, nil
 		}
 		switch n := len(found.Matches); {
-		case n > 1:
-			r.Limit, r.Fill = min(n-1, c.fitting(found)), 0
+		case n > 1 && r.Limit > 1: // messages beside the matches do not count for the limit
+			r.Limit, r.Fill = max(1, min(r.Limit-1, n-1, c.fitting(found))), 0
 		case r.Context > 0 || r.Fill > 0:
 			r.Context, r.Fill = 0, 0
 			notes = append(notes, "the messages around the match are too long for one answer: lcm_describe shows them one by one")

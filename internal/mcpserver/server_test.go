@@ -209,6 +209,21 @@ func TestErrorsReachTheModelInTheToolsWords(t *testing.T) {
 	}
 }
 
+// Messages around a match are shown unless the caller asks for none.
+func TestContextOfNoMessages(t *testing.T) {
+	r := newRecord(t)
+	r.say("claude:s1", r.dir, time.Minute, user("where does the walrus sleep?"), user("On the ice, near the northern shore of the island."))
+	c := r.connect(r.serve(r.config()), clientOptions{})
+	for _, mode := range []string{"regex", "full_text"} {
+		if got := grepped(t, c.call("lcm_grep", args{"pattern": "walrus", "mode": mode})); len(got.Matches) != 1 || len(got.Matches[0].Beside) != 1 {
+			t.Errorf("%s: %+v", mode, got)
+		}
+		if got := grepped(t, c.call("lcm_grep", args{"pattern": "walrus", "mode": mode, "context": 0})); len(got.Matches) != 1 || len(got.Matches[0].Beside) != 0 {
+			t.Errorf("%s, context 0: %+v", mode, got)
+		}
+	}
+}
+
 // A call whose arguments are no object is the caller's mistake, not the
 // protocol's.
 func TestArgumentsThatAreNoObject(t *testing.T) {

@@ -157,7 +157,7 @@ func TestWordsThatLookLikeExpressions(t *testing.T) {
 	f := newFixture(t)
 	c := f.open("talk")
 	f.say(c, llms.Assistant("The test in store.go shows a timeout error. C++ builds are slow: DNS."))
-	for _, pattern := range []string{"which error did the test in store.go show?", "C++ build", "(?i)TIMEOUT dns", "server.go DNS"} {
+	for _, pattern := range []string{"which error did the test in store.go show?", "C++ build", "(?i)TIMEOUT dns", "server.go DNS", "Timeout?", "Store.go"} {
 		if a := f.grep(recall.GrepRequest{Pattern: pattern, OrWords: true, Where: recall.Where{Current: c}}); ids(a) != "msg_1" || a.Mode != store.FullText {
 			t.Errorf("%q finds %q in %s", pattern, ids(a), a.Mode)
 		}
@@ -242,5 +242,17 @@ func TestASearchFindsResultsOfOtherToolsWithItsID(t *testing.T) {
 		if got := ids(f.grep(recall.GrepRequest{Pattern: "okapi", Where: recall.Where{Current: c, InTurn: true}})); got != "msg_3" {
 			t.Errorf("calls with the id %q: found %q", id, got)
 		}
+	}
+}
+
+// An anchor that matches no message but a line says how to match lines.
+func TestAnchorsOfLines(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	f.say(c, llms.Assistant("#417 one\n#418 Resize\n#419 three"))
+	a := f.grep(recall.GrepRequest{Pattern: `^#418 +Resize$`, Where: recall.Where{Current: c}})
+	contains(t, "the note", strings.Join(a.Notes, "\n"), "1 match at the beginning or end of a line")
+	if a := f.grep(recall.GrepRequest{Pattern: `(?m)^#418 +Resize$`, Where: recall.Where{Current: c}}); ids(a) != "msg_1" {
+		t.Errorf("found %q", ids(a))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -60,9 +61,14 @@ func isPlain(pattern string) bool {
 	if expression().MatchString(pattern) || strings.ContainsAny(pattern, `|^$\`) {
 		return false
 	}
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	return err == nil && re.Op == syntax.OpLiteral || strings.Contains(strings.TrimSpace(pattern), " ")
+	re, err := syntax.Parse(strings.TrimRight(pattern, "?!."), syntax.Perl) // the marks at the end of a question
+	return err == nil && re.Op == syntax.OpLiteral || isName(pattern) || strings.Contains(strings.TrimSpace(pattern), " ")
 }
+
+// isName reports a pattern that is a name with dots, such as a file's.
+func isName(pattern string) bool { return dottedName().MatchString(pattern) }
+
+var dottedName = lazyregexp.New(`^[\pL\pN_-]+(\.[\pL\pN_-]+)+$`)
 
 // ignoreCase begins an expression that matches in any case, as full text does.
 const ignoreCase = "(?i)"
@@ -72,6 +78,9 @@ func (q *query) asWords(r GrepRequest) (*query, error) {
 	words := *q
 	words.re, words.notes = nil, slices.Clone(q.notes)
 	r.Mode, r.Pattern = store.FullText, strings.TrimPrefix(r.Pattern, ignoreCase)
+	if isName(r.Pattern) { // its words must stand together: store.go is not every "store"
+		r.Pattern = `"` + r.Pattern + `"`
+	}
 	if err := words.pattern(r); err != nil {
 		return nil, err
 	}
@@ -222,6 +231,11 @@ func (q *query) betterElsewhere(lanes []*lane) bool {
 func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 	if q.search.Mode == store.Regex && !q.readAsWords && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
 		a.note(`a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
+	}
+	if q.re != nil && strings.ContainsAny(q.search.Pattern, "^$") {
+		if n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = "(?m)" + search.Pattern }); n > 0 {
+			a.note(atLeast(n, more) + " at the beginning or end of a line: ^ and $ are those of a message, begin the pattern with (?m) for lines")
+		}
 	}
 	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
 		a.note(atLeast(n, more) + " among the records that searches leave out (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")

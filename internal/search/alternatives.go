@@ -47,11 +47,7 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 		return err
 	}
 	for i, t := range p.query.terms {
-		if t.must || t.not || t.prefix != "" || t.raw == "" {
-			continue
-		}
-		if p.dateWords&setOf(i) != 0 {
-			p.stats.idf[i] *= dateWordShare
+		if t.must || t.not || t.prefix != "" || t.raw == "" || p.dateWords&setOf(i) != 0 {
 			continue
 		}
 		unknown := p.lists[i].df == 0

@@ -71,6 +71,7 @@ func testSearch(t *testing.T, f *fixture) {
 		{"without the question itself", store.Search{Mode: store.Regex, Pattern: "deploy", Except: []store.MessageID{1}}, "msg_7 msg_2"},
 		{"by role", store.Search{Mode: store.Regex, Pattern: "deploy", Roles: []llms.Role{llms.RoleAssistant}}, "msg_7 msg_2"},
 		{"by tool", store.Search{Mode: store.Regex, Pattern: "e", Tool: "shell"}, "msg_3 msg_2"},
+		{"by tool, in another case", store.Search{Mode: store.Regex, Pattern: "e", Tool: "Shell"}, "msg_3 msg_2"},
 		{"since", store.Search{Mode: store.Regex, Pattern: "(?i)deploy", Since: f.now.Add(time.Hour)}, "msg_6"},
 		{"before", store.Search{Mode: store.Regex, Pattern: "(?i)postponed", Before: f.now.Add(48 * time.Hour)}, ""},
 		{"files alone", store.Search{Mode: store.Regex, Pattern: "a", Files: true}, "msg_4"},

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
@@ -58,12 +59,12 @@ func (f *toolFilter) uses(id store.MessageID) (bool, error) {
 		}
 		for _, p := range m.Body.Parts {
 			switch {
-			case p.Call != nil && p.Call.Name == f.tool:
+			case p.Call != nil && strings.EqualFold(p.Call.Name, f.tool):
 				return true, nil
 			case p.Result != nil:
 				name, err := f.nameOf(m, p.Result)
-				if err != nil || name == f.tool {
-					return name == f.tool, err
+				if same := strings.EqualFold(name, f.tool); err != nil || same {
+					return same, err
 				}
 			}
 		}
