@@ -73,8 +73,7 @@ func (e *Engine) ready() (*asking, error) {
 	a := &e.asking
 	a.once.Do(func() {
 		if m := e.settings.embedding; m.engine != nil {
-			vectors, _ := e.store.(store.VectorCache)
-			a.reranker = recall.NewReranker(m.engine, vectors, m.timeout)
+			a.reranker = recall.NewReranker(m.engine, e.store, m.timeout)
 		}
 		if a.recall, a.err = recall.New(e.store, recall.WithCounter(e.settings.counter), recall.WithClock(e.settings.clock), recall.WithReranker(a.reranker)); a.err != nil {
 			return
@@ -95,7 +94,8 @@ func (e *Engine) ready() (*asking, error) {
 // the newest first, so that questions find them by meaning where their words find
 // nothing strong. Texts are sent without secrets and private blocks. It may end at
 // any time, also with an error: the vectors so far are stored, and the next call
-// goes on from there.
+// goes on from there. The vectors of all projects are stored together: an engine
+// with [Within] refuses, and uses the vectors that one without it has stored.
 func (e *Engine) Embed(ctx context.Context, limits EmbedLimits) (EmbedReport, error) {
 	a, err := e.ready()
 	if err != nil {

@@ -157,7 +157,8 @@ func (s *Session) load(ctx context.Context, view store.View, budget int) (assemb
 	return in, s.loadPayloads(ctx, &in)
 }
 
-// loadMessages reuses the messages of the last call: messages never change.
+// loadMessages reuses the messages of the last call: an erased one has left the view, and
+// a masked one is shown as it was said.
 func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []store.Item) error {
 	s.mu.Lock()
 	seen := s.seen

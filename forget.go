@@ -8,7 +8,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/ingest"
@@ -59,30 +58,18 @@ func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) er
 // dropTitle is DropForgottenTitle, and says which messages were erased.
 func (s *Session) dropTitle(ctx context.Context, ms []Input) ([]bool, error) {
 	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
+	var title store.TitleQuotes
+	title.Add(s.open.Title, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.untitled = true
+	})
 	for i := range gone {
-		if gone[i] && titleQuotes(s.open.Title, ms[i].SearchText()) {
-			s.mu.Lock()
-			s.untitled = true
-			s.mu.Unlock()
+		if gone[i] {
+			title.Look(ms[i].SearchText())
 		}
 	}
 	return gone, err
-}
-
-// titleQuotes reports whether 16 characters of a title in a row occur in a text, or the
-// whole title if it is shorter.
-func titleQuotes(title, text string) bool {
-	const run = 16
-	title, text = strings.ToLower(strings.TrimRight(title, "…. ")), strings.ToLower(strings.Join(strings.Fields(text), " "))
-	if len(title) <= run {
-		return title != "" && strings.Contains(text, title)
-	}
-	for i := 0; i+run <= len(title); i++ {
-		if strings.Contains(text, title[i:i+run]) {
-			return true
-		}
-	}
-	return false
 }
 
 // Forget selects messages to erase. If Messages is set, it selects exactly those, and
@@ -296,11 +283,9 @@ func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string))
 	if err := e.reword(ctx, progress); err != nil {
 		return err
 	}
-	if ix, ok := e.repairs.store.(interface{ Reindex(context.Context) error }); ok {
-		reportStep(progress, "building the search index")
-		if err := ix.Reindex(ctx); err != nil {
-			return err
-		}
+	reportStep(progress, "building the search index")
+	if err := e.repairs.store.Reindex(ctx); err != nil {
+		return err
 	}
 	reportStep(progress, "overwriting free space")
 	return e.repairs.store.Scrub(ctx)

@@ -18,13 +18,6 @@ func (e *Engine) Unmasked(ctx context.Context, limit int) (int, error) {
 // summaries. It writes the summaries of those messages anew, without a model, and
 // returns the number of messages.
 func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (int, error) {
-	masker, ok := e.store.(interface {
-		Mask(context.Context, []store.Mask) error
-		Reindex(context.Context) error
-	})
-	if !ok {
-		return 0, errors.New("this store cannot mask stored messages")
-	}
 	reportStep(progress, "looking for secrets")
 	n, err := e.eachUnmasked(ctx, 0, func(id ConversationID, masks []store.Mask) error {
 		release, err := e.runner.Hold(ctx, id)
@@ -32,7 +25,7 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 			return err
 		}
 		defer release()
-		return masker.Mask(ctx, masks)
+		return e.store.Mask(ctx, masks)
 	})
 	if err != nil || n == 0 {
 		return n, err
@@ -41,7 +34,7 @@ func (e *Engine) MaskOlder(ctx context.Context, progress func(doing string)) (in
 		return n, err
 	}
 	reportStep(progress, "building the search index")
-	return n, masker.Reindex(ctx)
+	return n, e.store.Reindex(ctx)
 }
 
 // eachUnmasked calls found with the messages of each conversation that show

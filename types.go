@@ -15,8 +15,8 @@ import (
 // The record: conversations, messages and the summaries over them.
 type (
 	// Store keeps the record. Open one with package store/sqlite or store/postgres, pass
-	// it to [New], and close it after the engine. Its methods, such as Update, are for
-	// the engine.
+	// it to [New], and close it after the engine. Its methods, such as Update, Reindex
+	// and ReleaseMemory, are for the engine.
 	Store = store.Store
 	// ConversationID is the number of a conversation in its store.
 	ConversationID = store.ConversationID
@@ -229,11 +229,10 @@ type (
 	GrepRequest = recall.GrepRequest
 	// GrepAnswer is a page of Matches: Total counts all (TotalIsLowerBound: at
 	// least so many), InSummaries those that are summaries, and NextCursor leads to the
-	// next page. Pattern, Mode, Sort,
-	// Kinds, Tier and Scope say how and where it searched, Unfinished that time
-	// ran out, Elsewhere and Widened that other conversations match, Guessed that no
-	// match has a word of the pattern, only words that may be meant. Notes are
-	// hints for the reader.
+	// next page. Pattern, Mode, Sort, Kinds, Tier and Scope say how and where it
+	// searched, Unfinished that time ran out, Guessed that no match has a word of the
+	// pattern, only words that may be meant, Elsewhere and Widened that other
+	// conversations match. Notes are hints for the reader.
 	GrepAnswer = recall.GrepAnswer
 	// Match is a message, summary or file that a search found: ID, Type and the
 	// Snippet around the MatchRanges (Truncated: not the whole text; CutBefore and

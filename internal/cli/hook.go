@@ -279,7 +279,7 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 	if h.sync {
 		client, e := h.teamClient(rec.cfg)
 		if e == nil {
-			_, _, e = rec.push(ctx, rec.pusher(client))
+			_, _, e = rec.push(ctx, rec.pusher(client), false)
 		}
 		err = errors.Join(err, e)
 	}

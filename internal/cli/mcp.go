@@ -102,9 +102,7 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 // a large record a search leaves 30 MB that the garbage collector would keep for the
 // next one.
 func (rec *openRecord) releaseMemory() {
-	if db, ok := rec.db.(interface{ ReleaseMemory() }); ok {
-		db.ReleaseMemory()
-	}
+	rec.db.ReleaseMemory()
 	runtime.GC() // a second collection empties the pools
 	debug.FreeOSMemory()
 }

@@ -60,15 +60,11 @@ type openRecord struct {
 // database is an open store of either kind.
 type database interface {
 	store.Store
-	store.VectorCache
-	store.VectorIndex
 	SQL() sqldb.DB
 	Path() string
 	Stats(context.Context) (stats.Stats, error)
 	Seal(context.Context) error
-	Reindex(context.Context) error
 	IndexDue(context.Context) (bool, error)
-	Mask(context.Context, []store.Mask) error
 }
 
 // inFile returns the database as a file, for commands that need one. instead names

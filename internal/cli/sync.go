@@ -82,13 +82,14 @@ func (rec *openRecord) pusher(c teamsync.Client) *teamsync.Pusher {
 	return p
 }
 
-// syncTTL is how long another process of this machine waits for one that was killed.
+// syncTTL is the longest that another process of this machine waits for one that was killed.
 const syncTTL = time.Minute
 
-// push pushes unless another process of this machine does. busy says that one does.
-func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher) (r teamsync.Report, busy bool, err error) {
+// push pushes. If another process of this machine does, it waits for that one or, without
+// wait, says that it is busy.
+func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher, wait bool) (r teamsync.Report, busy bool, err error) {
 	leases := &lease.Leases{State: rec.engine.Store(), Space: store.LeaseSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
-	held, err := leases.Take(ctx, "sync", false)
+	held, err := leases.Take(ctx, "sync", wait)
 	if errors.Is(err, lease.ErrBusy) {
 		return r, true, nil
 	}
@@ -118,12 +119,12 @@ func (cmd *syncCommand) run(ctx context.Context, rec *openRecord) error {
 	}
 	bar := cmd.newBar("pushing")
 	p.Pushed = func(r teamsync.Report) { bar.set(0, 0, prose.Number(r.Messages)+" messages") }
-	r, busy, err := rec.push(ctx, p)
-	bar.clear()
+	r, busy, err := rec.push(ctx, p, false)
 	if busy {
-		cmd.note("another process is pushing")
-		return nil
+		cmd.note("waiting for another process that pushes, or was killed")
+		r, _, err = rec.push(ctx, p, true)
 	}
+	bar.clear()
 	if err == nil || r.Messages+r.Erased > 0 {
 		err = errors.Join(cmd.print(r), err)
 	}

@@ -44,7 +44,9 @@ func newTokenAdd(p *program) *cobra.Command {
 			switch {
 			case cmd.User == "":
 				return wrongUsage(c, errors.New("--user is missing: it says whose token it is"))
-			case cmd.all == (len(cmd.Projects) > 0):
+			case cmd.all && len(cmd.Projects) > 0:
+				return wrongUsage(c, errors.New("--project and --all-projects exclude each other"))
+			case !cmd.all && len(cmd.Projects) == 0:
 				return wrongUsage(c, errors.New("say what the token may see: --project PATTERN, once or more, or --all-projects"))
 			}
 			now := time.Now()
@@ -101,6 +103,7 @@ func (cmd *tokenAdd) add(ctx context.Context, rec *openRecord) error {
 	}
 	cmd.printf("%s\n", text)
 	cmd.note("this is shown once; %s sets it as sync.token or LCM_SYNC_TOKEN, or sends it as a bearer token", added.User)
+	cmd.note("`lcm token revoke %s` ends it", added.ID)
 	return nil
 }
 

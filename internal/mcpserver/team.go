@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -99,7 +100,10 @@ func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
 	}
 	problem := "the team's server could not be asked: " + safetext.Line(prose.Clip(err.Error(), 200))
 	if slices.ContainsFunc(theirs, func(name string) bool { return args[name] != nil }) {
-		return answer{}, fmt.Errorf("%s; ids and cursors of the team's record mean nothing in the record of this machine: ask again later", problem)
+		if !errors.Is(err, errTokenRefused) {
+			problem += "; ask again later"
+		}
+		return answer{}, fmt.Errorf("%s; ids and cursors of the team's record mean nothing in the record of this machine", problem)
 	}
 	c.notes = append(c.notes, problem+"; this is the answer of the record on this machine")
 	return f.run(c, ctx)
@@ -152,14 +156,20 @@ func (c *call) clip(text string) string {
 
 // call calls a tool of the team's server. Each call has a session of its own: the server
 // may have been restarted, or be another one behind the same address.
-func (t *Team) call(ctx context.Context, version, tool string, args map[string]any) (*mcp.CallToolResult, error) {
+func (t *Team) call(ctx context.Context, version, tool string, args map[string]any) (result *mcp.CallToolResult, err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	client := mcp.NewClient(&mcp.Implementation{Name: "lcm", Version: version}, nil)
+	sender := &bearer{next: transport, token: t.Token}
+	defer func() {
+		if err != nil && sender.refused.Load() {
+			err = errTokenRefused
+		}
+	}()
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: strings.TrimRight(t.URL, "/") + Path, MaxRetries: -1, DisableStandaloneSSE: true,
 		HTTPClient: &http.Client{
-			Transport: bearer{transport, t.Token},
+			Transport: sender,
 			// The token is for this server alone.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -171,15 +181,23 @@ func (t *Team) call(ctx context.Context, version, tool string, args map[string]a
 	return session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 }
 
+// errTokenRefused says that the team's server does not accept the token.
+var errTokenRefused = errors.New("it does not accept the token: the user has to set a valid one (sync.token)")
+
 // bearer sends a token with each request.
 type bearer struct {
-	next  http.RoundTripper
-	token string
+	next    http.RoundTripper
+	token   string
+	refused atomic.Bool
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
-	return b.next.RoundTrip(r)
+	got, err := b.next.RoundTrip(r)
+	if err == nil && got.StatusCode == http.StatusUnauthorized {
+		b.refused.Store(true)
+	}
+	return got, err
 }

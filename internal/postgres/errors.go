@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -75,6 +76,8 @@ func (p *pool) explain(ctx context.Context, err error) error {
 		help = "the server's disk is full: free some space and repeat the command; nothing was half-written"
 	case errors.Is(err, errUnanswered):
 		help = "look whether it was stored before you repeat it"
+	case failed && strings.Contains(connecting.Error(), "server refused TLS"):
+		help = "the server offers no TLS: turn it on there, or connect with sslmode=disable in a private network"
 	case failed && connecting != nil:
 		help = "check that the server runs and that the host and port are right"
 	default:

@@ -70,10 +70,8 @@ type DB struct {
 }
 
 var (
-	_ store.Store       = (*DB)(nil)
-	_ store.VectorCache = (*DB)(nil)
-	_ store.VectorIndex = (*DB)(nil)
-	_ store.Waiter      = (*DB)(nil)
+	_ store.Store  = (*DB)(nil)
+	_ store.Waiter = (*DB)(nil)
 )
 
 // IsURL reports whether a database path names a PostgreSQL database.
@@ -208,7 +206,8 @@ func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
 // makes the next ones faster.
 func (db *DB) Seal(ctx context.Context) error { return db.index.Seal(ctx) }
 
-// Reindex is Seal, and then brings the whole index to the newest format.
+// Reindex implements [store.Store]: it is Seal, and then brings the whole index to the
+// newest format.
 func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) }
 
 // IndexDue reports whether so many messages are unindexed that the first search of a new
@@ -224,7 +223,7 @@ func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, err
 	return out, err
 }
 
-// Mask hides parts of messages and keeps their records. See package erase.
+// Mask implements [store.Eraser].
 func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 	err := db.Eraser.Mask(ctx, masks)
 	if err == nil {
@@ -235,6 +234,9 @@ func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 
 // Stats counts the contents of the database. It reads no message, so that it is quick.
 func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.pool) }
+
+// ReleaseMemory implements [store.Store].
+func (db *DB) ReleaseMemory() { db.index.ReleaseMemory() }
 
 // Close seals the search index of what was written, waits for the calls that are under
 // way and closes the connections.

@@ -36,22 +36,12 @@ type EmbedReport struct {
 	Bytes    int64 `json:"bytes"`    // of the indexed vectors
 }
 
-// errNoVectors says that the store keeps no vectors.
-var errNoVectors = errors.New("the store keeps no embedding vectors")
-
 // EmbedAll embeds all messages that the index lacks, the newest first. It stores
 // the vectors of every batch, so that a run that ends early, whatever the reason,
 // loses nothing: the next one goes on where it stopped.
 func (r *Reranker) EmbedAll(ctx context.Context, from Store, limits EmbedLimits) (EmbedReport, error) {
-	var index store.VectorIndex
-	if r != nil {
-		index, _ = r.cache.(store.VectorIndex)
-	}
-	if index == nil {
-		return EmbedReport{}, errNoVectors
-	}
-	run := embedRun{Reranker: r, index: index, from: from, limits: limits}
-	pending, err := index.PendingBlocks(ctx, r.embedder.Name())
+	run := embedRun{Reranker: r, from: from, limits: limits}
+	pending, err := r.vectors.PendingBlocks(ctx, r.embedder.Name())
 	if err != nil {
 		return run.report, err
 	}
@@ -62,8 +52,8 @@ func (r *Reranker) EmbedAll(ctx context.Context, from Store, limits EmbedLimits)
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	have, failed := index.VectorStatus(ctx, r.embedder.Name())
-	pending, again := index.PendingBlocks(ctx, r.embedder.Name())
+	have, failed := r.vectors.VectorStatus(ctx, r.embedder.Name())
+	pending, again := r.vectors.PendingBlocks(ctx, r.embedder.Name())
 	run.report.Waiting, run.report.Indexed, run.report.Bytes = store.WaitingMessages(pending), have.Messages, have.Bytes
 	return run.report, errors.Join(err, failed, again)
 }
@@ -71,7 +61,6 @@ func (r *Reranker) EmbedAll(ctx context.Context, from Store, limits EmbedLimits)
 // embedRun is a run of EmbedAll.
 type embedRun struct {
 	*Reranker
-	index  store.VectorIndex
 	from   Store
 	limits EmbedLimits
 	report EmbedReport
@@ -87,7 +76,7 @@ func (run *embedRun) over() bool {
 // block embeds the messages of a block from the first to the last, and stores it
 // as far as it came.
 func (run *embedRun) block(ctx context.Context, b store.VectorBlock) error {
-	ids, err := run.index.BlockMessages(ctx, b)
+	ids, err := run.vectors.BlockMessages(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -119,7 +108,7 @@ func (run *embedRun) block(ctx context.Context, b store.VectorBlock) error {
 		return err // nothing is new
 	}
 	b.Through = through
-	return errors.Join(err, run.index.PutBlock(context.WithoutCancel(ctx), run.embedder.Name(), b, vectors))
+	return errors.Join(err, run.vectors.PutBlock(context.WithoutCancel(ctx), run.embedder.Name(), b, vectors))
 }
 
 // messages returns the vectors of messages. Bookkeeping of hosts and messages
@@ -140,7 +129,7 @@ func (run *embedRun) messages(ctx context.Context, ids []store.MessageID) ([]sto
 	var out []store.MessageVector
 	for _, t := range texts {
 		if t.vector != nil {
-			out = append(out, store.MessageVector{Message: t.id, Text: t.hash, Vector: bytesOf(t.vector)})
+			out = append(out, store.MessageVector{Message: t.id, Flags: t.flags, Text: t.hash, Vector: bytesOf(t.vector)})
 		}
 	}
 	return out, nil

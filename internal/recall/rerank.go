@@ -39,8 +39,7 @@ func WithReranker(r *Reranker) Option { return func(s *Service) { s.reranker = r
 // A nil Reranker leaves them as they are. It is safe for concurrent use.
 type Reranker struct {
 	embedder llms.Embedder
-	cache    store.VectorCache
-	index    store.VectorSearcher // nil: only words find messages
+	vectors  store.VectorIndex
 	timeout  time.Duration
 
 	mu        sync.Mutex
@@ -50,15 +49,14 @@ type Reranker struct {
 }
 
 // NewReranker returns a reranker on an embedding model, which embeds the question
-// and the texts of its first matches. vectors, which may be nil, keeps the vectors
-// of messages; where it is a [store.VectorSearcher] too, weak searches look there. A search waits for timeout at most ([DefaultEmbedTimeout] if 0) and
-// otherwise keeps the order of the words, with a note.
-func NewReranker(e llms.Embedder, vectors store.VectorCache, timeout time.Duration) *Reranker {
+// and the texts of its first matches. vectors keeps the vectors of messages, and weak
+// searches look there. A search waits for timeout at most ([DefaultEmbedTimeout] if 0)
+// and otherwise keeps the order of the words, with a note.
+func NewReranker(e llms.Embedder, vectors store.VectorIndex, timeout time.Duration) *Reranker {
 	if timeout <= 0 {
 		timeout = DefaultEmbedTimeout
 	}
-	index, _ := vectors.(store.VectorSearcher)
-	return &Reranker{embedder: e, cache: vectors, index: index, timeout: timeout, questions: map[string][]int8{}}
+	return &Reranker{embedder: e, vectors: vectors, timeout: timeout, questions: map[string][]int8{}}
 }
 
 // WordsOnly begins the note of a search whose matches were not ordered by
@@ -199,6 +197,7 @@ func (r *Reranker) rerank(ctx context.Context, from Store, question string, hits
 // messageText is the text of a message to be embedded.
 type messageText struct {
 	id            store.MessageID
+	flags         store.Flag
 	before, after store.MessageID // the messages next to it, if they are hits too
 	text          string          // empty: there is nothing to embed
 	hash          store.TextHash
@@ -231,7 +230,7 @@ func readTexts(ctx context.Context, from Store, hits []store.Hit) (map[store.Mes
 }
 
 func newMessageText(m store.Message) *messageText {
-	t := &messageText{id: m.ID, text: sendable(m.Body.SearchText())}
+	t := &messageText{id: m.ID, flags: m.Flags, text: sendable(m.Body.SearchText())}
 	t.hash = sha256.Sum256([]byte(t.text))
 	return t
 }
@@ -264,16 +263,14 @@ func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*message
 			t.vector = v
 		}
 	}
-	if r.cache != nil {
-		kept, err := r.cache.Vectors(ctx, r.embedder.Name(), hashes)
-		if err != nil {
-			return err
-		}
-		for h, v := range kept {
-			set(h, signed(v))
-		}
-		hashes = slices.DeleteFunc(hashes, func(h store.TextHash) bool { return kept[h] != nil })
+	kept, err := r.vectors.Vectors(ctx, r.embedder.Name(), hashes)
+	if err != nil {
+		return err
 	}
+	for h, v := range kept {
+		set(h, signed(v))
+	}
+	hashes = slices.DeleteFunc(hashes, func(h store.TextHash) bool { return kept[h] != nil })
 	slices.SortFunc(hashes, func(a, b store.TextHash) int { return int(byHash[a][0].id - byHash[b][0].id) })
 	for batch := range slices.Chunk(hashes, embedBatch) {
 		words := make([]string, len(batch))
@@ -288,7 +285,7 @@ func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*message
 		for i, h := range batch {
 			set(h, vectors[i])
 			if vectors[i] != nil {
-				fresh = append(fresh, store.MessageVector{Message: byHash[h][0].id, Text: h, Vector: bytesOf(vectors[i])})
+				fresh = append(fresh, store.MessageVector{Message: byHash[h][0].id, Flags: byHash[h][0].flags, Text: h, Vector: bytesOf(vectors[i])})
 			}
 		}
 		if err := r.keep(ctx, fresh); err != nil {
@@ -300,10 +297,7 @@ func (r *Reranker) embed(ctx context.Context, texts map[store.MessageID]*message
 
 // keep stores vectors where the store can be written.
 func (r *Reranker) keep(ctx context.Context, fresh []store.MessageVector) error {
-	if r.cache == nil {
-		return nil
-	}
-	err := r.cache.PutVectors(ctx, r.embedder.Name(), fresh)
+	err := r.vectors.PutVectors(ctx, r.embedder.Name(), fresh)
 	if errors.Is(err, store.ErrReadOnly) {
 		return nil
 	}

@@ -57,18 +57,17 @@ func weakness(words store.Found) float64 {
 // are weak: behind the first ones, which are ordered anew. It returns how many it
 // added or moved there.
 func (r *Reranker) join(ctx context.Context, from Store, q store.Search, words store.Found) (store.Found, int, error) {
-	if r.index == nil || q.Tool != "" || len(q.Payloads) > 0 || strength(words) >= strongMatch {
+	if q.Tool != "" || len(q.Payloads) > 0 || strength(words) >= strongMatch {
 		return words, 0, nil
 	}
-	have, err := r.index.VectorStatus(ctx, r.embedder.Name())
-	if err != nil || have.Messages == 0 {
+	if has, err := r.vectors.HasVectors(ctx, r.embedder.Name()); err != nil || !has {
 		return words, 0, err
 	}
 	asked, err := r.question(ctx, q.Pattern)
 	if err != nil || asked == nil {
 		return words, 0, err
 	}
-	near, err := r.index.Nearest(ctx, store.NearestQuery{
+	near, err := r.vectors.Nearest(ctx, store.NearestQuery{
 		Model: r.embedder.Name(), Vector: bytesOf(asked), Conversations: q.Conversations, Limit: readNearest, Until: time.Now().Add(r.timeout / 2),
 	})
 	if err != nil {

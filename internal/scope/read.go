@@ -3,7 +3,6 @@ package scope
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -209,53 +208,4 @@ func (n *reads) Orphans(ctx context.Context) ([]store.Fault, error) {
 		return n.whole.Orphans(ctx)
 	}
 	return nil, nil
-}
-
-// Vectors implements [store.VectorCache] where the store does. Vectors are found by the
-// hash of a text that the caller has.
-func (n *reads) Vectors(ctx context.Context, model string, texts []store.TextHash) (map[store.TextHash][]byte, error) {
-	cache, ok := n.whole.(store.VectorCache)
-	if !ok {
-		return nil, nil
-	}
-	return cache.Vectors(ctx, model, texts)
-}
-
-// PutVectors implements [store.VectorCache] where the store does.
-func (n *reads) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
-	cache, ok := n.whole.(store.VectorCache)
-	if !ok {
-		return nil
-	}
-	for _, v := range vectors {
-		if err := n.admitNode(ctx, store.Node{Message: v.Message}); err != nil {
-			return fmt.Errorf("store the vector of a message: %w", err)
-		}
-	}
-	return cache.PutVectors(ctx, model, vectors)
-}
-
-// VectorStatus implements [store.VectorSearcher] where the store does.
-func (n *reads) VectorStatus(ctx context.Context, model string) (store.VectorStatus, error) {
-	vectors, ok := n.whole.(store.VectorSearcher)
-	if !ok {
-		return store.VectorStatus{}, nil
-	}
-	return vectors.VectorStatus(ctx, model)
-}
-
-// Nearest implements [store.VectorSearcher] where the store does.
-func (n *reads) Nearest(ctx context.Context, q store.NearestQuery) (store.Nearest, error) {
-	vectors, ok := n.whole.(store.VectorSearcher)
-	if !ok {
-		return store.Nearest{}, nil
-	}
-	if !n.all {
-		ids, err := n.choose(ctx, q.Conversations, true)
-		if err != nil || len(ids) == 0 {
-			return store.Nearest{}, err
-		}
-		q.Conversations = ids
-	}
-	return vectors.Nearest(ctx, q)
 }

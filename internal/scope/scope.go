@@ -24,7 +24,9 @@
 //
 // Session keys and tombstones are shared by the whole store. A key of another project
 // cannot be opened. A message that was erased in one project is refused in others by its
-// content if that has [store.MinContent] bytes.
+// content if that has [store.MinContent] bytes. Blocks of embedding vectors have messages
+// of all projects: only a scope that covers every project may write or count them, and
+// every scope is told whether there are any.
 package scope
 
 import (
@@ -96,10 +98,7 @@ type reads struct {
 	all   bool // every project is inside
 }
 
-var (
-	_ store.Store       = (*narrowed)(nil)
-	_ store.VectorCache = (*narrowed)(nil)
-)
+var _ store.Store = (*narrowed)(nil)
 
 // ScopeName names the scope. Cursors of package recall are valid in their scope only.
 func (n *reads) ScopeName() string { return n.scope.Name }

@@ -242,14 +242,8 @@ func (n *narrowed) Forgotten(ctx context.Context, key string, ms iter.Seq[store.
 	return n.whole.Forgotten(ctx, key, ms)
 }
 
-// Mask masks stored messages where the store can.
+// Mask implements [store.Eraser].
 func (n *narrowed) Mask(ctx context.Context, masks []store.Mask) error {
-	m, ok := n.whole.(interface {
-		Mask(context.Context, []store.Mask) error
-	})
-	if !ok {
-		return fmt.Errorf("masking stored messages is %w here", ErrDenied)
-	}
 	if err := n.may(n.scope.Append, "writing"); err != nil {
 		return err
 	}
@@ -258,15 +252,15 @@ func (n *narrowed) Mask(ctx context.Context, masks []store.Mask) error {
 			return err
 		}
 	}
-	return m.Mask(ctx, masks)
+	return n.whole.Mask(ctx, masks)
 }
 
-// Reindex builds the search index anew where the store can.
+// Reindex implements [store.Store]. Writes and erasures need it.
 func (n *narrowed) Reindex(ctx context.Context) error {
-	if ix, ok := n.whole.(interface{ Reindex(context.Context) error }); ok {
-		return ix.Reindex(ctx)
+	if err := n.may(n.scope.Append || n.scope.Erase, "building the search index"); err != nil {
+		return err
 	}
-	return nil
+	return n.whole.Reindex(ctx)
 }
 
 // space is the name under which a space of the scope is kept.
@@ -296,6 +290,9 @@ func (n *narrowed) Delete(ctx context.Context, space, key string, version int64)
 func (n *narrowed) List(ctx context.Context, space string) ([]store.Value, error) {
 	return n.whole.List(ctx, n.space(space))
 }
+
+// ReleaseMemory implements [store.Store].
+func (n *narrowed) ReleaseMemory() { n.whole.ReleaseMemory() }
 
 // Close implements [store.Store].
 func (n *narrowed) Close() error { return n.whole.Close() }

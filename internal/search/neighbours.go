@@ -9,81 +9,89 @@ const (
 	hiddenReach = 16 // hidden messages in a row that are passed over for a neighbour
 )
 
+// neighbourhood is a list of candidates that grows by their neighbours.
+type neighbourhood struct {
+	*search
+	list []Candidate
+	have map[int64]int // places in list, by id
+	own  int           // the first ones, which have words of the query
+}
+
 // surround gives candidates their sessions, lengths and neighbours, and adds
 // the neighbours that have no words of the query themselves: an answer often
 // stands beside the words of its question.
 func (p *search) surround(list []Candidate) ([]Candidate, error) {
-	have := make(map[int64]int, len(list))
+	n := neighbourhood{search: p, list: list, have: make(map[int64]int, len(list)), own: len(list)}
 	for i, c := range list {
-		have[c.ID] = i
+		n.have[c.ID] = i
 	}
-	own, strict := len(list), p.query.strict()
-	for i := range own {
-		at := p.placed[list[i].ID]
+	strict := p.query.strict()
+	for i := range n.own {
+		at := p.placed[n.list[i].ID]
 		row, err := p.shares[at.share].r.Doc(at.doc)
 		if err != nil {
 			return nil, err
 		}
-		if list[i].Session, err = p.session(at, row); err != nil {
+		if n.list[i].Session, err = p.session(at, row); err != nil {
 			return nil, err
 		}
-		if list[i].Words, err = p.words(at, row); err != nil {
+		if n.list[i].Words, err = p.words(at, row); err != nil {
 			return nil, err
 		}
 		if strict {
 			continue
 		}
 		for _, forward := range []bool{false, true} {
-			if list, err = p.walk(list, have, own, i, forward); err != nil {
+			if err = n.walk(i, forward); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return list, nil
+	return n.list, nil
 }
 
 // walk links a candidate to the messages before or after it that are of the
 // same session and in scope, and adds those that are no candidates yet. It ends
-// at one of the first own candidates, whose own walk goes on from there.
-func (p *search) walk(list []Candidate, have map[int64]int, own, from int, forward bool) ([]Candidate, error) {
-	at := p.placed[list[from].ID]
+// at a candidate with words of the query, whose own walk goes on from there.
+func (n *neighbourhood) walk(from int, forward bool) error {
+	at := n.placed[n.list[from].ID]
 	for i, step := from, 0; step < reach; step++ {
-		row, err := p.shares[at.share].r.Doc(at.doc)
+		row, err := n.shares[at.share].r.Doc(at.doc)
 		if err != nil {
-			return list, err
+			return err
 		}
-		next, ok, err := p.visible(at, row, forward)
+		next, ok, err := n.visible(at, row, forward)
 		if err != nil || !ok {
-			return list, err
+			return err
 		}
-		other, ok, err := p.neighbour(next, list[from].Session)
+		other, ok, err := n.neighbour(next, n.list[from].Session)
 		if err != nil {
-			return list, err
+			return err
 		}
 		if forward {
-			list[i].Next, other.Prev = other.ID, list[i].ID
+			n.list[i].Next, other.Prev = other.ID, n.list[i].ID
 		} else {
-			list[i].Prev, other.Next = other.ID, list[i].ID
+			n.list[i].Prev, other.Next = other.ID, n.list[i].ID
 		}
 		if !ok {
-			return list, nil
+			return nil
 		}
-		j, known := have[other.ID]
+		j, known := n.have[other.ID]
 		if !known {
-			j = len(list)
-			have[other.ID] = j
-			list = append(list, other)
+			j = len(n.list)
+			n.have[other.ID] = j
+			n.list = append(n.list, other)
 		} else if forward {
-			list[j].Prev = list[i].ID
+			n.list[j].Prev = n.list[i].ID
 		} else {
-			list[j].Next = list[i].ID
+			n.list[j].Next = n.list[i].ID
 		}
-		if j < own {
-			return list, nil
+		if j < n.own {
+			return nil
 		}
 		i, at = j, next
 	}
-	return list, nil
+	return nil
 }
 
 // nameMatches sets NextTo of the hits that are no matches.
@@ -112,14 +120,14 @@ func nameMatches(hits []Hit, ranked []Ranked) {
 
 // visible finds the nearest message before or after a document that the search
 // sees: hosts write records of their own between a question and its answer.
-func (p *search) visible(at place, row segment.DocRow, forward bool) (place, bool, error) {
+func (n *neighbourhood) visible(at place, row segment.DocRow, forward bool) (place, bool, error) {
 	for range hiddenReach {
-		next, ok, err := p.beside(at, row, forward)
+		next, ok, err := beside(n.shares, at, row, forward)
 		if err != nil || !ok {
 			return next, ok, err
 		}
-		r := p.shares[next.share].r
-		hidden, err := p.filter.hides(r, next.doc)
+		r := n.shares[next.share].r
+		hidden, err := n.filter.hides(r, next.doc)
 		if err != nil || !hidden {
 			return next, err == nil, err
 		}
@@ -133,20 +141,20 @@ func (p *search) visible(at place, row segment.DocRow, forward bool) (place, boo
 
 // neighbour returns the message at a place as a candidate, and whether it is of
 // the session and in scope.
-func (p *search) neighbour(at place, session int64) (Candidate, bool, error) {
-	r := p.shares[at.share].r
+func (n *neighbourhood) neighbour(at place, session int64) (Candidate, bool, error) {
+	r := n.shares[at.share].r
 	row, err := r.Doc(at.doc)
 	if err != nil {
 		return Candidate{}, false, err
 	}
 	c := candidate(row, 0)
-	if c.Session, err = p.session(at, row); err != nil || c.Session != session {
+	if c.Session, err = n.session(at, row); err != nil || c.Session != session {
 		return c, false, err
 	}
-	if c.Words, err = p.words(at, row); err != nil {
+	if c.Words, err = n.words(at, row); err != nil {
 		return c, false, err
 	}
-	ok, err := p.filter.passes(r, at.doc)
+	ok, err := n.filter.passes(r, at.doc)
 	return c, ok, err
 }
 
@@ -190,8 +198,8 @@ func (q *Query) strict() bool {
 
 // beside finds the neighbour of a document in its conversation, in this
 // segment or the nearest one that holds the conversation.
-func (p *search) beside(at place, row segment.DocRow, forward bool) (place, bool, error) {
-	r := p.shares[at.share].r
+func beside(shares []*share, at place, row segment.DocRow, forward bool) (place, bool, error) {
+	r := shares[at.share].r
 	t, ok, err := r.Segment.Conversation(r, row.Conversation)
 	if err != nil || !ok {
 		return place{}, false, err
@@ -214,8 +222,8 @@ func (p *search) beside(at place, row segment.DocRow, forward bool) (place, bool
 	if forward {
 		step = 1
 	}
-	for n := at.share + step; n >= 0 && n < len(p.shares); n += step {
-		r := p.shares[n].r
+	for n := at.share + step; n >= 0 && n < len(shares); n += step {
+		r := shares[n].r
 		t, ok, err := r.Segment.Conversation(r, row.Conversation)
 		if err != nil {
 			return place{}, false, err
@@ -242,7 +250,7 @@ func (p *search) session(at place, row segment.DocRow) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		before, ok, err := p.beside(place{at.share, row.Session}, start, false)
+		before, ok, err := beside(p.shares, place{at.share, row.Session}, start, false)
 		if err != nil || !ok {
 			return start.ID, err
 		}

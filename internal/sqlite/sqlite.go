@@ -45,11 +45,7 @@ type DB struct {
 	index *search.Index
 }
 
-var (
-	_ store.Store       = (*DB)(nil)
-	_ store.VectorCache = (*DB)(nil)
-	_ store.VectorIndex = (*DB)(nil)
-)
+var _ store.Store = (*DB)(nil)
 
 // Open opens the database at path and brings its schema up to date. A file
 // that does not exist is made, readable by its owner only, and so is its
@@ -79,7 +75,7 @@ func (db *DB) SQL() sqldb.DB { return db.file.DB() }
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }
 
-// ReleaseMemory drops caches. The next calls read again from the file.
+// ReleaseMemory implements [store.Store].
 func (db *DB) ReleaseMemory() {
 	db.index.ReleaseMemory()
 	db.file.ReleaseMemory()

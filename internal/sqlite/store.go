@@ -40,7 +40,8 @@ func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
 // makes the next ones faster.
 func (db *DB) Seal(ctx context.Context) error { return db.index.Seal(ctx) }
 
-// Reindex is Seal, and then brings the whole index to the newest format.
+// Reindex implements [store.Store]: it is Seal, and then brings the whole index to
+// the newest format.
 func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) }
 
 // IndexDue reports whether so many messages are unindexed that the first search
@@ -68,7 +69,7 @@ func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, err
 	return out, err
 }
 
-// Mask hides parts of messages and keeps their records. See package erase.
+// Mask implements [store.Eraser].
 func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 	err := db.Eraser.Mask(ctx, masks)
 	if err == nil {

@@ -28,8 +28,11 @@ type Eraser interface {
 	// Erase removes the named data in one transaction. The erasure is finished when
 	// Scrub has returned nil, now or after a crash.
 	Erase(ctx context.Context, order Erasure) (Erased, error)
+	// Mask replaces the bodies of messages with ones without secrets, and keeps their
+	// records. A message is masked once. Summaries of the messages lose their text until they are reworded.
+	Mask(ctx context.Context, masks []Mask) error
 	// Unworded lists the summaries that lost their text because a source was
-	// erased, sources before the summaries derived from them.
+	// erased or masked, sources before the summaries derived from them.
 	Unworded(ctx context.Context) ([]Summary, error)
 	// Scrub removes the remains of an erasure outside of tables: free pages and the
 	// transaction log. Without an unfinished erasure it does nothing.

@@ -174,10 +174,16 @@ type Store interface {
 	State
 	Checker
 	Eraser
+	VectorIndex
 	// Update runs fn in one transaction on a conversation. If Update returns nil
 	// everything that fn wrote is durable, otherwise none of it exists, unless the
 	// error says that the commit was not answered. fn must not call the Store, and
 	// may run again if its transaction failed.
 	Update(ctx context.Context, id ConversationID, fn func(Writer) error) error
+	// Reindex indexes all messages, and brings the whole index to the newest format.
+	// Searches do not need it; it makes the next ones faster.
+	Reindex(ctx context.Context) error
+	// ReleaseMemory drops caches. The next calls read again.
+	ReleaseMemory()
 	io.Closer
 }

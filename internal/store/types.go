@@ -72,7 +72,8 @@ type ConversationQuery struct {
 	Limit      int
 }
 
-// Flag marks the kind of a message. Flags are set on arrival and never change.
+// Flag marks the kind of a message. Flags are set on arrival; only an [Eraser] sets
+// FlagErased and FlagMasked later.
 type Flag uint32
 
 // The flags.
@@ -98,9 +99,10 @@ const (
 	// bookkeeping of a host.
 	FlagHidden
 	// FlagErased marks a message that was erased on the user's order ([Eraser]):
-	// only its number is left. It is the only flag that is set later.
+	// only its number is left.
 	FlagErased
-	// FlagMasked marks a message whose body lacks secrets that its record has.
+	// FlagMasked marks a message whose body lacks secrets that its record has. It is
+	// set on arrival, or later by [Eraser.Mask].
 	FlagMasked
 )
 

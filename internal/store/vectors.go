@@ -6,15 +6,39 @@ import (
 	"time"
 )
 
-// VectorCache stores the embedding vectors of messages. They are derived from
-// texts and may be lost. Not every [Store] has a cache.
-type VectorCache interface {
+// VectorIndex stores the embedding vectors of messages, and finds messages by them.
+// Vectors are derived from texts: they may be lost, and made again.
+//
+// A vector is stored twice: by the hash of its text, so that a text is embedded once, and
+// in a block, which [VectorIndex.Nearest] compares. The index has a message only after
+// somebody has put its block.
+type VectorIndex interface {
 	// Vectors returns the stored vectors of a model, by the hash of the text that
 	// each was made of. Texts without a vector are missing from the result.
 	Vectors(ctx context.Context, model string, texts []TextHash) (map[TextHash][]byte, error)
 	// PutVectors stores vectors of a model. A vector is removed when its message
-	// is erased or masked; the vector of an erased message is not stored.
+	// is erased or masked. One whose message was erased or masked since its text was
+	// read is not stored.
 	PutVectors(ctx context.Context, model string, vectors []MessageVector) error
+	// HasVectors reports whether there are blocks of a model.
+	HasVectors(ctx context.Context, model string) (bool, error)
+	// Nearest compares a vector with those of the messages in conversations
+	// (none: all), the newest first, and returns the most similar ones.
+	Nearest(ctx context.Context, q NearestQuery) (Nearest, error)
+
+	// A block has messages of all conversations. So a scope that does not cover every
+	// project refuses the methods below.
+
+	// VectorStatus counts the vectors of a model.
+	VectorStatus(ctx context.Context, model string) (VectorStatus, error)
+	// PendingBlocks lists the blocks that lack messages, the newest first.
+	PendingBlocks(ctx context.Context, model string) ([]VectorBlock, error)
+	// BlockMessages lists the messages of a block that are not erased.
+	BlockMessages(ctx context.Context, b VectorBlock) ([]MessageID, error)
+	// PutBlock replaces a block. Vectors of erased messages are not stored. If a
+	// message was masked since its text was read, the block ends before it, and the
+	// rest is pending. A block is removed when one of its messages is erased or masked.
+	PutBlock(ctx context.Context, model string, b VectorBlock, vectors []MessageVector) error
 }
 
 // TextHash is the SHA-256 of a text that was embedded.
@@ -24,31 +48,11 @@ type TextHash [sha256.Size]byte
 // dimension.
 type MessageVector struct {
 	Message MessageID
-	Text    TextHash
-	Vector  []byte
-}
-
-// VectorSearcher finds messages by their vectors. Not every [Store] does.
-type VectorSearcher interface {
-	// VectorStatus counts the vectors of a model.
-	VectorStatus(ctx context.Context, model string) (VectorStatus, error)
-	// Nearest compares a vector with those of the messages in conversations
-	// (none: all), the newest first, and returns the most similar ones.
-	Nearest(ctx context.Context, q NearestQuery) (Nearest, error)
-}
-
-// VectorIndex holds the vectors that a [VectorSearcher] compares. Like a
-// [VectorCache] it may be lost and made again. It has a message only after somebody
-// has put its block.
-type VectorIndex interface {
-	VectorSearcher
-	// PendingBlocks lists the blocks that lack messages, the newest first.
-	PendingBlocks(ctx context.Context, model string) ([]VectorBlock, error)
-	// BlockMessages lists the messages of a block that are not erased.
-	BlockMessages(ctx context.Context, b VectorBlock) ([]MessageID, error)
-	// PutBlock replaces a block. Vectors of erased messages are not stored. A
-	// block is removed when one of its messages is erased or masked.
-	PutBlock(ctx context.Context, model string, b VectorBlock, vectors []MessageVector) error
+	// Flags are those of the message when its text was read. Erasing and masking
+	// change them.
+	Flags  Flag
+	Text   TextHash
+	Vector []byte
 }
 
 // VectorBlock is a run of message numbers whose vectors are stored together.

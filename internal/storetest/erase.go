@@ -200,19 +200,24 @@ func testEraseTraces(t *testing.T, f *fixture) {
 	c := must(f.Open(t.Context(), store.NewConversation{Key: "k", Title: "The Password is hunter2…"}))(t)
 	kept := must(f.Open(t.Context(), store.NewConversation{Key: "kept", Title: "Something else"}))(t)
 	f.fill(t, kept.ID, 1)
+	partly := must(f.Open(t.Context(), store.NewConversation{Key: "partly", Title: "Task: the gateway  Listens on…"}))(t)
+	other := f.append(t, partly.ID, row(llms.RoleUser, "the gateway\nlistens on a port that must stay secret"))[0].ID
 	id := f.append(t, c.ID, row(llms.RoleUser, "the password is hunter2 and nobody may know it"))[0].ID
 	for key, data := range map[string]string{"quotes": `{"shown":["and nobody may know it"]}`, "matches": "hunter2", "neither": `{"count":3,"path":"/a/b/c/d/e/f"}`} {
 		must(f.Put(t.Context(), store.HookShownSpace, key, []byte(data), 0, time.Time{}))(t)
 	}
-	done := f.erase(t, store.Erasure{Messages: []store.MessageID{id}, Quotes: func(text string) bool { return strings.Contains(text, "hunter2") }})
+	done := f.erase(t, store.Erasure{Messages: []store.MessageID{id, other}, Quotes: func(text string) bool { return strings.Contains(text, "hunter2") }})
 	want(t, "values", done.Values, 2)
-	want(t, "titles", done.Titles, 1)
+	want(t, "titles", done.Titles, 2)
 	left, err := f.List(t.Context(), store.HookShownSpace)
 	if err != nil || len(left) != 1 || left[0].Key != "neither" {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	if c, err = f.Conversation(t.Context(), c.ID); err != nil || c.Title != "" {
 		t.Errorf("title %q, %v", c.Title, err)
+	}
+	if c, err = f.Conversation(t.Context(), partly.ID); err != nil || c.Title != "" {
+		t.Errorf("a title that quotes a part: %q, %v", c.Title, err)
 	}
 	if c, err = f.Conversation(t.Context(), kept.ID); err != nil || c.Title == "" {
 		t.Errorf("title of another conversation %q, %v", c.Title, err)

@@ -73,6 +73,8 @@ func RunExcept(t *testing.T, open Open, except ...string) {
 		{"erase payloads", testErasePayloads},
 		{"erase quotes", testEraseTraces},
 		{"erase quotes in every space", testEraseSpaces},
+		{"vectors", testVectors},
+		{"blocks of vectors", testVectorBlocks},
 		{"random operations agree with a model", testModel},
 		{"unknown things", testUnknown},
 		{"cancellation", testCancel},

@@ -105,7 +105,7 @@ func TestMCPOfALaptopWithoutTheServer(t *testing.T) {
 				t.Errorf("%s, %s: %s", name, tool, text)
 			}
 		}
-		if text, refused := say(t, session, lcm.DescribeName, map[string]any{"id": "msg_1", "team": true}); !refused || strings.Contains(text, "kangaroo") {
+		if text, refused := say(t, session, lcm.DescribeName, map[string]any{"id": "msg_1", "team": true}); !refused || strings.Contains(text, "kangaroo") || strings.Contains(text, "ask again later") != (name == "away") || strings.Contains(text, "sync.token") != (name != "away") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}

@@ -204,35 +204,3 @@ func (s measuredStore) Update(ctx context.Context, id store.ConversationID, fn f
 	s.done("append", begun, err)
 	return err
 }
-
-// Vectors implements [store.VectorCache] where the store does.
-func (s measuredStore) Vectors(ctx context.Context, model string, texts []store.TextHash) (map[store.TextHash][]byte, error) {
-	if cache, ok := s.Store.(store.VectorCache); ok {
-		return cache.Vectors(ctx, model, texts)
-	}
-	return nil, nil
-}
-
-// PutVectors implements [store.VectorCache] where the store does.
-func (s measuredStore) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
-	if cache, ok := s.Store.(store.VectorCache); ok {
-		return cache.PutVectors(ctx, model, vectors)
-	}
-	return nil
-}
-
-// VectorStatus implements [store.VectorSearcher] where the store does.
-func (s measuredStore) VectorStatus(ctx context.Context, model string) (store.VectorStatus, error) {
-	if vectors, ok := s.Store.(store.VectorSearcher); ok {
-		return vectors.VectorStatus(ctx, model)
-	}
-	return store.VectorStatus{}, nil
-}
-
-// Nearest implements [store.VectorSearcher] where the store does.
-func (s measuredStore) Nearest(ctx context.Context, q store.NearestQuery) (store.Nearest, error) {
-	if vectors, ok := s.Store.(store.VectorSearcher); ok {
-		return vectors.Nearest(ctx, q)
-	}
-	return store.Nearest{}, nil
-}

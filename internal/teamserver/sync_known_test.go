@@ -1,7 +1,9 @@
 package teamserver_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/teamsync"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -107,4 +110,31 @@ func TestErasedByAnother(t *testing.T) {
 	if r := a.push(); r.EraseDenied != 2 {
 		t.Errorf("after: %+v", r)
 	}
+}
+
+// A push that is cut off counts the conversation of the messages that arrived.
+func TestReportOfAPushThatIsCutOff(t *testing.T) {
+	f := newFixture(t)
+	a := f.laptop("one", f.token(access.Token{Append: true}))
+	var texts []string
+	for i := range teamsync.BatchMessages + 1 {
+		texts = append(texts, fmt.Sprint("message ", i))
+	}
+	a.say("s", acme, texts...)
+	a.HTTP = &http.Client{Transport: &oneBatch{}}
+	if r, err := a.Push(t.Context()); err == nil || r.Messages != teamsync.BatchMessages || r.Conversations != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// oneBatch lets one batch through.
+type oneBatch struct{ sent int }
+
+func (o *oneBatch) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == teamsync.PushPath {
+		if o.sent++; o.sent > 1 {
+			return nil, errors.New("the network is away")
+		}
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }

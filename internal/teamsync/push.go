@@ -249,6 +249,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 			return entered
 		}
 	}
+	counted := false
 	for behind := 0; one.push && through < c.Messages; {
 		b, masked, err := p.batch(ctx, id, src, c, through)
 		if errors.Is(err, errEntered) { // with a message that is newer than the check
@@ -287,13 +288,13 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		if row.version, err = p.save(ctx, rowOf(c.ID), row, row.version); err != nil {
 			return err
 		}
-		r.count(b, receipt, len(masked))
+		if r.count(b, receipt, len(masked)); r.Messages > before && !counted {
+			counted = true
+			r.Conversations++
+		}
 		if p.Pushed != nil {
 			p.Pushed(*r)
 		}
-	}
-	if r.Messages > before {
-		r.Conversations++
 	}
 	if gone(c) != row.Erased && through > 0 {
 		if err := p.erase(ctx, src, one, through, &row, r); err != nil {
@@ -436,65 +437,4 @@ func (p *Pusher) keepMasked(ctx context.Context, id store.ConversationID, after 
 		row.version, err = p.save(ctx, rowOf(id), row, row.version)
 	}
 	return err
-}
-
-// erase has the server erase the messages that were erased here.
-func (p *Pusher) erase(ctx context.Context, src Source, one candidate, through int64, row *local, r *Report) error {
-	c := one.Conversation
-	seqs, err := p.erased(ctx, c, through)
-	if err != nil || len(seqs) == 0 {
-		return err
-	}
-	if !one.erase {
-		if one.covered { // somebody else may have erased some of them there
-			var there VerifyAnswer
-			if err := p.Post(ctx, VerifyPath, VerifyRequest{Source: src}, &there); err != nil {
-				return err
-			}
-			seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return slices.Contains(there.Erased, seq) })
-		}
-		r.EraseDenied += len(seqs)
-		return nil
-	}
-	var a EraseAnswer
-	if err := p.Post(ctx, ErasePath, EraseRequest{src, seqs}, &a); err != nil {
-		return err
-	}
-	r.Erased += a.Messages
-	row.Erased = gone(c)
-	row.version, err = p.save(ctx, rowOf(c.ID), row, row.version)
-	return err
-}
-
-// gone counts the messages of a conversation that were erased here; allGone stands for
-// the whole conversation, whose numbers go too.
-func gone(c store.Conversation) int64 {
-	if !c.ErasedAt.IsZero() {
-		return allGone
-	}
-	return c.Erased
-}
-
-const allGone = -1
-
-// erased lists the numbers of the messages, up to one, that were erased here.
-func (p *Pusher) erased(ctx context.Context, c store.Conversation, through int64) (seqs []int64, err error) {
-	if gone(c) == allGone {
-		for seq := int64(1); seq <= through; seq++ {
-			seqs = append(seqs, seq)
-		}
-		return seqs, nil
-	}
-	if c.Erased == 0 {
-		return nil, nil
-	}
-	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Before: through + 1, Erased: true, NoRaw: true}) {
-		if err != nil {
-			return nil, err
-		}
-		if m.Flags&store.FlagErased != 0 {
-			seqs = append(seqs, m.Seq)
-		}
-	}
-	return seqs, nil
 }

@@ -1,10 +1,10 @@
 // Package erase removes messages for good: from the tables, from summaries that
 // were made from them, from titles and state that quote them, and at last from
-// the free space of the file.
+// the free space of the database.
 //
 // [Eraser.Erase] does it in one transaction and leaves tombstones, so that the
 // messages are not imported again (package tombstone). [Eraser.Scrub] overwrites
-// their remains in the file. [Eraser.Mask] hides parts of messages and keeps
+// their remains in the database. [Eraser.Mask] hides parts of messages and keeps
 // their records.
 package erase
 
@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
@@ -22,7 +23,7 @@ import (
 // errWeighed rolls back the erasure of Weigh.
 var errWeighed = errors.New("this was only weighed")
 
-// Eraser is the [store.Eraser] of a file.
+// Eraser is the [store.Eraser] of a database.
 type Eraser struct{ DB sqldb.DB }
 
 // Weigh implements [store.Eraser]. It erases and rolls back, so that its counts
@@ -138,7 +139,7 @@ func (e *erasing) collect() error {
 			continue
 		}
 		e.whole[int64(id)] = true
-		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND flags & 128 = 0`, int64(id))
+		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND `+record.NotErased, int64(id))
 		if err != nil {
 			return err
 		}
@@ -149,7 +150,7 @@ func (e *erasing) collect() error {
 		} else if !found {
 			return store.Missing(id.String())
 		}
-		err := e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE id = ? AND flags & 128 = 0 ON CONFLICT DO NOTHING`, int64(id))
+		err := e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE id = ? AND `+record.NotErased+` ON CONFLICT DO NOTHING`, int64(id))
 		if err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func (e *erasing) findAffected() (err error) {
 func (e *erasing) unindexed() error {
 	err := e.ExecAll([]string{
 		`DELETE FROM vectors WHERE message IN (SELECT id FROM temp.erasing)`,
-		`DELETE FROM vector_blocks WHERE block IN (SELECT id / 1024 FROM temp.erasing)`,
+		`DELETE FROM vector_blocks WHERE block IN (SELECT id / ` + strconv.Itoa(record.VectorBlockSize) + ` FROM temp.erasing)`,
 	})
 	if err != nil {
 		return err

@@ -1,9 +1,6 @@
 package erase
 
 import (
-	"bytes"
-	"strings"
-
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
@@ -51,13 +48,13 @@ func (e *erasing) dropTraces() error {
 // quotes are the titles and values that may quote erased messages.
 type quotes struct {
 	traces []*trace
+	titles store.TitleQuotes
 	runs   map[[quoteRun]byte][]*trace // the values that have a run of bytes
 }
 
 // trace is a title or a value of State.
 type trace struct {
 	text   string
-	title  []byte // normalised; nil for a value
 	quotes bool
 	drop   string // the statement that removes it
 	args   []any
@@ -68,8 +65,12 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	q := &quotes{runs: map[[quoteRun]byte][]*trace{}}
 	err := e.Query(`SELECT id, title FROM conversations WHERE id IN (SELECT id FROM temp.touched) AND title <> ''`, func(s sqldb.Row) error {
 		id, text := s.ColumnInt64(0), s.ColumnText(1)
-		q.traces = append(q.traces, &trace{text: text, title: titleWords(text), quotes: e.whole[id],
-			drop: `UPDATE conversations SET title = '' WHERE id = ?`, args: []any{id}, count: &e.out.Titles})
+		t := &trace{text: text, quotes: e.whole[id],
+			drop: `UPDATE conversations SET title = '' WHERE id = ?`, args: []any{id}, count: &e.out.Titles}
+		q.traces = append(q.traces, t)
+		if !t.quotes {
+			q.titles.Add(text, func() { t.quotes = true })
+		}
 		return nil
 	})
 	if err != nil {
@@ -93,17 +94,9 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	return q, err
 }
 
-// titleWords normalises a title for comparison: lower case, without a trailing
-// ellipsis.
-func titleWords(text string) []byte {
-	return bytes.TrimSpace(bytes.ToLower([]byte(strings.TrimRight(strings.TrimSpace(text), "…."))))
-}
-
 // look marks the titles and values that quote a text.
 func (q *quotes) look(text []byte) {
-	for _, t := range q.traces {
-		t.quotes = t.quotes || len(t.title) > 0 && bytes.Contains(bytes.ToLower(text), t.title)
-	}
+	q.titles.Look(string(text))
 	for i := 0; len(q.runs) > 0 && i+quoteRun <= len(text); i += quoteStep {
 		for _, t := range q.runs[[quoteRun]byte(text[i:])] {
 			t.quotes = true

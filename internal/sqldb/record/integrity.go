@@ -76,7 +76,7 @@ func checkedText(c sqldb.Conn, id store.MessageID) (text []byte, err error) {
 	intact := true
 	found, err := c.One(`
 		SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body, m.seq, m.cuts IS NOT NULL, `+LinkColumns+`
-		FROM messages m WHERE m.id = ? AND m.flags & 128 = 0`, func(s sqldb.Row) (err error) {
+		FROM messages m WHERE m.id = ? AND m.`+NotErased, func(s sqldb.Row) (err error) {
 		m := ScanLink(s, 10)
 		m.Record, m.Cut = s.ColumnRawBlob(6), s.ColumnBool(9)
 		if intact, err = Intact(c, store.ConversationID(s.ColumnInt64(1)), s.ColumnInt64(8), m); err != nil {

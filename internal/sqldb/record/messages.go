@@ -24,7 +24,7 @@ type Records struct{ DB sqldb.DB }
 const messageColumns = `m.id, m.conversation, m.seq, m.stored, m.tokens, m.record, m.cuts IS NOT NULL, ` + LinkColumns
 
 // present leaves out erased messages, unless its parameter is true.
-const present = ` AND (m.flags & 128 = 0 OR ?)`
+var present = ` AND (m.` + NotErased + ` OR ?)`
 
 // scanMessage decodes a message, and marks it if it is damaged. One that does
 // not decode has its raw bytes as text, and an error. With brief the message
@@ -138,7 +138,7 @@ func queryRange(c sqldb.Conn, q store.MessageQuery, row func(sqldb.Row) error) e
 // Record implements [store.Reader].
 func (r *Records) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
 	return sqldb.Read(ctx, r.DB, func(c sqldb.Conn) (record []byte, err error) {
-		found, err := c.One(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND flags & 128 = 0`, func(s sqldb.Row) (err error) {
+		found, err := c.One(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND `+NotErased, func(s sqldb.Row) (err error) {
 			record, err = Join(c, s.ColumnBlob(0, nil), s.ColumnText(1))
 			if err == nil && sha256.Sum256(record) != sqldb.Hash(s, 2) {
 				err = errChanged

@@ -247,7 +247,7 @@ func NewestUser(c sqldb.Conn, id store.ConversationID) (int64, error) {
 func Recount(c sqldb.Conn, id store.ConversationID) error {
 	return c.Exec(`
 		UPDATE conversations SET
-			erased = (SELECT count(*) FROM messages WHERE conversation = ?1 AND flags & 128 <> 0),
+			erased = (SELECT count(*) FROM messages WHERE conversation = ?1 AND `+AnyFlag(store.FlagErased)+`),
 			summaries = (SELECT count(*) FROM summaries WHERE conversation = ?1),
 			(view_items, view_tokens) = (SELECT count(*), coalesce(sum(tokens), 0) FROM view WHERE conversation = ?1),
 			last_user = coalesce((`+newestUser+`), 0)

@@ -27,7 +27,7 @@ func (l *lane) unsound(ctx context.Context, c sqldb.Conn) (at int64, why string,
 	from := int64(0)
 	for i, id := range ids {
 		docs := 0
-		sql := `SELECT count(*) FROM messages WHERE id > ? AND id <= ? AND flags & 128 = 0` // not those that were erased
+		sql := `SELECT count(*) FROM messages WHERE id > ? AND id <= ? AND ` + record.NotErased
 		if l.kind == record.LaneSummaries {
 			sql = `SELECT count(*) FROM summaries WHERE num > ? AND num <= ?`
 		}
@@ -58,7 +58,7 @@ func (l *lane) unsound(ctx context.Context, c sqldb.Conn) (at int64, why string,
 
 var errSegmentRow = errors.New("its row does not say what it holds")
 
-// uncached reads the sections of segments as they are in the file.
+// uncached reads the sections of segments as they are in the database.
 type uncached struct{ sqldb.Conn }
 
 // Get implements [segment.Blobs].

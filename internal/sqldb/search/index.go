@@ -3,7 +3,7 @@
 // The index has two lanes: messages and summaries. Documents are indexed in
 // memory first and are then sealed into segments, which are rows of the
 // database; neighbouring segments are merged as they add up. A search covers
-// every document, sealed or not. Of the processes that share a file one at a
+// every document, sealed or not. Of the processes that share a database one at a
 // time seals and merges: it holds a lease. The index is derived: where it is
 // damaged it is built again from the record.
 package search
@@ -43,7 +43,7 @@ type Index struct {
 	wrote    bool  // this process has written
 }
 
-// New returns the index of a file.
+// New returns the index of a database.
 func New(f sqldb.DB) *Index {
 	ix := &Index{
 		file: f, sections: sectionCache{size: cmp.Or(f.Settings().IndexCache, cacheBytes)},
@@ -145,7 +145,7 @@ func (ix *Index) Reindex(ctx context.Context) error {
 const closeTime = 5 * time.Second
 
 // Close ends an upgrade and seals the documents that this process wrote; the caller
-// then closes the file. Otherwise every later process would index them in memory before its
+// then closes the database. Otherwise every later process would index them in memory before its
 // first search: after an import of 900 messages that took more than half of the
 // time of `lcm grep`.
 func (ix *Index) Close() {

@@ -67,8 +67,8 @@ func newLane(ix *Index, kind int) *lane {
 	l.sql = laneSQL{
 		last: `SELECT coalesce(max(id), 0) FROM messages`,
 		size: `SELECT count(*), coalesce(sum(size), 0), coalesce(max(id), 0) FROM messages WHERE id > ?`,
-		docs: columns + `WHERE id > ? AND id <= ? AND flags & 128 = 0 ORDER BY id`,
-		byID: columns + `WHERE id IN (SELECT j.value FROM json_each(?) j) AND flags & 128 = 0`,
+		docs: columns + `WHERE id > ? AND id <= ? AND ` + record.NotErased + ` ORDER BY id`,
+		byID: columns + `WHERE id IN (SELECT j.value FROM json_each(?) j) AND ` + record.NotErased,
 		scan: scanMessageDoc,
 		text: record.PeekText,
 	}

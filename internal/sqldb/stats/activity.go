@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -20,7 +21,7 @@ func Activity(ctx context.Context, db sqldb.DB, above store.MessageID) (days map
 		last       store.MessageID
 	}
 	counts, err := sqldb.Read(ctx, db, func(c sqldb.Conn) ([]count, error) {
-		return sqldb.List(c, `SELECT coalesce(said, stored) / ?, sum(CASE WHEN flags & 192 = 0 THEN 1 ELSE 0 END), max(id) FROM messages WHERE id > ? GROUP BY 1`,
+		return sqldb.List(c, `SELECT coalesce(said, stored) / ?, sum(CASE WHEN `+record.NoFlag(store.FlagHidden|store.FlagErased)+` THEN 1 ELSE 0 END), max(id) FROM messages WHERE id > ? GROUP BY 1`,
 			func(s sqldb.Row) count {
 				return count{s.ColumnInt64(0), s.ColumnInt64(1), store.MessageID(s.ColumnInt64(2))}
 			}, int64(quarter), int64(above))

@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 )
 
-// Space is the use of the file in bytes. It is computed from columns, so that
+// Space is the use of the database in bytes. It is computed from columns, so that
 // it is as quick as [Read]; Messages is the rest, with indexes and everything
 // small.
 type Space struct {
@@ -22,7 +22,7 @@ type Space struct {
 	Log       int64 `json:"writeAheadLog"` // the write-ahead log
 }
 
-// MeasureSpace computes the use of the file.
+// MeasureSpace computes the use of the database.
 func MeasureSpace(ctx context.Context, db sqldb.DB) (Space, error) {
 	var s Space
 	size, err := db.Size(ctx)

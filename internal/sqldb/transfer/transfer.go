@@ -18,6 +18,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -258,14 +259,14 @@ func copyMissing(src, dst sqldb.Conn) error {
 // copied. Their link of the chain, their flags or their record differ.
 func copyChanged(src, dst sqldb.Conn) error {
 	var ids, masked []int64
-	const marked = `SELECT id, conversation, flags FROM messages WHERE flags & ? <> 0 ORDER BY id`
+	marked := `SELECT id, conversation, flags FROM messages WHERE ` + record.AnyFlag(store.FlagErased|store.FlagMasked) + ` ORDER BY id`
 	err := src.Query(marked, func(s sqldb.Row) error {
 		ids = append(ids, s.ColumnInt64(0))
 		if store.Flag(s.ColumnInt64(2))&store.FlagMasked != 0 {
 			masked = append(masked, s.ColumnInt64(1))
 		}
 		return nil
-	}, int64(store.FlagErased|store.FlagMasked))
+	})
 	if err != nil {
 		return err
 	}

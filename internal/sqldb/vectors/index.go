@@ -10,19 +10,23 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// blockSize is how many message numbers a row of vector_blocks has. Package erase
-// has it too.
-const blockSize = 1024
+const blockSize = record.VectorBlockSize
 
 // An entry of a block is the number of the message within the block (2 bytes),
 // its conversation (8), the length of the vector (4, a float) and its bytes. All
 // entries of a block have the same size.
 const entryHead = 2 + 8 + 4
 
-var _ store.VectorIndex = Cache{}
+// HasVectors implements [store.VectorIndex].
+func (v Cache) HasVectors(ctx context.Context, model string) (bool, error) {
+	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) (bool, error) {
+		return c.Has(`SELECT 1 FROM vector_blocks WHERE model = ? AND vectors > 0 LIMIT 1`, model)
+	})
+}
 
 // VectorStatus implements [store.VectorIndex]. It reads no vectors.
 func (v Cache) VectorStatus(ctx context.Context, model string) (store.VectorStatus, error) {
@@ -64,26 +68,31 @@ func (v Cache) PendingBlocks(ctx context.Context, model string) (pending []store
 // BlockMessages implements [store.VectorIndex].
 func (v Cache) BlockMessages(ctx context.Context, b store.VectorBlock) ([]store.MessageID, error) {
 	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) ([]store.MessageID, error) {
-		return sqldb.Column[store.MessageID](c, `SELECT id FROM messages WHERE id >= ? AND id <= ? AND flags & 128 = 0 ORDER BY id`,
+		return sqldb.Column[store.MessageID](c, `SELECT id FROM messages WHERE id >= ? AND id <= ? AND `+record.NotErased+` ORDER BY id`,
 			b.Number*blockSize, int64(b.Through))
 	})
 }
 
 // PutBlock implements [store.VectorIndex].
 func (v Cache) PutBlock(ctx context.Context, model string, b store.VectorBlock, vectors []store.MessageVector) error {
-	byMessage := map[int64][]byte{}
+	byMessage := map[int64]store.MessageVector{}
 	size := 0
 	for _, one := range vectors {
-		byMessage[int64(one.Message)], size = one.Vector, len(one.Vector)
+		byMessage[int64(one.Message)], size = one, len(one.Vector)
 	}
 	err := v.DB.Transact(ctx, func(c sqldb.Conn) error {
-		n, data := 0, make([]byte, 0, len(vectors)*(entryHead+size))
-		// Messages may have been erased while their texts were embedded. An erasure
-		// that comes later waits, and then sees the block.
-		err := c.Query(`SELECT m.id, m.conversation FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.flags & 128 = 0 ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
+		n, data, through := 0, make([]byte, 0, len(vectors)*(entryHead+size)), int64(b.Through)
+		// Messages may have been erased or masked while their texts were embedded. An
+		// erasure that comes later waits, and then sees the block.
+		err := c.Query(`SELECT m.id, m.conversation, m.flags FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.`+record.NotErased+` ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
 			id := s.ColumnInt64(0)
-			if vector := byMessage[id]; len(vector) == size && size > 0 {
-				n, data = n+1, appendEntry(data, id, s.ColumnInt64(1), vector)
+			one := byMessage[id]
+			switch {
+			case id > through || len(one.Vector) != size || size == 0:
+			case one.Flags != store.Flag(s.ColumnInt64(2)):
+				through = id - 1
+			default:
+				n, data = n+1, appendEntry(data, id, s.ColumnInt64(1), one.Vector)
 			}
 			return nil
 		}, b.Number*blockSize, int64(b.Through))
@@ -92,7 +101,7 @@ func (v Cache) PutBlock(ctx context.Context, model string, b store.VectorBlock, 
 		}
 		return c.Exec(`INSERT INTO vector_blocks (model, block, through, vectors, data) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (model, block) DO UPDATE SET through = excluded.through, vectors = excluded.vectors, data = excluded.data`,
-			model, b.Number, int64(b.Through), n, data)
+			model, b.Number, through, n, data)
 	})
 	if err != nil {
 		return fmt.Errorf("store a block of vectors: %w", err)

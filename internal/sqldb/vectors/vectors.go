@@ -11,12 +11,12 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Cache is the [store.VectorCache] of a file.
+// Cache is the [store.VectorIndex] of a database.
 type Cache struct{ DB sqldb.DB }
 
-var _ store.VectorCache = Cache{}
+var _ store.VectorIndex = Cache{}
 
-// Vectors implements [store.VectorCache].
+// Vectors implements [store.VectorIndex].
 func (v Cache) Vectors(ctx context.Context, model string, texts []store.TextHash) (map[store.TextHash][]byte, error) {
 	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) (map[store.TextHash][]byte, error) {
 		found := make(map[store.TextHash][]byte, len(texts))
@@ -33,14 +33,14 @@ func (v Cache) Vectors(ctx context.Context, model string, texts []store.TextHash
 	})
 }
 
-// PutVectors implements [store.VectorCache].
+// PutVectors implements [store.VectorIndex].
 func (v Cache) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
 	return v.DB.Transact(ctx, func(c sqldb.Conn) error {
 		for _, one := range vectors {
-			// The message may have been erased while its text was embedded. An
-			// erasure that comes later waits, and then sees the vector.
+			// The message may have been erased or masked while its text was embedded.
+			// An erasure that comes later waits, and then sees the vector.
 			err := c.Exec(`INSERT INTO vectors (model, text, message, vector)
-				SELECT ?, ?, m.id, ? FROM messages m WHERE m.id = ? AND m.flags & 128 = 0`+c.Dialect().ForUnchanged+` ON CONFLICT DO NOTHING`, model, one.Text[:], one.Vector, int64(one.Message))
+				SELECT ?, ?, m.id, ? FROM messages m WHERE m.id = ? AND m.flags = ?`+c.Dialect().ForUnchanged+` ON CONFLICT DO NOTHING`, model, one.Text[:], one.Vector, int64(one.Message), int64(one.Flags))
 			if err != nil {
 				return fmt.Errorf("store vectors: %w", err)
 			}

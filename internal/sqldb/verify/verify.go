@@ -16,7 +16,7 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
-// Checker is the [store.Checker] of a file.
+// Checker is the [store.Checker] of a database.
 type Checker struct{ DB sqldb.DB }
 
 // Verify implements [store.Checker]. It reads everything once, in one

@@ -2,6 +2,7 @@ package scope_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -52,10 +53,10 @@ func TestNearest(t *testing.T) {
 	if err := db.PutBlock(t.Context(), "m", pending[0], vectors); err != nil {
 		t.Fatal(err)
 	}
-	narrow := scope.Narrow(db, scope.Scope{Name: "test", Covers: scope.Projects(store.Project{Root: "/own"})}).(store.VectorSearcher)
+	narrow := scope.Narrow(db, scope.Scope{Name: "test", Covers: scope.Projects(store.Project{Root: "/own"})})
 	for _, c := range []struct {
 		name string
-		s    store.VectorSearcher
+		s    store.Store
 		in   []store.ConversationID
 		want []store.MessageID
 	}{
@@ -71,5 +72,29 @@ func TestNearest(t *testing.T) {
 				t.Errorf("found %v, want %v: %v", found.Messages, c.want, err)
 			}
 		})
+	}
+	if has, err := narrow.HasVectors(t.Context(), "m"); err != nil || !has {
+		t.Errorf("the scope has vectors: %t, %v", has, err)
+	}
+	if got, err := narrow.VectorStatus(t.Context(), "m"); !errors.Is(err, scope.ErrDenied) || got != (store.VectorStatus{}) {
+		t.Errorf("the scope counts the vectors of all projects: %+v, %v", got, err)
+	}
+	if got, err := narrow.PendingBlocks(t.Context(), "other"); !errors.Is(err, scope.ErrDenied) || len(got) > 0 {
+		t.Errorf("the scope shows blocks: %+v, %v", got, err)
+	}
+	if got, err := narrow.BlockMessages(t.Context(), pending[0]); !errors.Is(err, scope.ErrDenied) || len(got) > 0 {
+		t.Errorf("the scope shows the messages of a block: %v, %v", got, err)
+	}
+	if err := narrow.PutBlock(t.Context(), "m", pending[0], nil); !errors.Is(err, scope.ErrDenied) {
+		t.Errorf("the scope replaces a block: %v", err)
+	}
+	if err := narrow.PutVectors(t.Context(), "m", vectors); err != nil {
+		t.Error(err)
+	}
+	if stored, err := db.Vectors(t.Context(), "m", []store.TextHash{vectors[0].Text, vectors[1].Text}); err != nil || len(stored) != 1 || stored[vectors[0].Text] == nil {
+		t.Errorf("the scope has stored %v, %v: want the vector of its own message", stored, err)
+	}
+	if err := narrow.Reindex(t.Context()); !errors.Is(err, scope.ErrDenied) {
+		t.Errorf("a scope without writing builds the index: %v", err)
 	}
 }
