@@ -183,8 +183,9 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		if err != nil {
 			return nil, 0, err
 		}
-		if way.factor < 1 {
-			terms = slices.DeleteFunc(terms, analysis.IsStopWord)
+		if way.factor < 1 { // "pinned" does not mean "in", but "whcih" means "which"
+			near := variants.Near(t.typed, 1)
+			terms = slices.DeleteFunc(terms, func(term string) bool { return analysis.IsStopWord(term) && near.Distance([]byte(term)) > 1 })
 		}
 		if found, err := v.known(terms, way.most); err != nil || len(found) > 0 {
 			return found, way.factor, err
