@@ -64,14 +64,14 @@ torture: ## Kill, fail and crowd the record for TORTURE (default 10m), then prin
 	LCM_TORTURE=$(TORTURE) $(GO) test -count=1 -v -timeout 0 -run '^TestTorture' ./internal/faulttest ./internal/postgres
 
 soak: ## Append, search and fold for SOAK (default 1h) and watch memory and latency
-	$(GO) run ./cmd/lcm bench soak --duration $(SOAK)
+	$(GO) run ./bench soak --duration $(SOAK)
 
 audit: ## Look for known vulnerabilities (needs the network) and check licences
 	GO="$(GO)" GOVULNCHECK="$(GOVULNCHECK)" sh scripts/audit.sh
 
 bench: ## Measure scale, retention and the Go benchmarks
-	$(GO) run ./cmd/lcm bench scale
-	$(GO) run ./cmd/lcm bench retention
+	$(GO) run ./bench scale
+	$(GO) run ./bench retention
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./internal/bench/...
 
 dist: ## Cross-compile for every platform into dist/, with checksums

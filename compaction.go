@@ -7,7 +7,7 @@ import (
 	"github.com/lossless-context/lcm/internal/compact"
 )
 
-// lowBySoft is the low threshold by the soft one. `lcm bench cache` compares
+// lowBySoft is the low threshold by the soft one. `go run ./bench cache` compares
 // costs: with a half, a host that compacts is cheaper with a cache of an hour.
 const lowBySoft = 0.4
 

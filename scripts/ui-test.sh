@@ -38,7 +38,7 @@ UI_RECORD="${UI_RECORD:-$dir/record-$UI_MESSAGES/ui.db}"
 if [ ! -f "$UI_RECORD.complete" ]; then
 	echo "ui-test: generating a session of $UI_MESSAGES messages, a minute for each 100,000"
 	mkdir -p "$(dirname "$UI_RECORD")"
-	"$dir/lcm" bench ui --messages "$UI_MESSAGES" --runs 1 --dir "$(dirname "$UI_RECORD")" >"$dir/bench.log"
+	"$GO" run ./bench ui --messages "$UI_MESSAGES" --runs 1 --dir "$(dirname "$UI_RECORD")" >"$dir/bench.log"
 	touch "$UI_RECORD.complete"
 fi
 

@@ -121,6 +121,7 @@ var Layers = [][]string{
 	}, {
 		"internal/cli",
 	}, {
+		"bench",
 		"cmd/lcm",
 		"e2e",
 		"internal/archtest",

@@ -245,7 +245,6 @@ func (d *demo) farewell() {
 	}
 	d.say(`lcm import FILE               keep a transcript of your own
 lcm context --budget 32000    what a model would see of it
-lcm bench retention           what summaries keep, beside truncation
 lcm --help                    everything else`)
 }
 

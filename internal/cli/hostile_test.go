@@ -81,7 +81,7 @@ func hostileDatabase(t *testing.T, path, dir string) {
 var mute = []string{
 	"lcm copy", // paths and digests
 	"lcm demo", "lcm explain", "lcm version", "lcm setup", "lcm remove", "lcm mcp", "lcm hook", "lcm chat", "lcm backup", "lcm restore", "lcm export",
-	"lcm bench", "lcm completion", "lcm help", "lcm config", "lcm run", "lcm proxy", "lcm ui", "lcm serve", "lcm sync", "lcm embed",
+	"lcm completion", "lcm help", "lcm config", "lcm run", "lcm proxy", "lcm ui", "lcm serve", "lcm sync", "lcm embed",
 }
 
 // printing has what the others are called with, in such an order that what

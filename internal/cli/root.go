@@ -92,7 +92,7 @@ func newRoot(p *program) *cobra.Command {
 	add("recall", newGrep(p), newDescribe(p), newExpand(p), newAsk(p), newEmbed(p), newChat(p), newUI(p))
 	add("hosts", newRun(p), newProxy(p), newSetup(p), newRemove(p), newBrief(p), newHook(p), newMCP(p))
 	add("team", newServe(p), newToken(p), newAudit(p), newSync(p))
-	add("more", newDemo(p), newBench(p), newExplain(p), newConfig(p), newVersion(p))
+	add("more", newDemo(p), newExplain(p), newConfig(p), newVersion(p))
 	addHelp(root, helpNames())
 	completer{p}.register(root)
 	root.SetCompletionCommandGroupID("more")
@@ -103,7 +103,6 @@ func newRoot(p *program) *cobra.Command {
 // withoutDB are the commands that do not use the database.
 var withoutDB = []string{
 	"lcm demo", "lcm completion", "lcm explain", "lcm version", "lcm remove", "lcm config path", "lcm config set",
-	"lcm bench recall", "lcm bench needle", "lcm bench answer", "lcm bench import", "lcm bench hook", "lcm bench soak", "lcm bench proxy", "lcm bench ui",
 }
 
 // withoutDatabase removes --db from the commands that do not use a database.

@@ -75,6 +75,9 @@ func (r Report) Missed() []Find {
 	return slices.DeleteFunc(slices.Clone(r.Finds), func(f Find) bool { return f.Rank == 1 && f.InHand })
 }
 
+// Met reports whether every needle came first.
+func (r Report) Met() bool { return len(r.Missed()) == 0 }
+
 // Text returns the report as people read it.
 func (r Report) Text() string {
 	var b strings.Builder

@@ -13,7 +13,8 @@ func FromMessages(messages []llms.Message) []summary.Source {
 	for i, m := range messages {
 		out[i] = summary.Source{
 			ID: fmt.Sprintf("msg_%d", i+1), Seq: int64(i + 1), Role: m.Role, Time: m.Time,
-			Text: m.Render(), Tool: m.Role == llms.RoleTool,
+			Text: m.Render(), Tokens: llms.CountMessage(llms.Estimate, m),
+			Tool: m.Role == llms.RoleTool || len(m.ToolResults()) > 0,
 		}
 	}
 	return out

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/bench/answer"
+	"github.com/lossless-context/lcm/internal/bench/cache"
+	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/internal/bench/hooks"
+	"github.com/lossless-context/lcm/internal/bench/imports"
+	"github.com/lossless-context/lcm/internal/bench/needle"
+	"github.com/lossless-context/lcm/internal/bench/pages"
+	"github.com/lossless-context/lcm/internal/bench/patterns"
+	"github.com/lossless-context/lcm/internal/bench/proxy"
+	evidence "github.com/lossless-context/lcm/internal/bench/recall"
+	"github.com/lossless-context/lcm/internal/bench/retention"
+	"github.com/lossless-context/lcm/internal/bench/scale"
+	"github.com/lossless-context/lcm/internal/bench/soak"
+	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/fromconfig"
+	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/llms"
+)
+
+type measure = func(context.Context, harness.Progress) (report, error)
+
+var benchmarks = []benchmark{{
+	"retention", `Count the identifiers that survive summarising.
+
+Fold the bundled session, or with --db and --conversation one of yours, three depths deep with the extractive summariser, and count how
+many identifiers (paths, URLs, versions, hashes, numbers, symbols) are still there word for word, beside truncation to the same size.`, benchRetention,
+}, {
+	"scale", `Time storing, appending, folding and contexts as the record grows.
+
+Make databases of the given sizes in a temporary directory and time storing in batches, beside hand-written SQL that inserts the same
+rows; durable appends; compaction with a summariser that takes no time; contexts. The default takes about two minutes. With --db
+postgres://… it measures that server, in schemas of its own, beside SQLite and beside hand-written pgx.`, benchScale,
+}, {
+	"recall", `Count how much of the evidence a question's search finds.
+
+Ask every question of a data set and count how much of its evidence is among the first 5, 10 and 20 messages found, and how often a
+session that holds evidence comes first: by the index alone, by two plain full-text searches, and by lcm grep on a database with the whole
+data set in it. Where embeddings.model is set, lcm grep is measured with it too. The bundled set has 2,211 messages and 342 questions;
+--data takes LoCoMo's JSON, or the evidence format that the package internal/bench/recall documents.`, benchRecall,
+}, {
+	"needle", `Hide facts in long conversations and find them by their key.
+
+Plant facts at eleven positions of generated conversations, in text, tool arguments, tool output and payloads, under 0 to 3 levels of
+summaries, and look for each by its exact key, as a regular expression and in words. A target is missed if one does not come first.`, benchNeedle,
+}, {
+	"answer", `Measure how much evidence an answer without a model holds.
+
+Ask every question through lcm_expand_query with output "evidence", and count the messages known to hold the answer that stand word for
+word in the result. With --identifiers, ask for twenty identifiers of the bundled session, each with four prompts about something else.`, benchAnswer,
+}, {
+	"soak", `Append, search and fold for an hour and watch memory and latency.
+
+Append at a steady rate to a database in a temporary directory, with searches, contexts and compaction beside. At the end every message is
+proved. Ctrl-C ends it with the report of the time it had.`, benchSoak,
+}, {
+	"hook", `Time what hosts wait for.
+
+Build lcm, make a database of the given size, and start the program as a host does: at the end of a turn, at the start of a session,
+before a prompt, and in between as "lcm version", which does nothing.`, benchHook,
+}, {
+	"import", `Time the import of transcripts, once and again.
+
+Write transcripts in the formats of the agents, import them into a fresh database, and import them again. Printed are the rate beside that
+of storing the same records from memory, and the most memory that was held.`, benchImport,
+}, {
+	"patterns", `Time regular expressions beside ripgrep over the same bytes.
+
+Make a database of real text, which is sources and documents of the Go distribution and the module cache as tool outputs and the bundled
+session as talk, and search it for 40 kinds of pattern. The counts are compared with those of rg, or of a loop over all texts where rg is
+not installed or reads a pattern differently. With --words it times ranked searches beside SQLite's FTS5 over the same texts.`, benchPatterns,
+}, {
+	"cache", `Compare the cost of input at a provider with a prompt cache.
+
+Replay the bundled session and a generated one against a simulated provider that caches the beginning of prompts (reads cost 0.1, writes
+1.25 for five minutes and 2 for an hour): the plain history until its window ends, a host that compacts when the window is almost full,
+lcm when it folds a little in each turn, and lcm as it is by default.`, benchCache,
+}, {
+	"proxy", `Measure the time that lcm run adds to a request.
+
+Play sessions of 1,000 and 10,000 messages in the request, and of 100,000 behind a checkpoint, against a model on this machine that
+answers at once, through the proxy of lcm run and directly.`, benchProxy,
+}, {
+	"ui", `Time the pages of lcm ui on one long session.
+
+Make a session of the given length, fold it, serve it as lcm ui does and ask for each page over a real connection. The time is that to
+the first byte of the answer.`, benchPages,
+}}
+
+// dirFlag adds the flag for the directory of a benchmark's files.
+func dirFlag(f *flag.FlagSet, dir *string, of string) {
+	f.StringVar(dir, "dir", "", "directory for "+of+" (default: a temporary one)")
+}
+
+// inDir measures in the directory that a flag names, or else in a temporary one.
+func inDir(dir *string, measure func() (report, error)) (r report, err error) {
+	if *dir == "" {
+		if *dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(*dir)
+	}
+	return measure()
+}
+
+func benchRetention(f *flag.FlagSet) measure {
+	path := f.String("db", "", "SQLite database of --conversation")
+	number := f.Int64("conversation", 0, "conversation number (default: the bundled session)")
+	return func(ctx context.Context, _ harness.Progress) (report, error) {
+		sources, err := retentionSources(ctx, *path, *number)
+		if err != nil {
+			return nil, err
+		}
+		return retention.Measure(ctx, sources, retention.Options{})
+	}
+}
+
+// retentionSources returns the messages of a conversation, or of the bundled session.
+func retentionSources(ctx context.Context, path string, number int64) (_ []summary.Source, err error) {
+	if number == 0 {
+		return retention.FromMessages(sample.Messages()), nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("--conversation needs --db with an SQLite database: %w", err)
+	}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var messages []llms.Message
+	for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: store.ConversationID(number)}) {
+		if err != nil {
+			return nil, err
+		}
+		if m.Flags&(store.FlagEcho|store.FlagHidden) == 0 {
+			messages = append(messages, m.Body)
+		}
+	}
+	return retention.FromMessages(messages), nil
+}
+
+func benchScale(f *flag.FlagSet) measure {
+	var o scale.Options
+	server := f.String("db", "", "postgres:// URL of a server to measure (default: SQLite files)")
+	sizes, spreads := numbers{1_000, 10_000, 100_000}, numbers{1, 1_000}
+	f.Var(&sizes, "sizes", "numbers of messages")
+	f.Var(&spreads, "spread", "numbers of conversations they are spread over")
+	f.IntVar(&o.Budget, "budget", 128_000, "size of the context window in tokens")
+	f.IntVar(&o.Samples, "samples", 200, "how often appends and contexts are timed")
+	f.IntVar(&o.Expressions, "expressions", 100, "how many are compared with a loop over all texts, -1 for none")
+	dirFlag(f, &o.Dir, "the databases")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Sizes, o.Spreads, o.Progress = sizes, spreads, p
+		switch {
+		case *server == "":
+			return scale.Measure(ctx, o)
+		case postgres.IsURL(*server):
+			return scale.MeasureServer(ctx, *server, o)
+		}
+		return nil, errors.New("--db takes a postgres:// URL; SQLite databases are made in a temporary directory")
+	}
+}
+
+func benchSoak(f *flag.FlagSet) measure {
+	var o soak.Options
+	f.DurationVar(&o.Duration, "duration", time.Hour, "how long it lasts")
+	f.Float64Var(&o.Rate, "rate", 50, "appends a second")
+	f.Float64Var(&o.Searches, "searches", 2, "searches a second")
+	f.Float64Var(&o.Contexts, "contexts", 1, "contexts a second")
+	f.IntVar(&o.Sessions, "sessions", 4, "number of sessions the appends are spread over")
+	f.IntVar(&o.Budget, "budget", 16_000, "size of each session's context window in tokens")
+	dirFlag(f, &o.Dir, "the database")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		return soak.Measure(ctx, o)
+	}
+}
+
+func benchNeedle(f *flag.FlagSet) measure {
+	var o needle.Options
+	sizes := numbers(needle.DefaultSizes)
+	f.Var(&sizes, "sizes", "sizes of the conversations in tokens")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated content")
+	dirFlag(f, &o.Dir, "the databases")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Sizes, o.Progress = sizes, p
+		return needle.Measure(ctx, o)
+	}
+}
+
+func benchImport(f *flag.FlagSet) measure {
+	var o imports.Options
+	megabytes := f.Int64("size", 100, "size of the transcripts in MB")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated content")
+	dirFlag(f, &o.Dir, "the files")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Bytes, o.Progress = *megabytes*1_000_000, p
+		return imports.Measure(ctx, o)
+	}
+}
+
+func benchHook(f *flag.FlagSet) measure {
+	var o hooks.Options
+	f.StringVar(&o.Binary, "binary", "", "the program lcm (default: built from ./cmd/lcm)")
+	f.IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")
+	f.IntVar(&o.Runs, "runs", 200, "how often each command is timed")
+	dirFlag(f, &o.Dir, "the database, which is kept")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		return inDir(&o.Dir, func() (report, error) {
+			if o.Binary == "" {
+				o.Binary = filepath.Join(o.Dir, "lcm")
+				build := exec.CommandContext(ctx, "go", "build", "-o", o.Binary, "github.com/lossless-context/lcm/cmd/lcm")
+				if out, err := build.CombinedOutput(); err != nil {
+					return nil, fmt.Errorf("build lcm: %w: %s", err, out)
+				}
+			}
+			return hooks.Measure(ctx, o)
+		})
+	}
+}
+
+func benchPages(f *flag.FlagSet) measure {
+	var o pages.Options
+	f.IntVar(&o.Messages, "messages", 100_000, "number of messages in the session")
+	f.IntVar(&o.Runs, "runs", 100, "how often each page is asked for")
+	dirFlag(f, &o.Dir, "the database, which is kept and used again")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		return pages.Measure(ctx, o)
+	}
+}
+
+func benchRecall(f *flag.FlagSet) measure {
+	path := f.String("data", "", "data set (default: the bundled one)")
+	typos := f.Bool("typos", false, "put one typing mistake into each question")
+	ablate := f.Bool("ablate", false, "measure the ranking without each of its parts")
+	return func(ctx context.Context, _ harness.Progress) (report, error) {
+		data, err := dataset(*path)
+		if err != nil {
+			return nil, err
+		}
+		if *typos {
+			data = data.WithTypos()
+		}
+		if *ablate {
+			return evidence.Ablate(ctx, data)
+		}
+		cfg, err := config.Load(config.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return evidence.Measure(ctx, data, func(state store.State) llms.Embedder { return fromconfig.Embedder(cfg, state) })
+	}
+}
+
+func dataset(path string) (evidence.Dataset, error) {
+	if path == "" {
+		return evidence.Bundled()
+	}
+	data, err := evidence.Load(path)
+	if err != nil {
+		return data, fmt.Errorf("%w (`go doc ./internal/bench/recall` describes the formats)", err)
+	}
+	return data, nil
+}
+
+func benchAnswer(f *flag.FlagSet) measure {
+	var o answer.Options
+	path := f.String("data", "", "data set, as in recall (default: the bundled questions)")
+	identifiers := f.Bool("identifiers", false, "ask for identifiers with prompts about something else")
+	f.IntVar(&o.MaxTokens, "max-tokens", 2000, "length of the answers")
+	dirFlag(f, &o.Dir, "the database")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		switch {
+		case *identifiers:
+			return answer.Identifiers(ctx, o, 250, 500, 2000, 16_000)
+		case *path == "":
+			return answer.Bundled(ctx, o)
+		}
+		data, err := dataset(*path)
+		if err != nil {
+			return nil, err
+		}
+		return answer.Dataset(ctx, data, o)
+	}
+}
+
+func benchPatterns(f *flag.FlagSet) measure {
+	var o patterns.Options
+	f.IntVar(&o.Messages, "messages", 200_000, "number of messages in the database")
+	f.IntVar(&o.Runs, "runs", 3, "how often each pattern is searched for; the fastest counts")
+	f.BoolVar(&o.PageOnly, "page-only", false, "leave out the complete counts")
+	words := f.Bool("words", false, "time ranked searches beside FTS5, not patterns")
+	f.Func("sources", "directories with text files, separated by commas (default: of the Go distribution)", func(s string) error {
+		o.Sources = strings.Split(s, ",")
+		return nil
+	})
+	dirFlag(f, &o.Dir, "the database, which is kept")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		return inDir(&o.Dir, func() (report, error) {
+			if *words {
+				return patterns.MeasureWords(ctx, o)
+			}
+			return patterns.Measure(ctx, o)
+		})
+	}
+}
+
+func benchCache(f *flag.FlagSet) measure {
+	var o cache.Options
+	f.IntVar(&o.Budget, "budget", 128_000, "size of lcm's context window in tokens")
+	f.IntVar(&o.Tokens, "tokens", 1_000_000, "size of the generated session in tokens")
+	f.IntVar(&o.System, "system", 4_000, "size of the system prompt and the tools in tokens")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated session")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		return cache.Measure(ctx, o)
+	}
+}
+
+func benchProxy(f *flag.FlagSet) measure {
+	var o proxy.Options
+	f.IntVar(&o.Requests, "requests", 100, "number of requests of each size")
+	dirFlag(f, &o.Dir, "the databases")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		return proxy.Measure(ctx, o)
+	}
+}
