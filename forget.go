@@ -57,7 +57,7 @@ func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) er
 
 // dropTitle is DropForgottenTitle, and says which messages were erased.
 func (s *Session) dropTitle(ctx context.Context, ms []Input) ([]bool, error) {
-	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, ms)
+	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, s.open.Project, ms)
 	var title store.TitleQuotes
 	title.Add(s.open.Title, func() {
 		s.mu.Lock()

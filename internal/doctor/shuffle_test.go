@@ -269,7 +269,7 @@ func written(t *testing.T, path, lost string) {
 		{"rewound", store.Fingerprint{Native: "id-3", Said: now.Add(-57 * time.Minute)}, true},
 		{"main", store.Fingerprint{Native: "id-30", Said: now}, false},
 	} {
-		refused, err := db.Forgotten(t.Context(), c.key, slices.Values([]store.Fingerprint{c.f}))
+		refused, err := db.Forgotten(t.Context(), c.key, store.Project{}, slices.Values([]store.Fingerprint{c.f}))
 		if err != nil || (len(refused) > 0 && refused[0]) != c.known {
 			t.Errorf("%s %s is refused: %v, %v, want %v", c.key, c.f.Native, refused, err, c.known)
 		}

@@ -38,7 +38,7 @@ const DefaultThreshold = 25_000
 type Store interface {
 	store.Reader
 	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
-	Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error)
+	Forgotten(ctx context.Context, key string, p store.Project, ms iter.Seq[store.Fingerprint]) ([]bool, error)
 }
 
 // Ingester stores messages.

@@ -92,17 +92,17 @@ type Option func(*Ingester)
 func WithPrivacy(p Privacy) Option { return func(in *Ingester) { in.privacy = p } }
 
 // Forgotten says for each message whether the user erased it from the session
-// with this key, so that it would not be stored again; nil means none.
-func (in *Ingester) Forgotten(ctx context.Context, key string, ms []Input) ([]bool, error) {
+// with this key and project, so that it would not be stored again; nil means none.
+func (in *Ingester) Forgotten(ctx context.Context, key string, p store.Project, ms []Input) ([]bool, error) {
 	ms, err := in.clean(ms)
 	if err != nil {
 		return nil, err
 	}
-	return in.forgotten(ctx, key, ms)
+	return in.forgotten(ctx, key, p, ms)
 }
 
-func (in *Ingester) forgotten(ctx context.Context, key string, ms []Input) ([]bool, error) {
-	return in.store.Forgotten(ctx, key, func(yield func(store.Fingerprint) bool) {
+func (in *Ingester) forgotten(ctx context.Context, key string, p store.Project, ms []Input) ([]bool, error) {
+	return in.store.Forgotten(ctx, key, p, func(yield func(store.Fingerprint) bool) {
 		for _, m := range ms {
 			if !yield(fingerprint(m.Message)) {
 				return
@@ -123,8 +123,8 @@ func fingerprint(m llms.Message) store.Fingerprint {
 }
 
 // remembered drops erased messages.
-func (in *Ingester) remembered(ctx context.Context, key string, history []Input) ([]Input, error) {
-	gone, err := in.forgotten(ctx, key, history)
+func (in *Ingester) remembered(ctx context.Context, c store.Conversation, history []Input) ([]Input, error) {
+	gone, err := in.forgotten(ctx, c.Key, c.Project, history)
 	if err != nil || !slices.Contains(gone, true) {
 		return history, err
 	}

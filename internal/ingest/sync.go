@@ -92,7 +92,7 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 		return Synced{}, err
 	}
 	said := len(history)
-	if history, err = in.remembered(ctx, conv.Key, history); err != nil {
+	if history, err = in.remembered(ctx, conv, history); err != nil {
 		return Synced{}, err
 	}
 	p, err := in.plan(ctx, conv, history, t)

@@ -23,8 +23,8 @@
 // # Limits
 //
 // Session keys and tombstones are shared by the whole store. A key of another project
-// cannot be opened. A message that was erased in one project is refused in others by its
-// content if that has [store.MinContent] bytes. Blocks of embedding vectors have messages
+// cannot be opened. In a record without tokens, a message that was erased in one project is
+// refused in others by its content if that has [store.MinContent] bytes. Blocks of embedding vectors have messages
 // of all projects: only a scope that covers every project may write or count them, and
 // every scope is told whether there are any.
 package scope

@@ -238,8 +238,8 @@ func (n *narrowed) Lift(ctx context.Context, id int64) error {
 }
 
 // Forgotten implements [store.Eraser].
-func (n *narrowed) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
-	return n.whole.Forgotten(ctx, key, ms)
+func (n *narrowed) Forgotten(ctx context.Context, key string, in store.Project, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
+	return n.whole.Forgotten(ctx, key, in, ms)
 }
 
 // Mask implements [store.Eraser].

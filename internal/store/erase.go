@@ -20,7 +20,8 @@ import (
 // removed, and so are payloads that no other message has.
 //
 // A tombstone remains: salted hashes of native ids, times and content, by which the
-// store refuses the same messages when they arrive again, in their session or another.
+// store refuses the same messages when they arrive again, in their session or another; on
+// a team server only in sessions of the same project.
 // It can be lifted.
 type Eraser interface {
 	// Weigh counts the items that Erase would remove, and changes nothing.
@@ -45,10 +46,11 @@ type Eraser interface {
 	// session with this key; nil says that nothing was ever erased. In its own
 	// session a message is recognised by its native id or, without one, by its time
 	// and record. In any session it is recognised by native id and time together,
-	// and by its content if that has [MinContent] bytes. A message with neither id
+	// and by its content if that has [MinContent] bytes; in a record with tokens, which
+	// is that of a team server, only in sessions of the same project. A message with neither id
 	// nor time is recognised in its own session by its record, as often as that was
 	// erased; a short one by its neighbours.
-	Forgotten(ctx context.Context, key string, ms iter.Seq[Fingerprint]) ([]bool, error)
+	Forgotten(ctx context.Context, key string, in Project, ms iter.Seq[Fingerprint]) ([]bool, error)
 }
 
 // Erasure is an order to erase.

@@ -104,14 +104,14 @@ func testEraseRefused(t *testing.T, f *fixture) {
 	print := func(m store.NewMessage) store.Fingerprint {
 		return store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256}
 	}
-	known, err := f.Forgotten(t.Context(), "k", slices.Values([]store.Fingerprint{
+	known, err := f.Forgotten(t.Context(), "k", store.Project{}, slices.Values([]store.Fingerprint{
 		print(named), print(timed), print(bare), print(row(llms.RoleUser, "kept")), print(bare), print(other),
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want(t, "forgotten", fmt.Sprint(known), "[true true true false false false]")
-	if known, err = f.Forgotten(t.Context(), "another", slices.Values([]store.Fingerprint{print(named)})); err != nil || slices.Contains(known, true) {
+	if known, err = f.Forgotten(t.Context(), "another", store.Project{}, slices.Values([]store.Fingerprint{print(named)})); err != nil || slices.Contains(known, true) {
 		t.Errorf("another session: %v, %v", known, err)
 	}
 	all, err := f.Tombstones(t.Context())
@@ -121,6 +121,53 @@ func testEraseRefused(t *testing.T, f *fixture) {
 	want(t, "lift", f.Lift(t.Context(), done.Tombstone), nil)
 	want(t, "a lifted tombstone refuses", f.append(t, c.ID, named)[0].Existed, false)
 	wantErr(t, "lifting it twice", f.Lift(t.Context(), done.Tombstone), store.ErrNotFound)
+}
+
+// testEraseInProject erases the same message, by id, time and content, from a personal
+// record and from one with tokens, and asks for it in sessions of three projects.
+func testEraseInProject(t *testing.T, f *fixture) {
+	long := strings.Repeat("a sentence that others may say too. ", 3)
+	for _, c := range []struct {
+		name  string
+		token bool
+		whole bool
+		want  string
+	}{
+		{"personal", false, false, "true true true"},
+		{"server", true, false, "true false false"},
+		{"server-whole", true, true, "true false false"},
+	} {
+		if c.token {
+			if _, err := f.Put(t.Context(), store.TokenSpace, c.name, []byte("{}"), 0, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := row(llms.RoleUser, c.name+": "+long)
+		m.Native, m.Said = c.name, f.now
+		at := must(f.Open(t.Context(), store.NewConversation{Key: c.name, Project: store.Project{Origin: "github.com/acme/app", Root: "/a"}}))(t)
+		order := store.Erasure{Messages: idsOf(f.append(t, at.ID, m)), Cause: "forget"}
+		if c.whole {
+			order = store.Erasure{Conversations: []store.ConversationID{at.ID}, Cause: "forget"}
+		}
+		f.erase(t, order)
+		f.sound(t, at.ID)
+		byID := store.Fingerprint{Native: m.Native, Said: m.Said}
+		byContent := store.Fingerprint{Content: func() ([32]byte, bool) { return store.ContentSum(m.Format, m.Role, m.Record) }}
+		var byWriter, known, content []string
+		for i, p := range []store.Project{{Origin: "github.com/ACME/app", Root: "/elsewhere"}, {Origin: "github.com/acme/other", Root: "/a"}, {}} {
+			key := fmt.Sprint(c.name, " ", i)
+			in := must(f.Open(t.Context(), store.NewConversation{Key: key, Project: p}))(t)
+			byWriter = append(byWriter, fmt.Sprint(f.append(t, in.ID, m)[0].Forgotten))
+			refused, err := f.Forgotten(t.Context(), key, p, slices.Values([]store.Fingerprint{byID, byContent}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			known, content = append(known, fmt.Sprint(refused[0])), append(content, fmt.Sprint(refused[1]))
+		}
+		want(t, c.name+": refused by a write", strings.Join(byWriter, " "), c.want)
+		want(t, c.name+": refused by id and time", strings.Join(known, " "), c.want)
+		want(t, c.name+": refused by content", strings.Join(content, " "), c.want)
+	}
 }
 
 func testEraseConversation(t *testing.T, f *fixture) {
@@ -169,7 +216,7 @@ func testEraseBranches(t *testing.T, f *fixture) {
 	f.rewind(t, c.ID, ids[5])
 	f.sound(t, c.ID)
 	// Inherited messages do not count as the fork's own.
-	known, err := f.Forgotten(t.Context(), "fork", slices.Values([]store.Fingerprint{
+	known, err := f.Forgotten(t.Context(), "fork", store.Project{}, slices.Values([]store.Fingerprint{
 		{Said: f.now.Add(3 * time.Minute), SHA256: row(llms.RoleUser, "message 4").SHA256},
 	}))
 	if err != nil || len(known) != 1 || !known[0] {

@@ -68,6 +68,7 @@ func RunExcept(t *testing.T, open Open, except ...string) {
 		{"search of reworded summaries", testSearchReworded},
 		{"erase messages", testErase},
 		{"erased messages are refused", testEraseRefused},
+		{"an erasure on a team server holds in its project", testEraseInProject},
 		{"erase a conversation", testEraseConversation},
 		{"erase from branches and forks", testEraseBranches},
 		{"erase payloads", testErasePayloads},

@@ -1,6 +1,7 @@
 package teamserver_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -104,7 +105,7 @@ func (f *fixture) newServer(change func(*teamserver.Config)) *teamserver.Server 
 // token adds a token.
 func (f *fixture) token(t access.Token) string {
 	f.t.Helper()
-	t.User = "alice"
+	t.User = cmp.Or(t.User, "alice")
 	text, _, err := access.Tokens{State: f.db, Clock: time.Now}.Add(f.t.Context(), t, "test")
 	if err != nil {
 		f.t.Fatal(err)

@@ -179,7 +179,7 @@ func (c *client) inputs(b teamsync.Batch) ([]ingest.Input, error) {
 
 // sessionKey chooses the session of a source. The same session of a user on several
 // machines, known by the ids of its messages, is one session here. An unrelated one that
-// has the same key gets a key of its own.
+// has the same key gets a key of its own, and so does one that another project has.
 func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []ingest.Input) (string, error) {
 	key := c.token.User + "/" + b.Key
 	if b.Segment > 1 {
@@ -194,7 +194,7 @@ func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []inge
 		natives[i] = in.ID
 	}
 	if len(natives) > 0 {
-		_, err = store.First(c.config.Store.Messages(ctx, store.MessageQuery{Conversation: known[0].ID, Natives: natives, NoRaw: true, Limit: 1}))
+		_, err = store.First(c.store.Messages(ctx, store.MessageQuery{Conversation: known[0].ID, Natives: natives, NoRaw: true, Limit: 1}))
 		if err == nil || !errors.Is(err, store.ErrNotFound) {
 			return key, err
 		}

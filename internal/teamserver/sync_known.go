@@ -20,7 +20,7 @@ import (
 func (c *client) known(ctx context.Context, p progress, b teamsync.Batch, inputs []ingest.Input) (map[int]store.MessageID, error) {
 	conversation := p.Conversation
 	if conversation == 0 {
-		all, err := c.config.Store.Conversations(ctx, store.ConversationQuery{Key: p.Key, Limit: 1})
+		all, err := c.store.Conversations(ctx, store.ConversationQuery{Key: p.Key, Limit: 1})
 		if err != nil || len(all) == 0 {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func (c *client) known(ctx context.Context, p progress, b teamsync.Batch, inputs
 		return nil, nil
 	}
 	found := map[int]store.MessageID{}
-	for m, err := range c.config.Store.Messages(ctx, store.MessageQuery{Conversation: conversation, Natives: natives}) {
+	for m, err := range c.store.Messages(ctx, store.MessageQuery{Conversation: conversation, Natives: natives}) {
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func (c *client) known(ctx context.Context, p progress, b teamsync.Batch, inputs
 		if m.SHA256 == sha256.Sum256(b.Messages[i].Record()) || m.Body.Role != b.Messages[i].Role {
 			continue
 		}
-		record, err := c.config.Store.Record(ctx, m.ID)
+		record, err := c.store.Record(ctx, m.ID)
 		if errors.Is(err, store.ErrDamaged) {
 			continue
 		}

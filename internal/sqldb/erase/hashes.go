@@ -12,7 +12,9 @@ import (
 
 // writeTombstones writes the hashes of every message, under the key of its
 // session and those of the forks that inherited it. For a conversation that is
-// erased whole it also sets the time up to which the session refuses messages.
+// erased whole it also sets the time up to which the session refuses messages. A
+// database with tokens is that of a team server: there an erasure holds only in the
+// projects of its messages, so that nobody learns what was erased in another one.
 func (e *erasing) writeTombstones() error {
 	var err error
 	e.out.Tombstone, err = e.Insert("id", `INSERT INTO erasures (cause, created_at, messages, bytes) VALUES (?, ?, 0, 0)`, e.order.Cause, e.now)
@@ -26,13 +28,21 @@ func (e *erasing) writeTombstones() error {
 	if err != nil {
 		return err
 	}
+	team, err := e.Has(`SELECT 1 FROM state WHERE space = ?`, store.TokenSpace)
+	if err != nil {
+		return err
+	}
 	all, err := e.names()
 	if err != nil {
 		return err
 	}
 	const insert = `INSERT INTO tombstones (hash, erasure, n) VALUES (?, ?, 1) ON CONFLICT (hash, erasure) DO UPDATE SET n = tombstones.n + 1`
 	for _, n := range all {
-		for _, sum := range u.GlobalHashes(u.Salts[0], n) {
+		area := tombstone.Everywhere
+		if team {
+			area = n.area
+		}
+		for _, sum := range u.AreaHashes(u.Salts[0], area, &n.Identity) {
 			if err := e.Exec(insert, sum, e.out.Tombstone); err != nil {
 				return err
 			}
@@ -44,7 +54,7 @@ func (e *erasing) writeTombstones() error {
 		JOIN lineage l ON l.origin = m.conversation JOIN conversations c ON c.id = l.id`, func(s sqldb.Row) error {
 		n, key := all[s.ColumnInt64(0)], s.ColumnText(1)
 		counts[key]++
-		return e.Exec(insert, u.SessionHash(u.Salts[0], key, n), e.out.Tombstone)
+		return e.Exec(insert, u.SessionHash(u.Salts[0], key, &n.Identity), e.out.Tombstone)
 	})
 	if err != nil {
 		return err
@@ -62,17 +72,25 @@ func (e *erasing) writeTombstones() error {
 	return e.closeForks()
 }
 
+// name is the identity of a message, and the area of its project.
+type name struct {
+	tombstone.Identity
+	area string
+}
+
 // names reads the identities of the messages to erase. Instructions of a
 // conversation that is erased whole have no content hash: they are the same in
 // every session of an agent.
-func (e *erasing) names() (map[int64]*tombstone.Identity, error) {
-	all := map[int64]*tombstone.Identity{}
+func (e *erasing) names() (map[int64]*name, error) {
+	all := map[int64]*name{}
 	err := e.Query(`
 		SELECT m.id, m.native, m.said, m.sha256, m.conversation, m.role, m.format, m.record, m.cuts,
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq < m.seq ORDER BY p.seq DESC LIMIT 1),
-			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq > m.seq ORDER BY p.seq LIMIT 1)
-		FROM temp.erasing e JOIN messages m ON m.id = e.id`, func(s sqldb.Row) error {
-		n := &tombstone.Identity{Fingerprint: store.Fingerprint{Native: s.ColumnText(1), Said: sqldb.Millis(s, 2), SHA256: sqldb.Hash(s, 3)}, Asked: true}
+			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq > m.seq ORDER BY p.seq LIMIT 1),
+			o.origin, o.root
+		FROM temp.erasing e JOIN messages m ON m.id = e.id JOIN conversations c ON c.id = m.conversation JOIN projects o ON o.id = c.project`, func(s sqldb.Row) error {
+		n := &name{area: tombstone.Area(store.Project{Origin: s.ColumnText(11), Root: s.ColumnText(12)})}
+		n.Fingerprint, n.Asked = store.Fingerprint{Native: s.ColumnText(1), Said: sqldb.Millis(s, 2), SHA256: sqldb.Hash(s, 3)}, true
 		n.Neighbours = tombstone.Neighbours(s.ColumnBlob(9, nil), s.ColumnBlob(10, nil))
 		all[s.ColumnInt64(0)] = n
 		role := store.RoleOf(s.ColumnInt(5))
@@ -99,7 +117,7 @@ func (e *erasing) closeForks() error {
 		return err
 	}
 	return sqldb.Each(keys, func(key string) error {
-		r, err := tombstone.Read(e.Conn, key, e.now)
+		r, err := tombstone.Read(e.Conn, key, store.Project{}, e.now) // for its time alone
 		if err == nil && !r.Until.IsZero() {
 			err = e.refuseUntil(key, r.Until)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // Forgotten implements [store.Eraser].
-func (e Eraser) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
+func (e Eraser) Forgotten(ctx context.Context, key string, in store.Project, ms iter.Seq[store.Fingerprint]) ([]bool, error) {
 	erased := false
 	err := e.DB.Reader(ctx, func(c sqldb.Conn) (err error) {
 		erased, err = sqldb.Value[bool](c, `SELECT `+tombstone.Exist)
@@ -24,7 +24,7 @@ func (e Eraser) Forgotten(ctx context.Context, key string, ms iter.Seq[store.Fin
 		return nil, err
 	}
 	return sqldb.Read(ctx, e.DB, func(c sqldb.Conn) (out []bool, err error) {
-		r, err := tombstone.Read(c, key, e.DB.Now())
+		r, err := tombstone.Read(c, key, in, e.DB.Now())
 		if err != nil || r.Keys == nil && !r.Any {
 			return nil, err
 		}

@@ -289,7 +289,7 @@ func (w *Writer) Forgotten(_ context.Context, f store.Fingerprint) (bool, error)
 
 func (w *Writer) forgot(f store.Fingerprint) (bool, error) {
 	if w.refusal == nil {
-		r, err := tombstone.Read(w.Conn, w.Key, w.Now)
+		r, err := tombstone.Read(w.Conn, w.Key, w.Project, w.Now)
 		if err != nil {
 			return false, err
 		}

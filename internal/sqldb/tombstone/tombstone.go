@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
@@ -30,8 +31,8 @@ func ReadHasher(c sqldb.Conn) (Hasher, error) {
 	return Hasher{salts}, err
 }
 
-// The kinds of hashes. All but the last two include the key of the session. For
-// a short text they do not include the text.
+// The kinds of hashes. All include the key of the session, but the last two, which
+// include the area. For a short text they do not include the text.
 const (
 	byNative     = 'n' // native id
 	byRecord     = 's' // time and record
@@ -110,13 +111,25 @@ func (u Hasher) sessionHashes(salt []byte, key string, n *Identity) (sums [][]by
 	return sums, true
 }
 
-// GlobalHashes returns the hashes of a message that hold in every session.
-func (u Hasher) GlobalHashes(salt []byte, n *Identity) (sums [][]byte) {
+// Everywhere is the area of erasures that hold in every session of a database.
+const Everywhere = ""
+
+// Area is the area of erasures that hold in the sessions of one project: its origin in any
+// case, or its directory.
+func Area(p store.Project) string {
+	if p.Origin != "" {
+		return "origin:" + strings.ToLower(p.Origin)
+	}
+	return "root:" + p.Root
+}
+
+// AreaHashes returns the hashes of a message that hold in every session of an area.
+func (u Hasher) AreaHashes(salt []byte, area string, n *Identity) (sums [][]byte) {
 	if n.Native != "" && !n.Said.IsZero() {
-		sums = append(sums, u.hash(salt, "", anyNative, n.said(), []byte(n.Native)))
+		sums = append(sums, u.hash(salt, area, anyNative, n.said(), []byte(n.Native)))
 	}
 	if n.ask(); n.Long {
-		sums = append(sums, u.hash(salt, "", anyContent, n.Digest[:]))
+		sums = append(sums, u.hash(salt, area, anyContent, n.Digest[:]))
 	}
 	return sums
 }
@@ -146,6 +159,7 @@ type Refusal struct {
 	Until      time.Time
 	ClockAhead bool // a time was left out, because it is in the future
 	Any        bool // something was erased, from whatever session
+	project    store.Project
 }
 
 // FutureUntil selects rows of forgotten f whose time is after ?2: the clock was
@@ -154,9 +168,10 @@ type Refusal struct {
 // and the time stays.
 const FutureUntil = `(f.through > ?2 AND (SELECT coalesce(sum(n), 0) FROM tombstones t WHERE t.erasure = f.erasure) >= f.messages)`
 
-// Read looks up the erasures that concern a session. A fork also refuses
+// Read looks up the erasures that concern a session of a project. A fork also refuses
 // messages erased from its origin before the fork point.
-func Read(c sqldb.Conn, key string, now time.Time) (r Refusal, err error) {
+func Read(c sqldb.Conn, key string, in store.Project, now time.Time) (r Refusal, err error) {
+	r.project = in
 	err = c.Query(`
 		WITH RECURSIVE origins (id, key, until) AS (
 			SELECT id, key, CAST(NULL AS BIGINT) FROM conversations WHERE key = ?1 AND erased_at IS NULL
@@ -203,7 +218,7 @@ func (r Refusal) Refuses(c sqldb.Conn, n *Identity) (refused, weak bool, times i
 		return n, nil
 	}
 	for _, salt := range r.Salts {
-		if n, err := count(r.GlobalHashes(salt, n)); err != nil || n > 0 {
+		if n, err := count(append(r.AreaHashes(salt, Everywhere, n), r.AreaHashes(salt, Area(r.project), n)...)); err != nil || n > 0 {
 			return n > 0, false, n, err
 		}
 	}

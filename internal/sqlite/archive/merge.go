@@ -92,7 +92,7 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 	refused := map[string]bool{}
 	for _, c := range list {
 		var failed error
-		gone, err := erase.Eraser{DB: f.DB()}.Forgotten(ctx, c.Key, fingerprints(ctx, records, c.ID, &failed))
+		gone, err := erase.Eraser{DB: f.DB()}.Forgotten(ctx, c.Key, c.Project, fingerprints(ctx, records, c.ID, &failed))
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
