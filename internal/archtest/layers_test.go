@@ -41,6 +41,8 @@ var Layers = [][]string{
 	}, {
 		"internal/store",
 	}, {
+		"internal/secondhand",
+	}, {
 		// The record in SQL, for every backend. CheckBackends keeps the engine from
 		// importing it.
 		"internal/sqldb",

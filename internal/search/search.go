@@ -77,6 +77,7 @@ type Term struct {
 	Word     string   // as it was typed, folded
 	Passages int      // that hold it
 	Also     []string // other words that were taken for it, as the texts have them
+	Guessed  bool     // Also are no forms of the word but words that may be meant
 }
 
 // Search answers a full-text query over the segments.
@@ -138,7 +139,7 @@ func (p *search) account(res *Result) {
 	res.Newest = p.newest
 	res.Passages = int(p.stats.passages)
 	for i, t := range p.query.terms {
-		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i])})
+		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i]), p.lists[i].guessed})
 	}
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)

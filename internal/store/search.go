@@ -126,8 +126,9 @@ type Word struct {
 	Text     string
 	Passages int
 	// Also are other words that were taken for it, because no text has it or
-	// because they are forms of it.
-	Also []string
+	// because they are forms of it. Guessed says that they are no forms of it.
+	Also    []string
+	Guessed bool
 }
 
 // FirstMatches returns how many hits have so many matches and the hits beside them

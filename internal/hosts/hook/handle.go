@@ -44,8 +44,8 @@ type Handler struct {
 	FoldAbove int
 	// SilentPrompts turns reminders off.
 	SilentPrompts bool
-	// PromptTime is how long a prompt may wait for its reminder (1 s). Hosts
-	// wait for 5 s.
+	// PromptTime is how long a prompt may wait for its reminder (1 s); what was
+	// found by then is shown. Hosts wait for 5 s.
 	PromptTime time.Duration
 }
 
@@ -213,7 +213,7 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	search, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	lines, err := reminder.For(search, h.Record, e.Prompt, reminder.Options{Project: in, Session: key(e), Forgot: shown.Forgot, Shown: shown.Reminded})
-	if search.Err() != nil && ctx.Err() == nil {
+	if err != nil && search.Err() != nil && ctx.Err() == nil {
 		return "", fmt.Errorf("the search for the messages that the prompt refers to was given up after %v: the machine or its disk is slow", limit)
 	}
 	block := reminder.Block(lines)

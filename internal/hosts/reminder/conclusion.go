@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
 	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/secondhand"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -32,9 +33,9 @@ func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, e
 	for _, l := range lines {
 		reply, err := f.reply(ctx, r, l)
 		switch {
-		case err != nil:
+		case err != nil && ctx.Err() == nil:
 			return nil, err
-		case reply == nil:
+		case reply == nil: // also when the time is up
 			add(l)
 		case l.Who == llms.RoleUser:
 			reply.Asked = strings.Trim(l.Text, "…")
@@ -50,23 +51,25 @@ func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, e
 // reply finds the message that concluded the cited one: the user's choice after the turn,
 // else the last text of the turn that a request began. Nil means the cited one says most.
 func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) {
+	var turn []store.Message
 	var last, choice *store.Message
 	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: cited.Conversation.ID, After: cited.seq, Limit: maxTurn, NoRaw: true}) {
 		if err != nil {
 			return nil, err
 		}
-		text := strings.TrimSpace(m.Body.PlainText())
-		if !m.Flags.Said() || text == "" {
-			continue
-		}
-		if m.Body.Role == llms.RoleAssistant {
-			last = &m
-		}
-		if m.Body.Role == llms.RoleUser {
-			if shortanswer.Is(text) && (last == nil || strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")) {
-				choice = &m
-			}
+		if turn = append(turn, m); m.Body.Role == llms.RoleUser && m.Flags.Said() {
 			break
+		}
+	}
+	for i, repeats := range secondhand.Messages(turn) {
+		m := &turn[i]
+		text := strings.TrimSpace(m.Body.PlainText())
+		switch {
+		case !m.Flags.Said() || text == "":
+		case m.Body.Role == llms.RoleAssistant && !repeats:
+			last = m
+		case m.Body.Role == llms.RoleUser && shortanswer.Is(text) && (last == nil || strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")):
+			choice = m
 		}
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/secondhand"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -17,14 +18,59 @@ type found struct {
 	weights   []float64 // of the query's terms: rare ones weigh more
 	total     float64
 	specific  []bool // terms that are not ordinary words
+	turns     []turn
+	top       float64                  // their best score
+	known     map[store.MessageID]bool // messages of turns that were read: whether they are no repetition
+	repeated  []int                    // by term of the query: the messages with it that repeat the record
 	exchanges []exchange
 	shown     []store.MessageID
+}
+
+// turn is a prompt of an earlier session and the messages that followed it, as far as they
+// do not repeat the record.
+type turn struct {
+	conversation store.Conversation
+	messages     []store.Message
+	score        float64 // of its best match
+}
+
+// take keeps the messages of a turn that do not repeat the record, and counts the others.
+func (f *found) take(t turn) {
+	var kept []store.Message
+	for i, repeats := range secondhand.Messages(t.messages) {
+		m := t.messages[i]
+		if !m.Flags.Said() {
+			continue
+		}
+		if f.known[m.ID] = !repeats; !repeats {
+			kept = append(kept, m)
+			continue
+		}
+		for _, term := range f.query.Excerpt([]byte(m.Body.SearchText()), passage).Terms {
+			f.repeated[term]++
+		}
+	}
+	if t.messages = kept; len(kept) > 0 {
+		f.turns, f.top = append(f.turns, t), max(f.top, t.score, math.SmallestNonzeroFloat64)
+	}
+}
+
+// takeForms adds to the query the other forms of its words that the record has, and none of
+// the words that merely look alike.
+func (f *found) takeForms(words []store.Word) {
+	f.repeated = make([]int, len(words))
+	var terms []search.Term
+	for _, w := range words {
+		if !w.Guessed {
+			terms = append(terms, search.Term{Word: w.Text, Also: w.Also})
+		}
+	}
+	f.query = f.query.With(terms)
 }
 
 // exchange is a prompt of an earlier session and the messages that followed it.
 type exchange struct {
 	conversation store.Conversation
-	ids          []store.MessageID
 	seq          int64
 	terms        []float64   // by term of the query: how much it counts, 0 if absent
 	rank         float64     // of its best match, relative to the best of the search
@@ -47,10 +93,16 @@ const smallRecord = 100
 func (f *found) weigh(a store.Found) {
 	n := float64(max(a.Passages, smallRecord))
 	idf := func(df float64) float64 { return math.Log(1 + (n-df+0.5)/(df+0.5)) }
-	for _, w := range a.Words {
+	for i, w := range a.Words {
 		weight := unknownWord
-		if w.Passages > 0 {
-			weight = max(0, min(1, idf(float64(w.Passages))/idf(1)))
+		if of := w.Passages - f.repeated[i]; of > 0 {
+			weight = max(0, min(1, idf(float64(of))/idf(1)))
+		}
+		switch {
+		case foreign()[w.Text]:
+			weight = 0
+		case w.Passages == 0 && isOrdinary(w.Text):
+			weight = shortNumber // "how long"
 		}
 		if len(w.Text) <= 2 && strings.Trim(w.Text, "0123456789") == "" {
 			weight = min(weight, shortNumber)
@@ -62,23 +114,17 @@ func (f *found) weigh(a store.Found) {
 	f.total = min(f.total, mostWords)
 }
 
-// knows reports whether a message belongs to an exchange that was already added.
-func (f *found) knows(id store.MessageID) bool {
-	return slices.ContainsFunc(f.exchanges, func(x exchange) bool { return slices.Contains(x.ids, id) })
-}
-
 // Widths in bytes: of a passage whose words count as close, and of the text in a line.
 const (
 	passage = 700
 	shown   = 190
 )
 
-// add adds an exchange with the terms of the prompt that it has.
-func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
-	x := exchange{conversation: c, rank: rank, terms: make([]float64, len(f.weights))}
+// add adds the exchange of a turn, with the terms of the prompt that it has.
+func (f *found) add(t turn) {
+	x := exchange{conversation: t.conversation, rank: t.score / f.top, terms: make([]float64, len(f.weights))}
 	best := -1.0
-	for _, m := range said {
-		x.ids = append(x.ids, m.ID)
+	for _, m := range t.messages {
 		prose := strings.TrimSpace(m.Body.PlainText())
 		counts, text := 1.0, prose
 		if prose == "" || m.Body.Role == llms.RoleTool {
@@ -86,20 +132,18 @@ func (f *found) add(c store.Conversation, said []store.Message, rank float64) {
 		}
 		has := f.query.Excerpt([]byte(text), passage)
 		mass := 0.0
-		for _, t := range has.Terms {
-			x.terms[t] = max(x.terms[t], counts)
-			mass += counts * f.weights[t]
+		for _, term := range has.Terms {
+			x.terms[term] = max(x.terms[term], counts)
+			mass += counts * f.weights[term]
 		}
 		if m.Body.Role == llms.RoleAssistant && prose != "" {
 			mass += answered
 		}
 		if mass >= best {
-			best, x.seq, x.cited = mass, m.Seq, func() Line { return f.line(c, m, text, has) }
+			best, x.seq, x.cited = mass, m.Seq, func() Line { return f.line(t.conversation, m, text, has) }
 		}
 	}
-	if len(x.ids) > 0 {
-		f.exchanges = append(f.exchanges, x)
-	}
+	f.exchanges = append(f.exchanges, x)
 }
 
 // line cites a message.

@@ -2,6 +2,7 @@ package reminder
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,7 +24,7 @@ const (
 	namesThePast
 )
 
-// pattern returns an expression for any of the pieces as whole words.
+// pattern returns an expression for any of the pieces as whole words of a folded prompt.
 func pattern(pieces ...string) func() *regexp.Regexp {
 	return lazyregexp.New(`\b(?:` + strings.Join(pieces, "|") + `)\b`)
 }
@@ -49,7 +50,12 @@ var past = pattern(
 		`still (?:failing|broken|open|pending|happening|there)|is back|are back|came back|keeps? \w+ing|resurfaced|regressed|follow(?:ing)? up`,
 	`the (?:decision|agreement|conclusion|outcome|verdict|consensus|reasoning|rationale|root cause|workaround|culprit)`,
 	`(?:what|which|who|whose|why|when|where|how)(?: \w+){0,5}? (?:was|were|did|had)`, `(?:what|who|where|why|when|how)(?:'d)`,
-	`letztes mal|letzte woche|gestern|vorhin|damals|nochmal|haben wir|hatten wir|la dernière fois|hier|avait-on|avons-nous|la última vez|ayer|decidimos|habíamos`,
+	`letzte[nsrm]? (?:mal|woche|monat|jahr|nacht|sitzung|runde|besprechung|versuch|release)|vorige[nsrm]? \w+|gestern|vorgestern|neulich|kurzlich|vorhin|damals|zuletzt|fruher|`+
+		`noch ?mal|noch einmal|schon (?:mal|einmal)|bereits|wieder|wie (?:zuvor|vorher|gehabt|besprochen|vereinbart|ublich)|seit (?:der|dem)`,
+	`erinner\w*|weisst du noch|vergessen|stehen geblieben|weitermachen|weiter mit|zuruck zu[mr]?|immer noch|die (?:entscheidung|vereinbarung|absprache|ursache)|der beschluss`,
+	`(?:haben|hatten|habe|hatte|hast|hattest|wollten|sind|waren) (?:wir|ich|du|ihr)|(?:wir|ich|du|ihr) (?:haben|hatten|habe|hatte|hast|hattest|wollten)`,
+	`(?:was|welche[rsnm]?|wer|wen|wem|wann|warum|wieso|weshalb|wo|wie)(?: \w+){0,5}? (?:war|waren|wurden?|hatten?|hiess|hiessen|kam|lag|ging|schlug|fehlten?)`,
+	`la dernière fois|hier (?:on|nous|soir|matin)|avait-on|avons-nous|la última vez|ayer|decidimos|habiamos|habíamos`,
 )
 
 // pastElsewhere is for scripts without spaces or with letters that \b does not match.
@@ -62,24 +68,28 @@ var known = pattern(
 	`how (?:many|much|long|often|big|large|high)`,
 	`(?:the|that) \w+(?: \w+){0,3} (?:we|you|i)`,
 	`was|were|wasn't|weren't`,
+	`wir|uns|unser\w*`,
+	`welche[rsnm]?|wo|wann|wer|wen|wem|wessen|warum|wieso|weshalb|wor?(?:mit|auf|an|in)`,
+	`wie (?:viele?|lange|oft|gross|hoch|weit|heissen|heisst)`,
 )
 
 // refers returns how clearly a prompt refers to earlier work.
 func refers(prompt string) reference {
-	low := strings.ToLower(strings.ReplaceAll(prompt, "’", "'"))
+	low := fold(prompt)
 	switch {
-	case past().MatchString(low):
+	case past().MatchString(low), slices.ContainsFunc(pastElsewhere, func(cue string) bool { return strings.Contains(low, cue) }):
 		return namesThePast
 	case known().MatchString(low):
 		return asksForFact
 	}
-	for _, cue := range pastElsewhere {
-		if strings.Contains(low, cue) {
-			return namesThePast
-		}
-	}
 	return noReference
 }
+
+var folding = strings.NewReplacer("’", "'", "ä", "a", "ö", "o", "ü", "u", "ß", "ss")
+
+// fold writes a prompt in lower case, with German letters as the index has them: \b matches
+// only ASCII.
+func fold(prompt string) string { return folding.Replace(strings.ToLower(prompt)) }
 
 // words returns a set of words, which it makes when it is first needed.
 func words(text string) func() map[string]bool {
@@ -103,7 +113,20 @@ var general = words(`
 		hello thanks thank please sure maybe just also even like good best better great well help question answer  why what which whose who when where
 		how explain describe continue resume pick left off carry conversation chat try tried trying    keep keeping kept happen happened
 		happening turn turned call called mean meant ask asked wondering wonder check want'd should could would there's it's that's what's i'm we're you're
-		don't didn't doesn't isn't wasn't can't won't i've we've you've i'd we'd let's against other others`)
+		don't didn't doesn't isn't wasn't can't won't i've we've you've i'd we'd let's against other others
+		gestern vorgestern neulich kurzlich vorhin damals nochmal zuletzt fruher bereits schon jetzt wieder beschlossen entschieden vereinbart besprochen gewahlt
+		eingestellt geandert umgestellt eingerichtet festgelegt geeinigt gesagt gemacht genommen genannt heisst hiess erinnere erinnern erinnert weisst vergessen
+		nimmt gibt muss mussen steht stand steckt liegt lag dauert bekommt haben hatten hatte hast hattest bitte danke kannst konntest machen mach mache lass lassen
+		sitzung woche monat jahr heute wann warum wieso weshalb welche welcher welches welchen welchem wer wen wem wessen womit worauf woran worin`)
+
+// foreign are the function words of German, folded. The search needs them to tell the
+// language of a prompt; they tell no subject.
+var foreign = words(`
+		ab aber alle alles als also am an auch auf aus bei beim bin bis da damit dann das dass dein dem den denn der des dich die dies diese diesem diesen dieser dieses
+		dir doch dort du durch ein eine einem einen einer eines er es euch etwas fur gegen hab habe hat hier ich ihm ihn ihr ihre im in ins ist ja jede jeden jeder
+		jedes kann kein keine keinen lange mal man mehr mein meine mir mit nach nicht nichts noch nun nur ob oder oft ohne sehr seit sich sie sind so soll sollen
+		sollte statt uber um und uns unser unsere unserem unseren unserer unter viel viele vielen vom von vor war waren was weil wenn werden wie wird wir wo wollen wollte
+		wollten worden wurde wurden zu zum zur zwischen`)
 
 // ordinary are words of every software project, which do not tell the subject.
 var ordinary = words(`
@@ -116,10 +139,18 @@ var ordinary = words(`
 		python query read readme reason refactor reference release remove rename replace report repo repository request response result return revert review rewrite
 		row rule run save schema script search second section send server service set setting setup shell short simple size slow small source sql staging start state
 		status step stop store string style sum summary support switch syntax system table task test text ticket time timeout todo tool type update upload url user
-		value var variable version view wait warning web write wrong yaml`)
+		value var variable version view wait warning web write wrong yaml
+		abfrage abhangigkeit andern anderung anlegen antwort aufgabe aufruf ausfuhren ausgabe befehl beispiel benenne benutzer codierung commits datei dateien daten
+		datenbank eingabe einstellung eintrag ergebnis erklare erstelle fehler fehlgeschlagen feld fertig frage funktion funktionieren fuge geht grosse hinzu kaputt klasse
+		konfiguration kurzer langsam laufen lauft lesen liste losche loschen meldung methode name nachste nachsten neu neue neuen nummer nutzer ordner paket parser probleme
+		programm prufe prufen quelle rolle schicht schlussel schreib schreibe schreiben schritt seite skript spalte speichern starte starten struktur suche tabelle teil
+		text umbenennen unterschied ursache verzeichnis weiter wert zeige zeigen zeile zeilen ziel zuruck`)
 
 // isOrdinary reports whether a word, in a common form, is an ordinary one.
 func isOrdinary(word string) bool {
+	if word = fold(word); foreign()[word] {
+		return true
+	}
 	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "er"} {
 		if stem, ok := strings.CutSuffix(word, ending); ok && (ordinary()[stem] || ordinary()[stem+"e"]) {
 			return true
@@ -145,7 +176,7 @@ func content(prompt string) []string {
 		w = strings.Trim(w, `'’‘()[]{}<>,;:!?.…*+-—–=|#&/\`)
 		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
 		low = strings.TrimSuffix(low, "'s")
-		if w == "" || general()[low] || seen[low] || analysis.IsStopWord(strings.ReplaceAll(low, "'", "")) {
+		if w == "" || general()[fold(low)] || seen[low] || analysis.IsStopWord(strings.ReplaceAll(low, "'", "")) {
 			continue
 		}
 		seen[low] = true

@@ -11,10 +11,10 @@
 package reminder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +64,8 @@ func RefersBack(prompt string) bool {
 	return refers(prompt) != noReference && slices.ContainsFunc(content(prompt), func(word string) bool { return !isOrdinary(strings.ToLower(word)) })
 }
 
-// For finds the messages that a prompt refers to, the best first.
+// For finds the messages that a prompt refers to, the best first. When ctx ends it returns
+// those that it has found, or its error if there are none.
 func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error) {
 	if !RefersBack(prompt) {
 		return nil, nil
@@ -80,10 +81,15 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 	return lines, nil
 }
 
-// maxHits is how many matches are examined.
-const maxHits = 24
+// Bounds of the search.
+const (
+	maxHits   = 24  // matches whose turns are examined, without those that repeat the record
+	roundHits = 100 // matches of one search
+	maxRounds = 10  // searches, each without the repetitions that those before it found
+)
 
-// find looks for the exchanges that have words of a prompt.
+// find looks for the exchanges that have words of a prompt. When ctx ends it returns what it
+// has; that is an error only if it has nothing.
 func find(ctx context.Context, r Record, prompt string, o Options) (*found, error) {
 	in, err := conversations(ctx, r, o)
 	if err != nil || len(in) == 0 {
@@ -94,27 +100,50 @@ func find(ctx context.Context, r Record, prompt string, o Options) (*found, erro
 	if err != nil {
 		return &found{}, nil // it has no word to search for
 	}
-	ids := slices.Sorted(maps.Keys(in))
-	answer, err := r.Search(ctx, store.Search{Mode: store.FullText, Pattern: words, Conversations: ids, Sort: store.ByRelevance, Limit: maxHits})
-	if err != nil {
-		return nil, err
-	}
-	f := &found{query: query, shown: o.Shown}
-	f.weigh(answer)
-	top := math.SmallestNonzeroFloat64
-	for _, h := range answer.Hits {
-		top = max(top, h.Score)
-	}
-	for _, h := range answer.Hits {
-		c, ok := in[h.Conversation]
-		if h.Beside || !ok || c.Key == o.Session && !h.Time.Before(o.Forgot) {
-			continue
+	f := &found{query: query, shown: o.Shown, known: map[store.MessageID]bool{}}
+	q := store.Search{Mode: store.FullText, Pattern: words, Conversations: slices.Sorted(maps.Keys(in)), Sort: store.ByRelevance, Limit: roundHits}
+	var first store.Found
+	for round, more := 0, true; more && round < maxRounds; round++ {
+		answer, err := r.Search(ctx, q)
+		if round == 0 {
+			first = answer
+			f.takeForms(answer.Words)
 		}
-		if err := f.consider(ctx, r, c, h.Message, h.Score/top); err != nil {
+		slices.SortStableFunc(answer.Hits, func(x, y store.Hit) int { return cmp.Compare(outputs(x), outputs(y)) })
+		examined, repeated := 0, len(q.Except)
+		for _, h := range answer.Hits {
+			c, ok := in[h.Conversation]
+			if h.Beside || !ok || c.Key == o.Session && !h.Time.Before(o.Forgot) {
+				continue
+			}
+			if err = f.consider(ctx, r, c, h.Message, h.Score); err != nil {
+				break
+			}
+			if !f.known[h.Message] {
+				q.Except = append(q.Except, h.Message)
+			} else if examined++; examined == maxHits {
+				break
+			}
+		}
+		if err != nil && (ctx.Err() == nil || len(f.turns) == 0) {
 			return nil, err
 		}
+		more = err == nil && examined < maxHits && len(q.Except) > repeated
+	}
+	f.weigh(first)
+	for _, t := range f.turns {
+		f.add(t)
 	}
 	return f, nil
+}
+
+// outputs orders hits: people and agents before the output of tools, which has every word of
+// a project a thousand times.
+func outputs(h store.Hit) int {
+	if h.Role == llms.RoleTool {
+		return 1
+	}
+	return 0
 }
 
 // conversations lists the sessions that are searched.
@@ -135,9 +164,9 @@ func conversations(ctx context.Context, r Record, o Options) (map[store.Conversa
 // reach is how many messages before and after a match are read for its exchange.
 const reach = 8
 
-// consider adds the exchange that contains a match.
-func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id store.MessageID, rank float64) error {
-	if f.knows(id) {
+// consider reads the turn of a match, unless it was read.
+func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id store.MessageID, score float64) error {
+	if _, known := f.known[id]; known {
 		return nil
 	}
 	hit, err := store.First(r.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}, NoRaw: true}))
@@ -149,11 +178,9 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 		if err != nil {
 			return err
 		}
-		if m.Flags.Said() {
-			around = append(around, m)
-		}
+		around = append(around, m)
 	}
-	f.add(c, between(around, hit.Seq), rank)
+	f.take(turn{conversation: c, messages: between(around, hit.Seq), score: score})
 	return nil
 }
 
@@ -161,7 +188,7 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 func between(around []store.Message, seq int64) []store.Message {
 	from, to := 0, len(around)
 	for i, m := range around {
-		if m.Body.Role != llms.RoleUser {
+		if m.Body.Role != llms.RoleUser || !m.Flags.Said() {
 			continue
 		}
 		if m.Seq > seq {

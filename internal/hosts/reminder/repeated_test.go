@@ -1,0 +1,105 @@
+package reminder
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// asking is a turn in which lcm was asked, by each of the ways that an agent has.
+func asking(way int, question, source, reply string) []ingest.Input {
+	in := func(m llms.Message) ingest.Input { return ingest.Input{Message: m} }
+	call := func(name, arguments string) ingest.Input {
+		return in(llms.Calls("I'll look it up.", llms.ToolCall{ID: "1", Name: name, Arguments: arguments}))
+	}
+	asked := in(llms.User(question))
+	switch way % 3 {
+	case 0:
+		return []ingest.Input{asked, call("mcp__lcm__lcm_grep", fmt.Sprintf(`{"pattern":%q}`, question)),
+			{Message: llms.Result("1", "", source, false), Flags: store.FlagEcho}, in(llms.Assistant(reply))}
+	case 1:
+		return []ingest.Input{asked, call("Bash", fmt.Sprintf(`{"command":"lcm grep -F %q"}`, question)), in(llms.Result("1", "Bash", source, false)), in(llms.Assistant(reply))}
+	}
+	return []ingest.Input{asked, in(llms.User(Block([]Line{{ID: 9, Who: llms.RoleAssistant, Text: source, Conversation: store.Conversation{ID: 3}}}))), in(llms.Assistant(reply))}
+}
+
+// TestUseDoesNotWearOut: however often a question was asked, its source is shown, and none
+// of the replies that rested on it, which may be wrong.
+func TestUseDoesNotWearOut(t *testing.T) {
+	for _, tt := range []struct{ said, source, prompt, reply string }{
+		{"the tile server is flooded by one customer", "I limited the tile server to 40 requests a second for each key, with a burst of 80.",
+			"what limit did we give the tile server for each key?", "The tile server has no limit for each key that I could find."},
+		{"die Mahnungen gehen zu früh raus", "Der Lauf zählte Kalendertage. Eine Mahnung geht jetzt 10 Werktage nach der Fälligkeit raus.",
+			"wann gehen die Mahnungen nach Fälligkeit raus?", "Die Mahnungen gehen sofort nach der Fälligkeit raus, soweit ich sehe."},
+	} {
+		db, _ := record(t, history{})
+		e, err := lcm.New(db, lcm.WithoutBackground())
+		if err != nil {
+			t.Fatal(err)
+		}
+		here := store.Project{Root: "/p"}
+		check := func(when string) {
+			t.Helper()
+			lines, err := For(t.Context(), db, tt.prompt, Options{Project: here, Session: "claude:new"})
+			if err != nil || len(lines) != 1 || lines[0].Conversation.Key != "claude:source" {
+				t.Errorf("%s: %q: %v, %v", when, tt.prompt, lines, err)
+			}
+		}
+		if err := e.Session("claude:source", lcm.InProject(here), lcm.ByAgent("claude")).Append(t.Context(), llms.User(tt.said), llms.Assistant(tt.source)); err != nil {
+			t.Fatal(err)
+		}
+		check("at first")
+		for n := range 250 {
+			s := e.Session(fmt.Sprintf("claude:asked%d", n), lcm.InProject(here), lcm.ByAgent("claude"))
+			if _, err := s.AppendInputs(t.Context(), asking(n, tt.prompt, tt.source, tt.reply)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check("after many askings")
+	}
+}
+
+// endingRecord ends the time of a search after a number of reads.
+type endingRecord struct {
+	*sqlite.DB
+	reads int
+	end   func()
+}
+
+func (r *endingRecord) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
+	if r.reads--; r.reads < 0 {
+		r.end()
+	}
+	return r.DB.Messages(ctx, q)
+}
+
+// TestEndOfTime: what was found when the time is over is shown.
+func TestEndOfTime(t *testing.T) {
+	db, _ := record(t, history{})
+	e, err := lcm.New(db, lcm.WithoutBackground())
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := store.Project{Root: "/p"}
+	for n := range 5 {
+		if err := e.Session(fmt.Sprintf("claude:%d", n), lcm.InProject(here)).Append(t.Context(), llms.User("look at the staging proxy"), llms.Assistant(fmt.Sprintf("The staging proxy has port 844%d.", n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for reads := range 12 {
+		ctx, cancel := context.WithCancel(t.Context())
+		lines, err := For(ctx, &endingRecord{db, reads, cancel}, "which port did we give the staging proxy?", Options{Project: here, Session: "claude:new"})
+		cancel()
+		if reads >= 2 && (err != nil || len(lines) == 0 || !strings.Contains(lines[0].Text, "844")) || reads < 2 && err == nil {
+			t.Errorf("after %d reads: %v, %v", reads, lines, err)
+		}
+	}
+}
