@@ -150,6 +150,8 @@ func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, m
 	n := &run{Runner: r, id: id, mode: mode, lim: lim.withDefaults(), pol: r.policy, began: r.clock()}
 	n.report = Report{Conversation: id, Mode: mode}
 	if mode == Full {
+		// The thresholds also shape the tree, which is to be that of other runs.
+		n.pol.SummaryPrefixTokens = n.pol.scaled(n.lim).SummaryPrefixTokens
 		n.lim.Soft, n.lim.Low = 1, 1
 	}
 	if n.pol.FreshTailTokens <= 0 {

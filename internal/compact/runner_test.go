@@ -205,6 +205,40 @@ func TestFullFoldsEverythingButTheTail(t *testing.T) {
 	}
 }
 
+// A session that is folded whole gets a tree as flat as one that was folded while it
+// grew.
+func TestFullMakesAFlatTree(t *testing.T) {
+	full := &summariser{write: func(_ context.Context, r summary.Request) (string, error) {
+		return text(3*r.Target) + "\n" + summary.Footer + "the rest", nil
+	}}
+	made := func(growing bool) (leaves, condensed, deepest int) {
+		s := newMemory()
+		r := newRunner(t, compact.Config{Store: s, Summariser: full, Bounds: compact.Bounds{MaxCalls: 10_000}})
+		lim := compact.Limits{Budget: 128_000, Low: 128_000 * 3 / 10}
+		for i := range 740 {
+			s.append(llms.User(fmt.Sprint(i, text(4000))), llms.Assistant(fmt.Sprint(i, text(4000))))
+			if growing {
+				runTo(t, r, lim, compact.Soft)
+			}
+		}
+		runTo(t, r, lim, compact.Full)
+		for _, sum := range s.summaries {
+			if deepest = max(deepest, sum.Depth); sum.Depth > 0 {
+				condensed++
+			} else {
+				leaves++
+			}
+		}
+		return leaves, condensed, deepest
+	}
+	leaves, condensed, deepest := made(true)
+	l, c, d := made(false)
+	t.Logf("growing: %d + %d, depth %d; at once: %d + %d, depth %d", leaves, condensed, deepest, l, c, d)
+	if l < 60 || c > condensed+1 || d > deepest {
+		t.Errorf("%d leaf summaries got %d above them and depth %d; a growing session has %d, %d and %d", l, c, d, leaves, condensed, deepest)
+	}
+}
+
 func TestLongHistoryIsReadInWindows(t *testing.T) {
 	s := conversation(4000)
 	rep := run(t, newRunner(t, compact.Config{Store: s}), compact.Hard)
