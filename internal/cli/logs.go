@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -31,7 +30,10 @@ func (p *program) logger(cfg *config.Config) *slog.Logger {
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		level = slog.LevelWarn // the table allows no other text
 	}
-	var w io.Writer = p.err
+	w := p.err
+	if p.logTo != nil {
+		w = p.logTo
+	}
 	if cfg.Log.File != "" {
 		file := &logFile{path: cfg.Log.File, limit: maxLogBytes}
 		if err := file.open(); err != nil {

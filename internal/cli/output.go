@@ -39,6 +39,7 @@ type program struct {
 
 	logging map[string]*string // settings of the log that the command line has
 	log     *slog.Logger
+	logTo   io.Writer           // where the log goes without a file; nil is err
 	hide    func(string) string // takes the secrets of the settings out of a text
 }
 

@@ -10,19 +10,17 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/process"
-	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/launch"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // proxyFlags are the flags that `lcm run` and `lcm proxy` share.
@@ -78,7 +76,9 @@ type childEnded struct{ code int }
 
 func (e *childEnded) Error() string { return fmt.Sprintf("the program ended with code %d", e.code) }
 
-// run starts the proxy and the program, and waits for the program.
+// run starts the program behind the proxy and waits for it. Whatever is wrong with lcm's
+// own surroundings, the program starts, if need be without the proxy, and its exit code is
+// that of the command.
 func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	host, err := launch.HostOf(args[0])
 	if err != nil {
@@ -88,59 +88,154 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return failed(exitNotFound, "install it, or name its path", "%w", err)
 	}
+	logged := &heldLog{to: cmd.err}
+	cmd.logTo = logged
 	// The user's Ctrl-C is for the program.
-	ctx = context.WithoutCancel(ctx)
-	return cmd.use(ctx, toWrite, func(rec *openRecord) error { return cmd.behind(ctx, rec, host, path, args[1:]) })
-}
-
-func (cmd *runCommand) behind(ctx context.Context, rec *openRecord, host, path string, args []string) error {
-	p, err := cmd.describe(rec, host, path, args)
+	p, err := cmd.prepareWithin(context.WithoutCancel(ctx), startPatience, host, path, args[1:])
 	if err != nil {
-		return err
+		cmd.withoutProxy(host, err)
+		return cmd.wait(ctx, launch.Child{Path: path, Args: args[1:]}, hasTerminal)
 	}
 	if _, typed, _ := postgres.TakePassword(cmd.database); typed != "" {
 		cmd.warn("the agent does not get the password in --db: its lcm tools and hooks look for one in PGPASSFILE and in storage.database_path")
 	}
-	routes, err := p.Routes()
-	if err != nil {
-		return err
+	cmd.note("%s", started(host, cmd.proxyFlags, p.rec, p.routes))
+	logged.hold()
+	err = cmd.wait(ctx, p.child, hasTerminal)
+	logged.release()
+	cmd.end(ctx, p)
+	return err
+}
+
+// withoutProxy says why an agent is started without the proxy.
+func (cmd *runCommand) withoutProxy(host string, err error) {
+	message, advice := split(err)
+	hide := cmd.hide
+	if hide == nil {
+		hide = hideShapes
 	}
+	cmd.warn("%s starts without lcm: %s", host, safetext.Line(hide(plain(message))))
+	if advice != "" {
+		fmt.Fprintln(cmd.err, cmd.mark(dim, "hint:"), safetext.Line(advice))
+	}
+}
+
+// How long the agent waits for lcm to be ready, and how long a database that cannot be
+// written may hold up the end of a run.
+const (
+	startPatience = 3 * time.Second
+	endPatience   = 2 * time.Second
+)
+
+// preparedRun is an agent and the proxy that waits for it.
+type preparedRun struct {
+	rec    *openRecord
+	server *proxy.Server
+	routes map[string]*url.URL
+	child  launch.Child
+	cancel context.CancelFunc // stops the proxy
+	served chan error
+}
+
+// prepareWithin is prepare with a limit: a database on a server may not answer at all.
+func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, host, path string, args []string) (*preparedRun, error) {
+	type result struct {
+		run *preparedRun
+		err error
+	}
+	cfg, err := cmd.settings()
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan result, 1)
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	server, err := cmd.newServer(ctx, rec, cmd.proxyFlags, host, p.Dir, routes)
-	if err != nil {
-		return err
-	}
-	l, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, l) }()
-	child, err := p.Child(server, routes)
-	if err == nil {
-		for _, text := range p.Warnings() {
-			cmd.warn("%s", text)
+	go func() {
+		p, err := cmd.prepare(ctx, cfg, host, path, args)
+		done <- result{p, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			cancel()
+			return nil, r.err
 		}
-		cmd.note("%s", started(host, cmd.proxyFlags, rec, routes))
-		err = cmd.wait(child, hasTerminal)
+		r.run.cancel = cancel
+		return r.run, nil
+	case <-time.After(limit):
+		cancel()
+		return nil, fmt.Errorf("the database was not ready within %s", limit)
 	}
-	cancel()
+}
+
+// prepare opens the database and starts the proxy. ctx is that of the proxy.
+func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, host, path string, args []string) (_ *preparedRun, err error) {
+	agent, err := cmd.describe(cfg, host, path, args)
+	if err != nil {
+		return nil, err
+	}
+	routes, err := agent.Routes()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := cmd.openWith(ctx, cfg, toWrite)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, rec.close(ctx))
+		}
+	}()
+	p := &preparedRun{rec: rec, routes: routes, served: make(chan error, 1)}
+	if p.server, err = cmd.newServer(ctx, rec, cmd.proxyFlags, host, agent.Dir, p.routes); err != nil {
+		return nil, err
+	}
+	l, err := p.server.Listen("127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	go func() { p.served <- p.server.Serve(ctx, l) }()
+	p.child, err = agent.Child(p.server, p.routes)
+	return p, err
+}
+
+// end brings the record up to date after the agent has ended. A database that another
+// process has locked does not hold it up: the next run or import reads the transcripts.
+func (cmd *runCommand) end(ctx context.Context, p *preparedRun) {
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer done()
-	problem := errors.Join(<-served, server.Close(closing))
-	cmd.note("%s", ended(server.Result()))
-	if err != nil {
-		if problem != nil {
-			cmd.warn("%v", problem)
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), errTerminated) { // not the Ctrl-C of the agent
+			done()
 		}
-		return err
+	})()
+	p.cancel()
+	problem := <-p.served
+	stopped := make(chan error, 1)
+	go func() {
+		soon, cancel := context.WithTimeout(closing, endPatience)
+		defer cancel()
+		stopped <- p.server.Stop(soon)
+	}()
+	var locked error
+	select {
+	case locked = <-stopped:
+	case <-closing.Done():
+		locked = closing.Err()
+	case <-time.After(endPatience):
+		locked = fmt.Errorf("the database was not ready within %s", endPatience)
 	}
-	return problem
+	if locked == nil {
+		problem = errors.Join(problem, p.server.Close(closing), p.rec.close(closing))
+	}
+	cmd.note("%s", ended(p.server.Result()))
+	if problem = errors.Join(problem, locked); problem != nil && closing.Err() == nil {
+		cmd.warn("the record could not be brought up to date, `lcm import` does it: %s", shortened(plain(problem.Error())))
+	}
 }
 
 // describe says how the program would be started without a proxy.
-func (cmd *runCommand) describe(rec *openRecord, host, path string, args []string) (launch.Program, error) {
+func (cmd *runCommand) describe(cfg *config.Config, host, path string, args []string) (launch.Program, error) {
 	m, err := machine()
 	if err != nil {
 		return launch.Program{}, err
@@ -153,7 +248,7 @@ func (cmd *runCommand) describe(rec *openRecord, host, path string, args []strin
 	if err != nil {
 		return launch.Program{}, fmt.Errorf("find this program: %w", err)
 	}
-	database, err := absolute(rec.cfg.Storage.DatabasePath)
+	database, err := absolute(cfg.Storage.DatabasePath)
 	if err != nil {
 		return launch.Program{}, err
 	}
@@ -167,13 +262,16 @@ const groupGrace = 500 * time.Millisecond
 // to the program directly, and a second one would mean something else to it. So these two
 // are passed on only if no terminal can have sent them, and the program did not end by
 // itself: the sender may have meant the whole process group. Other signals are passed on.
-func (cmd *runCommand) wait(child launch.Child, terminal func() bool) error {
+func (cmd *runCommand) wait(ctx context.Context, child launch.Child, terminal func() bool) error {
 	c := exec.Command(child.Path, child.Args...)
 	c.Env = append(os.Environ(), child.Env...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, notIgnored(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)...)
 	defer signal.Stop(signals)
+	if ctx.Err() != nil {
+		return ctx.Err() // a signal arrived before the program was started
+	}
 	if err := c.Start(); err != nil {
 		return failed(exitFailure, "see that it can be started", "start %s: %w", child.Path, err)
 	}
@@ -250,77 +348,4 @@ func runID() (string, error) {
 		return "", fmt.Errorf("make an id: %w", err)
 	}
 	return "run_" + hex.EncodeToString(b[:]), nil
-}
-
-// budgets returns the budget by model and project: of the flag, of the first pattern that
-// fits, of the settings, or the default. Until the project of a session is known, that of
-// the directory counts.
-func budgets(rec *openRecord, flag int, dir string) (func(model string, window int, of store.Project) int, error) {
-	if flag != 0 {
-		return func(string, int, store.Project) int { return flag }, nil
-	}
-	here, err := project.Of(dir)
-	if err != nil {
-		here.Root = dir
-	}
-	type rule struct {
-		pattern string
-		tokens  int
-	}
-	tooSmall := func(given string) error {
-		return failed(exitConfig, "agents send up to 20000 tokens before the first message: use at least "+strconv.Itoa(minProxyBudget), "%s is not a budget", given)
-	}
-	if n := rec.cfg.Proxy.Budget; n != 0 && n < minProxyBudget {
-		return nil, tooSmall(fmt.Sprintf("proxy.budget: %d", n))
-	}
-	var rules []rule
-	for _, text := range rec.cfg.Proxy.Budgets {
-		pattern, number, ok := strings.Cut(text, "=")
-		tokens, err := strconv.Atoi(strings.TrimSpace(number))
-		switch {
-		case !ok || err != nil:
-			return nil, failed(exitConfig, "write PATTERN=TOKENS", "proxy.budgets: %q is not a budget", text)
-		case tokens < minProxyBudget:
-			return nil, tooSmall(fmt.Sprintf("proxy.budgets: %q", text))
-		}
-		rules = append(rules, rule{strings.TrimSpace(pattern), tokens})
-	}
-	return func(model string, window int, of store.Project) int {
-		if of == (store.Project{}) {
-			of = here
-		}
-		for _, r := range rules {
-			for _, name := range []string{model, of.Root, of.Origin} {
-				if name != "" && wildcard(r.pattern, name) {
-					return r.tokens
-				}
-			}
-		}
-		if rec.cfg.Proxy.Budget != 0 {
-			return rec.cfg.Proxy.Budget
-		}
-		return proxy.DefaultBudget(model, window, of)
-	}, nil
-}
-
-// wildcard reports whether a pattern, in which * stands for any characters, fits a
-// name.
-func wildcard(pattern, name string) bool {
-	first, rest, more := strings.Cut(pattern, "*")
-	if !more {
-		return pattern == name
-	}
-	if !strings.HasPrefix(name, first) {
-		return false
-	}
-	name = name[len(first):]
-	parts := strings.Split(rest, "*")
-	for _, part := range parts[:len(parts)-1] {
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name = name[i+len(part):]
-	}
-	return strings.HasSuffix(name, parts[len(parts)-1])
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/proxy"
@@ -23,7 +25,11 @@ func started(host string, f proxyFlags, rec *openRecord, routes map[string]*url.
 	}
 	var to []string
 	for _, name := range slices.Sorted(maps.Keys(routes)) {
-		to = append(to, safetext.Line(routes[name].Redacted()))
+		api := safetext.Line(routes[name].Redacted())
+		if strings.HasSuffix(name, proxy.Login) {
+			api += proxy.Login
+		}
+		to = append(to, api)
 	}
 	where := "; model API: " + strings.Join(to, ", ")
 	if f.observe {
@@ -73,4 +79,45 @@ func shortened(text string) string {
 		return string(runes[:most]) + "…"
 	}
 	return string(runes)
+}
+
+// heldLog is the log on standard error: while the agent has the terminal, lines wait for
+// its end.
+type heldLog struct {
+	to io.Writer
+
+	mu      sync.Mutex
+	holding bool
+	held    []byte
+}
+
+// maxHeldLog is how much is held. The first lines tell the most.
+const maxHeldLog = 64 << 10
+
+// Write implements [io.Writer].
+func (l *heldLog) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holding {
+		return l.to.Write(line)
+	}
+	if len(l.held)+len(line) <= maxHeldLog {
+		l.held = append(l.held, line...)
+	}
+	return len(line), nil
+}
+
+func (l *heldLog) hold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holding = true
+}
+
+// release writes the lines that were held.
+func (l *heldLog) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holding = false
+	_, _ = l.to.Write(l.held) // there is nobody to tell
+	l.held = nil
 }

@@ -138,3 +138,26 @@ func TestProxiedNotes(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldLog: while the agent has the terminal, nothing is logged there.
+func TestHeldLog(t *testing.T) {
+	var shown strings.Builder
+	l := &heldLog{to: &shown}
+	write := func(line string) {
+		if n, err := l.Write([]byte(line)); n != len(line) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	write("before\n")
+	l.hold()
+	write("during\n")
+	write(strings.Repeat("x", maxHeldLog))
+	if shown.String() != "before\n" {
+		t.Errorf("the agent's terminal has %q", shown.String())
+	}
+	l.release()
+	write("after\n")
+	if shown.String() != "before\nduring\nafter\n" {
+		t.Errorf("at the end there is %q", shown.String())
+	}
+}

@@ -30,7 +30,7 @@ func TestSignalForAgent(t *testing.T) {
 			done := make(chan error, 1)
 			cmd := &runCommand{}
 			go func() {
-				done <- cmd.wait(launch.Child{Path: "/bin/sh", Args: []string{"-c", script, "sh", ready}}, func() bool { return c.terminal })
+				done <- cmd.wait(t.Context(), launch.Child{Path: "/bin/sh", Args: []string{"-c", script, "sh", ready}}, func() bool { return c.terminal })
 			}()
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 				if _, err := os.Stat(ready); err == nil {

@@ -32,7 +32,8 @@ type Feed interface {
 type Config struct {
 	Engine *lcm.Engine
 	Feed   Feed
-	// Routes are the model APIs, by the second part of the path.
+	// Routes are the model APIs, by the second part of the path. One called after another
+	// with [Login] is for the requests of that route with a subscription login.
 	Routes map[string]*url.URL
 	// Budget returns the budget for a model with the given window, in tokens. The
 	// project is that of the session, and empty until its transcript was read.
@@ -48,6 +49,9 @@ type Config struct {
 	Clock           func() time.Time
 	Log             *slog.Logger
 }
+
+// Login is added to the name of a route: see [Config].Routes.
+const Login = " with a login"
 
 // SecretHeader may carry the secret instead of the path.
 const SecretHeader = "X-Lcm-Secret"
@@ -177,6 +181,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
+// Stop ends the work in the background and writes the record of the run. Its error says
+// that the store cannot be written, so Close would wait for it.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop()
+	return s.runLog.close(ctx)
+}
+
 // Close reads the transcripts of the sessions to their ends, finishes the folds that are
 // late, within the context, and writes the record of the run.
 func (s *Server) Close(ctx context.Context) error {
@@ -229,6 +240,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		http.Error(w, "no such route", http.StatusNotFound)
 		return
+	}
+	if login, ok := s.Routes[route+Login]; ok && subscription(r.Header) {
+		upstream = login
 	}
 	path, err := url.PathUnescape(escaped)
 	if err != nil {

@@ -119,3 +119,20 @@ func TestQueryOfModelRequest(t *testing.T) {
 		t.Errorf("%s", answer)
 	}
 }
+
+// TestLoginRoute: a request with a subscription login goes where the program itself sends
+// such requests, whichever way it has logged in.
+func TestLoginRoute(t *testing.T) {
+	for headers, want := range map[string]string{
+		"Authorization: Bearer sk-x\r\n":                          "key",
+		"Authorization: Bearer ey.x\r\nChatGPT-Account-ID: a\r\n": "login",
+	} {
+		routes := map[string]*url.URL{}
+		routes["openai"], _ = rawAPI(t, "\r\n\r\n", "HTTP/1.1 200 OK\r\nX-Api: key\r\nContent-Length: 0\r\n\r\n")
+		routes["openai"+proxy.Login], _ = rawAPI(t, "\r\n\r\n", "HTTP/1.1 200 OK\r\nX-Api: login\r\nContent-Length: 0\r\n\r\n")
+		b := newBed(t, func(c *proxy.Config) { c.Routes = routes })
+		if got := exchange(t, b, "openai", "/responses", headers+"Content-Length: 0\r\n\r\n"); !strings.Contains(got, "X-Api: "+want) {
+			t.Errorf("%q went elsewhere than to %s: %s", headers, want, got)
+		}
+	}
+}

@@ -2,11 +2,15 @@ package launch
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/lossless-context/lcm/internal/hint"
 )
@@ -19,10 +23,13 @@ const firstParty = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
 
 var claudeCode = host{
 	routes: func(p Program) (map[string]*url.URL, error) {
-		for _, name := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
-			if v := p.Machine.Env(name, ""); v != "" && v != "0" && v != "false" {
-				return nil, hint.New("start Claude Code without lcm run", "%s is set: lcm run has Anthropic's API only", name)
+		for _, name := range claudeProviders {
+			if isOn(p.Machine.Env(name, "")) {
+				return nil, fmt.Errorf("%s is set, and lcm knows Anthropic's API only", name)
 			}
+		}
+		if err := checkClaudeSettings(p); err != nil {
+			return nil, err
 		}
 		u, err := ParseBase("ANTHROPIC_BASE_URL", p.Machine.Env("ANTHROPIC_BASE_URL", anthropicAPI))
 		return map[string]*url.URL{"anthropic": u}, err
@@ -51,31 +58,78 @@ var claudeCode = host{
 		}
 		return c, nil
 	},
-	warnings: func(p Program) (found []string) {
-		for _, file := range claudeSettings(p) {
-			src, err := os.ReadFile(file)
-			if err != nil {
-				continue // most of the files do not exist
-			}
-			var settings struct {
-				Env map[string]string `json:"env"`
-			}
-			if json.Unmarshal(src, &settings) == nil && settings.Env["ANTHROPIC_BASE_URL"] != "" {
-				found = append(found, "env.ANTHROPIC_BASE_URL in "+file+" goes before lcm's: Claude Code will not use lcm. Remove it there and set the variable in the shell")
-			}
-		}
-		return found
-	},
 }
 
-// claudeSettings are the files from which Claude Code may take variables.
-func claudeSettings(p Program) []string {
-	return []string{
-		filepath.Join(p.Machine.Env("CLAUDE_CONFIG_DIR", filepath.Join(p.Machine.Home, ".claude")), "settings.json"),
+// claudeProviders are the variables with which Claude Code leaves the API of
+// ANTHROPIC_BASE_URL.
+var claudeProviders = []string{
+	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_USE_MANTLE",
+	"CLAUDE_CODE_USE_ANTHROPIC_AWS", "CLAUDE_CODE_USE_GATEWAY", "ANTHROPIC_UNIX_SOCKET",
+}
+
+func isOn(value string) bool { return value != "" && value != "0" && value != "false" }
+
+// checkClaudeSettings returns an error if settings name the model API: their variables go
+// before those of the process, so the proxy would be passed by.
+func checkClaudeSettings(p Program) error {
+	check := func(source string, src []byte) error {
+		var settings struct {
+			Env map[string]any `json:"env"`
+		}
+		if err := json.Unmarshal(src, &settings); err != nil {
+			return fmt.Errorf("%s cannot be read: %w", source, err)
+		}
+		for _, name := range append([]string{"ANTHROPIC_BASE_URL"}, claudeProviders...) {
+			if value, ok := settings.Env[name]; ok && isOn(fmt.Sprint(value)) {
+				return hint.New("remove it there and set the variable in the shell", "env.%s in %s goes before lcm's", name, source)
+			}
+		}
+		return nil
+	}
+	files, given := claudeSettings(p)
+	for _, text := range given {
+		if strings.HasPrefix(strings.TrimSpace(text), "{") {
+			if err := check("--settings", []byte(text)); err != nil {
+				return err
+			}
+			continue
+		}
+		if !filepath.IsAbs(text) {
+			text = filepath.Join(p.Dir, text)
+		}
+		files = append(files, text)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err == nil {
+			err = check(file, src)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claudeSettings returns the files from which Claude Code may take variables, and the
+// values of --settings, each a file or JSON.
+func claudeSettings(p Program) (files, given []string) {
+	config := p.Machine.Env("CLAUDE_CONFIG_DIR", filepath.Join(p.Machine.Home, ".claude"))
+	files = []string{
+		filepath.Join(config, "settings.json"),
+		filepath.Join(config, "remote-settings.json"),
 		filepath.Join(p.Dir, ".claude", "settings.json"),
 		filepath.Join(p.Dir, ".claude", "settings.local.json"),
-		"/etc/claude-code/managed-settings.json",
 	}
+	for _, dir := range []string{"/etc/claude-code", "/Library/Application Support/ClaudeCode", `C:\Program Files\ClaudeCode`} {
+		more, _ := filepath.Glob(filepath.Join(dir, "managed-settings.d", "*.json")) // the pattern is sound
+		files = append(append(files, filepath.Join(dir, "managed-settings.json")), more...)
+	}
+	given, _ = flagValues(p.Args, "--settings")
+	return files, given
 }
 
 // claudeSubcommand reports whether the arguments begin with a command that is no

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,8 +39,7 @@ type Program struct {
 	// Machine is where its settings are; Dir is the working directory.
 	Machine hosts.Machine
 	Dir     string
-	// Server is the command of lcm's MCP server, which is connected for the run if
-	// the host's settings do not have one.
+	// Server is the command of lcm's MCP server, which is connected for the run.
 	Server []string
 }
 
@@ -56,8 +57,6 @@ type host struct {
 	// child returns the arguments and the environment for the program. connect says
 	// that the MCP server has to be connected.
 	child func(p Program, x Proxy, routes map[string]*url.URL, connect bool) (Child, error)
-	// warnings may be nil.
-	warnings func(p Program) []string
 }
 
 var known = map[string]host{"claude": claudeCode, "codex": codexCLI, "opencode": openCode}
@@ -65,26 +64,38 @@ var known = map[string]host{"claude": claudeCode, "codex": codexCLI, "opencode":
 // Hosts lists the programs that can be started.
 func Hosts() []string { return slices.Sorted(maps.Keys(known)) }
 
-// HostOf returns the host of a program, by its file name.
+// HostOf returns the host of a program, by its file name or by that of a link's target.
 func HostOf(program string) (string, error) {
-	name := strings.TrimSuffix(filepath.Base(program), filepath.Ext(program))
-	if _, ok := known[name]; !ok {
-		return "", hint.New("programs: "+strings.Join(Hosts(), ", ")+"; `lcm proxy` passes the requests of other clients on, but folds none of them: it has no transcript of theirs. Programs on the Go library fold by themselves",
-			"lcm does not know how to run %q", program)
+	path := program
+	if found, err := exec.LookPath(program); err == nil {
+		path = found
 	}
-	return name, nil
+	for range maxLinks {
+		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		if _, ok := known[name]; ok {
+			return name, nil
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", hint.New("programs: "+strings.Join(Hosts(), ", ")+"; `lcm proxy` passes the requests of other clients on, but folds none of them: it has no transcript of theirs. Programs on the Go library fold by themselves",
+		"lcm does not know how to run %q", program)
 }
 
-// Routes returns the model APIs that a program uses.
+// maxLinks is the longest chain of links that is followed, as in Linux.
+const maxLinks = 40
+
+// Routes returns the model APIs that a program uses, by route. An error means that this is
+// not certain, or that the proxy does not know the API: the program is then started without
+// the proxy, because lcm never chooses where requests go. With the key route+[Login] it
+// returns where requests of a route with a subscription login go, if that is elsewhere.
 func (p Program) Routes() (map[string]*url.URL, error) { return known[p.Host].routes(p) }
-
-// Warnings returns what the user should know of the program's settings before it starts.
-func (p Program) Warnings() []string {
-	if warnings := known[p.Host].warnings; warnings != nil {
-		return warnings(p)
-	}
-	return nil
-}
 
 // Child returns how the program is started behind the proxy.
 func (p Program) Child(x Proxy, routes map[string]*url.URL) (Child, error) {
@@ -110,4 +121,40 @@ func ParseBase(source, base string) (*url.URL, error) {
 		return nil, fmt.Errorf("%s is %q, which is not an http or https address", source, base)
 	}
 	return u, nil
+}
+
+// flagValues returns the values of a flag, in the forms "--flag value", "--flag=value",
+// "-f value", "-fvalue" and "-f=value", and the index after the last of them. Arguments
+// after "--" are no flags.
+func flagValues(args []string, names ...string) (values []string, end int) {
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		for _, name := range names {
+			rest, ok := strings.CutPrefix(args[i], name)
+			switch {
+			case ok && rest == "" && i+1 < len(args):
+				i++
+				values = append(values, args[i])
+			case ok && rest != "" && (rest[0] == '=' || len(name) == 2):
+				values = append(values, strings.TrimPrefix(rest, "="))
+			default:
+				continue
+			}
+			end = i + 1
+			break
+		}
+	}
+	return values, end
+}
+
+// merge puts the values of one object into another, deeply.
+func merge(into, from map[string]any) {
+	for key, value := range from {
+		inner, ok := value.(map[string]any)
+		there, also := into[key].(map[string]any)
+		if ok && also {
+			merge(there, inner)
+			continue
+		}
+		into[key] = value
+	}
 }

@@ -1,27 +1,30 @@
 package launch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
+	"github.com/lossless-context/lcm/internal/lazyregexp"
 )
 
 // configEnv is the variable with settings that go before opencode's files.
 const configEnv = "OPENCODE_CONFIG_CONTENT"
 
-// builtIn are the providers that opencode knows by itself, and the variable with the
-// key of each.
-var builtIn = map[string]struct{ base, key string }{
-	"anthropic": {anthropicAPI + "/v1", "ANTHROPIC_API_KEY"},
-	"openai":    {openaiAPI, "OPENAI_API_KEY"},
+// builtIn are the providers that opencode knows by itself: the variables with the base URL
+// and with the key of each, and the base URL without the variable.
+var builtIn = map[string]struct{ variable, base, key string }{
+	"anthropic": {"ANTHROPIC_BASE_URL", anthropicAPI + "/v1", "ANTHROPIC_API_KEY"},
+	"openai":    {"OPENAI_BASE_URL", openaiAPI, "OPENAI_API_KEY"},
 }
 
 var openCode = host{
@@ -29,22 +32,25 @@ var openCode = host{
 		bases := map[string]string{}
 		for name, b := range builtIn {
 			if p.Machine.Env(b.key, "") != "" {
-				bases[name] = b.base
+				bases[name] = p.Machine.Env(b.variable, b.base)
 			}
+		}
+		if err := checkOpencodeElsewhere(p); err != nil {
+			return nil, err
 		}
 		for _, file := range opencodeFiles(p) {
 			src, err := os.ReadFile(file)
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 				continue
 			}
-			if err != nil {
-				return nil, err
+			if err == nil {
+				err = addProviders(p, bases, src)
 			}
-			if err := addProviders(bases, src); err != nil {
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
 		}
-		if err := addProviders(bases, []byte(p.Machine.Env(configEnv, "{}"))); err != nil {
+		if err := addProviders(p, bases, []byte(p.Machine.Env(configEnv, "{}"))); err != nil {
 			return nil, fmt.Errorf("%s: %w", configEnv, err)
 		}
 		routes := map[string]*url.URL{}
@@ -57,7 +63,7 @@ var openCode = host{
 		}
 		if len(routes) == 0 {
 			return nil, hint.New("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or provider.NAME.options.baseURL in opencode.json; docs/hosts/RUN.md says more",
-				"no provider of opencode can go through lcm: none has a base URL in its settings or an API key in the environment")
+				"no provider of opencode has a base URL in its settings or an API key in the environment")
 		}
 		return routes, nil
 	},
@@ -80,34 +86,65 @@ var openCode = host{
 	},
 }
 
-// opencodeFiles are the settings files of opencode: the user's, the one that a variable
-// names, and those of the project, from the outermost directory inwards.
-func opencodeFiles(p Program) []string {
-	var files []string
-	add := func(dir string) {
-		for _, name := range []string{"config.json", "opencode.json", "opencode.jsonc"} {
+// checkOpencodeElsewhere looks for settings that lcm cannot read or that go before its own:
+// those of a server that the user is logged in to, and those of an administrator.
+func checkOpencodeElsewhere(p Program) error {
+	data := p.Machine.Env("XDG_DATA_HOME", filepath.Join(p.Machine.Home, ".local", "share"))
+	logins := filepath.Join(data, "opencode", "auth.json")
+	if src, err := os.ReadFile(logins); err == nil && bytes.Contains(src, []byte("wellknown")) {
+		return fmt.Errorf("opencode takes settings from a server, which lcm does not know (%s)", logins)
+	}
+	for _, dir := range []string{"/etc/opencode", "/Library/Application Support/opencode", `C:\ProgramData\opencode`} {
+		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
+			file := filepath.Join(dir, name)
+			if src, err := os.ReadFile(file); err == nil && bytes.Contains(src, []byte("baseURL")) {
+				return fmt.Errorf("%s names a base URL, which goes before lcm's", file)
+			}
+		}
+	}
+	return nil
+}
+
+// opencodeFiles are the settings files of opencode, in the order of their weight: the
+// user's, the one that a variable names, those of the project from the outermost directory
+// inwards, and those in directories called .opencode.
+func opencodeFiles(p Program) (files []string) {
+	add := func(dir string, names ...string) {
+		for _, name := range names {
 			files = append(files, filepath.Join(dir, name))
 		}
 	}
-	add(p.Machine.Env("OPENCODE_CONFIG_DIR", filepath.Join(p.Machine.Env("XDG_CONFIG_HOME", filepath.Join(p.Machine.Home, ".config")), "opencode")))
+	const plain, commented = "opencode.json", "opencode.jsonc"
+	add(filepath.Join(p.Machine.Env("XDG_CONFIG_HOME", filepath.Join(p.Machine.Home, ".config")), "opencode"), "config.json", plain, commented)
 	if file := p.Machine.Env("OPENCODE_CONFIG", ""); file != "" {
 		files = append(files, file)
 	}
-	var dirs []string
-	for dir := p.Dir; dir != ""; dir = filepath.Dir(dir) {
+	dirs := []string{p.Dir}
+	for dir := p.Dir; dir != filepath.Dir(dir); {
+		dir = filepath.Dir(dir)
 		dirs = append(dirs, dir)
-		if dir == filepath.Dir(dir) {
-			break
-		}
 	}
-	for i := len(dirs) - 1; i >= 0; i-- {
-		files = append(files, filepath.Join(dirs[i], "opencode.json"), filepath.Join(dirs[i], "opencode.jsonc"))
+	slices.Reverse(dirs)
+	for _, dir := range dirs {
+		add(dir, plain, commented)
+	}
+	for _, dir := range append(dirs, p.Machine.Home) {
+		add(filepath.Join(dir, ".opencode"), plain, commented)
+	}
+	if dir := p.Machine.Env("OPENCODE_CONFIG_DIR", ""); dir != "" {
+		add(dir, plain, commented)
 	}
 	return files
 }
 
+// variable is how opencode's settings name a variable of the environment.
+var variable = lazyregexp.New(`\{env:([^}]+)\}`)
+
 // addProviders adds the providers of a settings file that have a base URL.
-func addProviders(bases map[string]string, src []byte) error {
+func addProviders(p Program, bases map[string]string, src []byte) error {
+	src = variable().ReplaceAllFunc(src, func(name []byte) []byte {
+		return []byte(p.Machine.Env(string(name[len("{env:"):len(name)-1]), ""))
+	})
 	d, err := edit.ParseJSON(src)
 	if err != nil {
 		return err
@@ -124,23 +161,10 @@ func addProviders(bases map[string]string, src []byte) error {
 	if err := json.Unmarshal(raw, &providers); err != nil {
 		return err
 	}
-	for name, p := range providers {
-		if p.Options.BaseURL != "" {
-			bases[name] = p.Options.BaseURL
+	for name, provider := range providers {
+		if provider.Options.BaseURL != "" {
+			bases[name] = provider.Options.BaseURL
 		}
 	}
 	return nil
-}
-
-// merge puts the values of one object into another, deeply.
-func merge(into, from map[string]any) {
-	for key, value := range maps.All(from) {
-		inner, ok := value.(map[string]any)
-		there, also := into[key].(map[string]any)
-		if ok && also {
-			merge(there, inner)
-			continue
-		}
-		into[key] = value
-	}
 }
