@@ -20,6 +20,7 @@ var Layers = [][]string{
 		"core",
 		"internal/explore",
 		"internal/guard",
+		"internal/httpbody",
 		"internal/jsonstring",
 		"internal/otlp",
 		"internal/process",

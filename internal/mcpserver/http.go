@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/lossless-context/lcm/internal/httpbody"
 )
 
 // Path is the path of the endpoint.
@@ -105,12 +106,14 @@ func (s *Server) EndSessions() {
 
 // Handler serves HTTP requests. It checks origin and token before it reads a
 // body.
-func (s *Server) Handler(o HTTPOptions) http.Handler { return o.guard(s.Endpoint(o.BodyTimeout)) }
+func (s *Server) Handler(o HTTPOptions) http.Handler {
+	return o.guard(s.Endpoint(&httpbody.Reader{Max: maxLine, Timeout: o.BodyTimeout, Pools: []*httpbody.Pool{{Max: 2 * maxLine}}}))
+}
 
 // Endpoint serves HTTP requests whose token the caller has checked. Its sessions are
 // those of this Server: a session id of another one is unknown here. With
-// [Config.Stateless] it has none. A client may take timeout (0: 30 s) to send a request.
-func (s *Server) Endpoint(timeout time.Duration) http.Handler {
+// [Config.Stateless] it has none.
+func (s *Server) Endpoint(bodies *httpbody.Reader) http.Handler {
 	o := &mcp.StreamableHTTPOptions{
 		Logger:              s.config.Log,
 		MaxRequestBodyBytes: maxLine, // as over pipes
@@ -132,8 +135,7 @@ func (s *Server) Endpoint(timeout time.Duration) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(Path, endpoint)
-	bodies := &bodyReader{timeout: cmp.Or(timeout, bodyTimeout)}
-	return bodies.wrap(mux)
+	return readingBody(bodies, mux)
 }
 
 // guard refuses requests from web pages of other origins, and requests without

@@ -16,7 +16,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/tracing"
 )
@@ -129,7 +128,7 @@ func (h *histogram) write(w io.Writer, key string) {
 func (s *Server) showMetrics(w http.ResponseWriter, r *http.Request) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() || r.Header.Get("X-Forwarded-For") != "" {
-		if _, err := s.tokens.Check(r.Context(), mcpserver.Bearer(r)); err != nil {
+		if _, err := s.check(r); err != nil {
 			refuse(w, http.StatusUnauthorized, "metrics are for this machine, or need a token", "")
 			return
 		}

@@ -15,6 +15,12 @@
 // that was revoked or has expired is refused with the next request, and its calls under
 // way end within a minute.
 //
+// # Bounds
+//
+// The rights of a token are checked before a body is read. The size, the time and the memory
+// of requests are bounded, for each request, for each token and for all of them (bounds.go).
+// Wrong tokens are answered slowly.
+//
 // # Draining
 //
 // When its context ends, the server answers /readyz with 503, finishes the requests that
@@ -29,17 +35,16 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/httpbody"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/teamsync"
 	"github.com/lossless-context/lcm/internal/tracing"
 )
 
@@ -62,8 +67,11 @@ type Config struct {
 	// Tracer makes the spans of requests; nil makes none.
 	Tracer trace.TracerProvider
 	Drain  time.Duration // how long requests may take at the end (20 s)
-	Clock  func() time.Time
-	Log    *slog.Logger
+	// BodyTimeout is how long a client may take to send a request (30 s, and longer for
+	// a large one).
+	BodyTimeout time.Duration
+	Clock       func() time.Time
+	Log         *slog.Logger
 }
 
 // Server serves a record.
@@ -73,8 +81,11 @@ type Server struct {
 	metrics  *metrics
 	lifetime context.Context
 	end      context.CancelFunc
-	draining atomic.Bool
+	serving  context.Context // ends when the server drains
+	drained  context.CancelFunc
 	work     sync.WaitGroup
+	bodies   httpbody.Pool
+	wrong    brake
 
 	mu      sync.Mutex
 	clients map[string]*client // by token id
@@ -88,6 +99,8 @@ type client struct {
 	engine   *lcm.Engine
 	mcp      *mcpserver.Server
 	endpoint http.Handler
+	bodies   httpbody.Pool
+	slots    chan struct{} // requests under way
 }
 
 // New returns a server whose background work ends with Close. ctx must outlive it.
@@ -111,7 +124,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Drain = 20 * time.Second
 	}
 	s := &Server{config: c, tokens: access.Tokens{State: c.Store, Clock: c.Clock}, metrics: newMetrics(), clients: map[string]*client{}}
+	s.bodies.Max = maxBodies
 	s.lifetime, s.end = context.WithCancel(ctx)
+	s.serving, s.drained = context.WithCancel(s.lifetime)
 	s.work.Go(s.sweep)
 	if c.Fold != nil {
 		s.work.Go(s.fold)
@@ -152,17 +167,13 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle(mcpserver.Path, s.measured("mcp", s.authorized(func(c *client, w http.ResponseWriter, r *http.Request) {
 		c.endpoint.ServeHTTP(w, r)
 	})))
-	for path, serve := range map[string]func(*client, *http.Request) (any, error){
-		teamsync.GrepPath: (*client).grep, teamsync.AskPath: (*client).ask, teamsync.DescribePath: (*client).describe,
-		teamsync.StatusPath: (*client).status, teamsync.PushPath: (*client).push,
-		teamsync.ErasePath: (*client).erase, teamsync.VerifyPath: (*client).verify,
-	} {
+	for path, f := range routes {
 		mux.Handle("POST "+path, s.measured(path, s.authorized(func(c *client, w http.ResponseWriter, r *http.Request) {
-			answer, err := serve(c, r)
+			answer, err := f.handle(c, w, r)
 			s.answer(w, r, answer, err)
 		})))
 	}
-	return mux
+	return bounded(mux)
 }
 
 // ready says whether the server takes requests: it is not draining, and the store
@@ -172,7 +183,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	_, err := s.config.Store.Get(ctx, store.TokenSpace, "ready")
 	switch {
-	case s.draining.Load():
+	case s.serving.Err() != nil:
 		http.Error(w, "draining", http.StatusServiceUnavailable)
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		s.config.Log.Error("the store does not answer", "error", err)
@@ -190,7 +201,7 @@ func (s *Server) authorized(serve func(*client, http.ResponseWriter, *http.Reque
 			refuse(w, http.StatusForbidden, "requests of web pages are refused", "")
 			return
 		}
-		t, err := s.tokens.Check(r.Context(), mcpserver.Bearer(r))
+		t, err := s.check(r)
 		if errors.Is(err, access.ErrInvalid) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
 			refuse(w, http.StatusUnauthorized, err.Error(), "it may have expired or been revoked: `lcm token list` on the server says so, and `lcm token add` makes another")
@@ -198,7 +209,12 @@ func (s *Server) authorized(serve func(*client, http.ResponseWriter, *http.Reque
 		}
 		if err == nil {
 			var c *client
+			var release func()
 			if c, err = s.client(t); err == nil {
+				release, err = c.take(r.Context())
+			}
+			if err == nil {
+				defer release()
 				tracing.Of(r.Context()).Word("token.id", t.ID)
 				serve(c, w, r)
 				return
@@ -218,7 +234,8 @@ func (s *Server) client(t access.Token) (*client, error) {
 	if c := s.clients[t.ID]; c != nil {
 		return c, nil
 	}
-	c := &client{Server: s, token: t, store: scope.Narrow(measuredStore{s.config.Store, s.metrics}, t.Scope())}
+	c := &client{Server: s, token: t, store: scope.Narrow(measuredStore{s.config.Store, s.metrics}, t.Scope()), slots: make(chan struct{}, maxRequests)}
+	c.bodies.Max = maxTokenBodies
 	var err error
 	if c.engine, err = s.config.NewEngine(c.store); err != nil {
 		return nil, err
@@ -229,7 +246,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
 		return nil, errors.Join(err, c.engine.Close(s.lifetime))
 	}
-	c.endpoint = c.mcp.Endpoint(0)
+	c.endpoint = c.mcp.Endpoint(&httpbody.Reader{Max: maxQuestion, Timeout: s.config.BodyTimeout, Pools: []*httpbody.Pool{&c.bodies, &s.bodies}})
 	s.clients[t.ID] = c
 	return c, nil
 }
@@ -320,7 +337,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, cert *tls.Certificat
 
 // drain lets requests end, and ends those that take longer than [Config.Drain].
 func (s *Server) drain(ctx context.Context, server *http.Server) {
-	s.draining.Store(true)
+	s.drained()
 	s.config.Log.Info("draining")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
 	defer cancel()

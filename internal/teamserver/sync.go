@@ -8,15 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
 	"github.com/lossless-context/lcm/internal/wire"
@@ -72,14 +73,17 @@ func (c *client) progress(ctx context.Context, s teamsync.Source) (p progress, e
 }
 
 // status says what the token allows and how much of each source is here.
-func (c *client) status(r *http.Request) (any, error) {
-	q, err := read[teamsync.StatusRequest](r)
+func (c *client) status(ctx context.Context, body []byte) (any, error) {
+	q, err := read[teamsync.StatusRequest](body)
 	if err != nil {
 		return nil, err
 	}
+	if len(q.Sources) > teamsync.StatusSources {
+		return nil, fmt.Errorf("%w: %d sources, and one request may ask for %d", errTooMuch, len(q.Sources), teamsync.StatusSources)
+	}
 	a := teamsync.StatusAnswer{User: c.token.User, Append: c.token.Append, Erase: c.token.Erase, Projects: c.token.Projects, Statuses: make([]teamsync.Status, len(q.Sources))}
 	for i, s := range q.Sources {
-		p, err := c.progress(r.Context(), s)
+		p, err := c.progress(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -89,14 +93,10 @@ func (c *client) status(r *http.Request) (any, error) {
 }
 
 // push stores a batch and reads it back.
-func (c *client) push(r *http.Request) (any, error) {
-	ctx := r.Context()
-	b, err := read[teamsync.Batch](r)
+func (c *client) push(ctx context.Context, body []byte) (any, error) {
+	b, err := read[teamsync.Batch](body)
 	if err != nil {
 		return nil, err
-	}
-	if !c.token.Append {
-		return nil, fmt.Errorf("adding messages with this token is %w", scope.ErrDenied)
 	}
 	inputs, err := c.inputs(b)
 	if err != nil {
@@ -114,11 +114,7 @@ func (c *client) push(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	who := c.token.User + "@" + b.MachineName
-	if b.Agent != "" {
-		who = b.Agent + " (" + who + ")"
-	}
-	session := c.engine.Session(p.Key, lcm.InProject(b.Project), lcm.ByAgent(who), lcm.Titled(b.Title))
+	session := c.engine.Session(p.Key, lcm.InProject(b.Project), lcm.ByAgent(c.agent(b)), lcm.Titled(b.Title))
 	known, err := c.known(ctx, p, b, inputs)
 	if err != nil {
 		return nil, err
@@ -143,38 +139,105 @@ func (c *client) push(r *http.Request) (any, error) {
 	return receipt, nil
 }
 
-// inputs turns the messages of a batch into messages to store.
-func (c *client) inputs(b teamsync.Batch) ([]ingest.Input, error) {
+// agent names who said the messages of a batch: its agent and, in parentheses, user and
+// machine. Signs in the name of the agent that could look like another user become dashes.
+func (c *client) agent(b teamsync.Batch) string {
+	who := c.token.User + "@" + b.MachineName
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" ._:/+-", r) {
+			return r
+		}
+		return '-'
+	}, prose.Clip(b.Agent, maxName))
+	if name == "" {
+		return who
+	}
+	return name + " (" + who + ")"
+}
+
+// Bounds of the fields of a batch.
+const (
+	maxName  = 100     // characters of the name of an agent
+	maxField = 4 << 10 // bytes of keys, ids, titles, origins and directories
+	// maxParts bounds the parts of all messages of a batch: each costs some hundred
+	// bytes of memory, and two bytes of a record are enough for one.
+	maxParts = 1 << 17
+)
+
+// checkBatch refuses a batch with wrong or excessive fields.
+func checkBatch(b teamsync.Batch) error {
 	if !access.ValidName(b.MachineName) {
-		return nil, fmt.Errorf("%w: %q cannot name a machine", errBadRequest, prose.Clip(b.MachineName, 80))
+		return fmt.Errorf("%w: %q cannot name a machine", errBadRequest, prose.Clip(b.MachineName, 80))
+	}
+	if b.After < 0 || b.Through < b.After {
+		return fmt.Errorf("%w: it ends with message %d, and begins after %d", errBadRequest, b.Through, b.After)
+	}
+	fields := []string{b.Key, b.Title, b.Project.Origin, b.Project.Root}
+	last := b.After
+	for _, m := range b.Messages {
+		if m.Seq <= last || m.Seq > b.Through {
+			return fmt.Errorf("%w: message %d is out of order", errBadRequest, m.Seq)
+		}
+		last = m.Seq
+		if store.RoleCode(m.Role) == 0 {
+			return fmt.Errorf("%w: the role of message %d is %q", errBadRequest, m.Seq, prose.Clip(string(m.Role), 80))
+		}
+		fields = append(fields, m.Native, string(m.Format))
+	}
+	for _, f := range fields {
+		if len(f) > maxField {
+			return fmt.Errorf("%w: a name, id, title or directory has %d bytes, and may have %d", errTooMuch, len(f), maxField)
+		}
+		if !utf8.ValidString(f) || strings.ContainsRune(f, 0) {
+			return fmt.Errorf("%w: a name, id, title or directory is not text", errBadRequest)
+		}
+	}
+	return nil
+}
+
+// inputs turns the messages of a batch into messages to store. What they say comes from
+// their records alone.
+func (c *client) inputs(b teamsync.Batch) ([]ingest.Input, error) {
+	if err := checkBatch(b); err != nil {
+		return nil, err
 	}
 	row, err := c.rowOf(b.Source)
 	if err != nil {
 		return nil, err
 	}
-	last := b.After
+	parts := 0
 	all := make([]ingest.Input, len(b.Messages))
 	for i, m := range b.Messages {
-		if m.Seq <= last || m.Seq > b.Through {
-			return nil, fmt.Errorf("%w: message %d is out of order", errBadRequest, m.Seq)
-		}
-		last = m.Seq
 		record := m.Record()
+		b.Messages[i].Data, b.Messages[i].Text = record, "" // without another copy, from here on
 		said, err := wire.Decode(m.Format, m.Role, record)
-		if m.Body != "" {
-			said, err = wire.Decode(llms.FormatLCM, m.Role, []byte(m.Body))
-		}
 		if err != nil { // it is kept as it is, and shown as text
 			said = llms.Message{Parts: []llms.Part{{Kind: llms.PartText, Text: string(record)}}}
+		}
+		if parts += countParts(said.Parts); parts > maxParts {
+			return nil, fmt.Errorf("%w: the messages up to %d have more than %d parts", errTooMuch, m.Seq, maxParts)
 		}
 		said.ID, said.Time, said.Role = m.Native, m.Said, m.Role
 		if said.ID == "" { // a repeated push must find it again
 			said.ID = fmt.Sprintf("sync:%s:%d", row, m.Seq)
 		}
 		said.Raw = llms.Raw{Format: m.Format, Bytes: record}
-		all[i] = ingest.Input{Message: said, Flags: m.Flags &^ (store.FlagErased | store.FlagMasked)}
+		all[i] = ingest.Input{Message: said, Flags: m.Flags & pushedFlags}
 	}
 	return all, nil
+}
+
+// pushedFlags are the flags that a client may set.
+const pushedFlags = store.FlagEcho | store.FlagSynthetic | store.FlagDuplicate | store.FlagUnknown | store.FlagRedacted | store.FlagHidden
+
+func countParts(parts []llms.Part) int {
+	n := len(parts)
+	for _, p := range parts {
+		if p.Result != nil {
+			n += countParts(p.Result.Output)
+		}
+	}
+	return n
 }
 
 // sessionKey chooses the session of a source. The same session of a user on several

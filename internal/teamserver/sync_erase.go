@@ -4,25 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/lossless-context/lcm/internal/access"
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/scope"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/teamsync"
 )
 
 // erase erases messages that a source pushed before.
-func (c *client) erase(r *http.Request) (any, error) {
-	ctx := r.Context()
-	q, err := read[teamsync.EraseRequest](r)
+func (c *client) erase(ctx context.Context, body []byte) (any, error) {
+	q, err := read[teamsync.EraseRequest](body)
 	if err != nil {
 		return nil, err
-	}
-	if !c.token.Erase {
-		return nil, hint.New("ask for a token with --erase, or have somebody forget it on the server", "erasing with this token is %w", scope.ErrDenied)
 	}
 	p, err := c.progress(ctx, q.Source)
 	if err != nil {
@@ -130,9 +123,8 @@ func (c *client) order(ctx context.Context, ids []store.MessageID) (order store.
 }
 
 // verify digests all messages of a source that are here, from the record.
-func (c *client) verify(r *http.Request) (any, error) {
-	ctx := r.Context()
-	q, err := read[teamsync.VerifyRequest](r)
+func (c *client) verify(ctx context.Context, body []byte) (any, error) {
+	q, err := read[teamsync.VerifyRequest](body)
 	if err != nil {
 		return nil, err
 	}

@@ -28,10 +28,13 @@
 package teamsync
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"hash"
 	"slices"
 	"time"
@@ -60,8 +63,11 @@ const Encoding = "zstd"
 const (
 	BatchMessages = 500
 	BatchBytes    = 4 << 20
-	// MaxBody is the most that a server reads of one request, unpacked.
-	MaxBody = 512 << 20
+	// MaxBody is the most that a server reads of one request, unpacked. A larger
+	// message stays on its machine.
+	MaxBody = 64 << 20
+	// StatusSources is for how many sources one request may ask.
+	StatusSources = 200
 )
 
 // Source is a conversation of a machine.
@@ -113,8 +119,33 @@ type Batch struct {
 	// messages up to it were erased.
 	Through int64 `json:"through"`
 	// Mark identifies the last message, to the machine alone.
-	Mark     string    `json:"mark,omitempty"`
-	Messages []Message `json:"messages"`
+	Mark     string   `json:"mark,omitempty"`
+	Messages Messages `json:"messages"`
+}
+
+// Messages are those of a batch: at most [BatchMessages].
+type Messages []Message
+
+// UnmarshalJSON implements [json.Unmarshaler]. It stops at the bound: millions of empty
+// messages fit a few bytes each.
+func (all *Messages) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t == nil {
+		return err
+	} else if t != json.Delim('[') {
+		return errors.New("messages must be a list")
+	}
+	for d.More() {
+		if len(*all) == BatchMessages {
+			return fmt.Errorf("a batch has more than %d messages", BatchMessages)
+		}
+		var m Message
+		if err := d.Decode(&m); err != nil {
+			return err
+		}
+		*all = append(*all, m)
+	}
+	return nil
 }
 
 // Message is a message on its way.
@@ -128,8 +159,6 @@ type Message struct {
 	// Text is the record if it is UTF-8, else Data is.
 	Text string `json:"text,omitempty"`
 	Data []byte `json:"data,omitempty"`
-	// Body is the message as canonical JSON, if the record does not give it.
-	Body string `json:"body,omitempty"`
 }
 
 // Record returns the bytes of the record.

@@ -18,8 +18,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // Pusher pushes a record to a team server.
@@ -183,7 +181,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		failures = append(failures, &hint.Error{Err: &RequestError{p.URL, http.StatusForbidden, Problem{Error: "this token may not push"}},
 			Hint: "nothing was sent; `lcm token add --append` on the server makes a token that may push"})
 	}
-	for part := range slices.Chunk(mine, 200) {
+	for part := range slices.Chunk(mine, StatusSources) {
 		q := StatusRequest{}
 		for _, c := range part {
 			q.Sources = append(q.Sources, Source{id.ID, c.Key, c.Segment})
@@ -365,7 +363,7 @@ func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Con
 			sum := sha256.Sum256(one.Record())
 			masked[m.Seq] = hex.EncodeToString(sum[:])
 		}
-		size += len(one.Text) + len(one.Data) + len(one.Body)
+		size += len(one.Text) + len(one.Data)
 		b.Messages, b.Mark = append(b.Messages, one), id.mark(m)
 		b.Through = max(b.Through, m.Seq)
 	}
@@ -396,16 +394,6 @@ func (p *Pusher) message(ctx context.Context, m store.Message) (Message, bool, e
 		one.Text = string(out.Raw.Bytes)
 	} else {
 		one.Data = out.Raw.Bytes
-	}
-	plain := llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}
-	again, err := wire.Decode(out.Raw.Format, out.Role, out.Raw.Bytes)
-	again.ID, again.Time, again.Raw = "", time.Time{}, llms.Raw{}
-	if err != nil || !wire.Equal(plain, again) {
-		body, err := wire.Encode(llms.FormatLCM, plain)
-		if err != nil {
-			return one, changed, err
-		}
-		one.Body = string(body)
 	}
 	return one, changed, nil
 }

@@ -391,3 +391,11 @@ func TestEncodeErrors(t *testing.T) {
 		t.Error("an unknown format gave no error")
 	}
 }
+
+// A record of very many values costs no memory beyond its bytes.
+func TestManyValues(t *testing.T) {
+	record := `{"role":"user","content":[` + strings.Repeat("1,", 1<<19) + `1]}`
+	if m, err := Decode(llms.FormatAnthropic, llms.RoleUser, []byte(record)); err == nil {
+		t.Errorf("a record of %d parts was decoded", len(m.Parts))
+	}
+}

@@ -37,9 +37,14 @@ var plainByte = func() (t [256]bool) {
 	return t
 }()
 
+// maxValues is how many values a record may have. A part of a message costs some hundred
+// bytes of memory, and two bytes of JSON are enough for one.
+const maxValues = 1 << 19
+
 // check reports the first error in b, which must be one JSON value. It keeps
 // its own stack, so deep nesting costs memory in proportion and no recursion.
 func check(b []byte) error {
+	values := 0
 	var room [partDepth]byte
 	stack := room[:0]
 	i := space(b, 0)
@@ -47,6 +52,9 @@ func check(b []byte) error {
 		// At the start of a value.
 		if i >= len(b) {
 			return &SyntaxError{i, "the record ends where a value is expected"}
+		}
+		if values++; values > maxValues {
+			return &SyntaxError{i, "the record has too many values"}
 		}
 		var err *SyntaxError
 		if c := b[i]; c == '{' || c == '[' {
