@@ -26,9 +26,9 @@ type Context struct {
 	Skipped int
 	// Repairs lists the changes that made the messages valid.
 	Repairs []string
-	// Damaged are the messages shown whose stored bytes are not those that
-	// arrived; each says so in its text.
-	Damaged []MessageID
+	// Damaged are the messages and summaries shown whose stored texts are not those
+	// that arrived or were written; each says so in its text.
+	Damaged []Node
 	// Compaction reports the folding that Context waited for. It is nil if
 	// nothing had to be folded. With the reason "behind", folding took longer
 	// than a second and goes on in the background.
@@ -92,8 +92,8 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 		Dropped: out.Dropped, Skipped: view.Skipped, Repairs: out.Repairs, Compaction: report,
 	}
 	for _, it := range out.Items {
-		if in.Messages[it.Message].Damaged {
-			c.Damaged = append(c.Damaged, it.Message)
+		if in.Messages[it.Message].Damaged || in.Summaries[it.Summary].Damaged {
+			c.Damaged = append(c.Damaged, it.Node)
 		}
 	}
 	if c.Skipped+len(c.Dropped) > 0 {

@@ -48,6 +48,8 @@ var Layers = [][]string{
 		// importing it.
 		"internal/sqldb",
 	}, {
+		"internal/sqldb/seal",
+	}, {
 		"internal/sqldb/state",
 		"internal/sqldb/tombstone",
 	}, {

@@ -103,6 +103,9 @@ func (n *run) summaries(ctx context.Context, ids []store.SummaryID) (found []sto
 		if err != nil {
 			return nil, err
 		}
+		if s.Damaged { // a summary must not repeat damaged text
+			s.Body = store.DamagedSummaryNotice
+		}
 		stored[s.ID] = s
 	}
 	for _, id := range ids {

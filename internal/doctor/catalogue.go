@@ -17,6 +17,7 @@ type entry struct {
 const (
 	fromBackup = "restore these messages from a backup; everything else stays readable"
 	salvage    = "restore a backup, or save the readable part into a new database: `lcm doctor --salvage NEW.db`, then `lcm restore --force NEW.db`"
+	comeBack   = "restore a backup; or lift the erasure (`lcm forget --lift`) and forget its messages again"
 	rebuilt    = "the edges, the view and the numbers are rebuilt from the messages"
 )
 
@@ -57,6 +58,12 @@ var catalogue = map[string]entry{
 	"erased":      {Problem, "", "something wrote to it after it was erased: repeat `lcm forget` for it, or restore a backup"},
 	"erased-mark": {Problem, "the mark is removed: a real erasure would have removed every message", ""},
 	"payload":     {Problem, "", "restore a backup; messages that refer to it are readable without it"},
+
+	"session":           {Problem, "", "restore a backup to get its name and project; its messages stay readable"},
+	"conversation-list": {Problem, "", "restore the missing conversations from a backup; everything else stays readable"},
+	"revision":          {Problem, "", "restore a backup to get the earlier text; the text of the summary is not affected"},
+	"tombstones":        {Problem, "", comeBack},
+	"tombstone-salt":    {Problem, "a new one is made, if nothing was ever erased", comeBack},
 
 	"conversation-missing": {Problem, "the conversation is rebuilt from its messages; if its session key is unknown it gets one when the session is read again", fromBackup},
 	"dangling":             {Problem, "rows of content and conversations are rebuilt if they can be derived; derived rows without a target are removed", fromBackup},

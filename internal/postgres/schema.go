@@ -7,11 +7,15 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
+
+// sealedVersion is the first schema version with seals (package seal).
+const sealedVersion = 4
 
 // migrate brings the schema up to date. Several processes may do so at once: each waits
 // for the one before it.
@@ -60,7 +64,10 @@ func (p *pool) migrate(ctx context.Context) error {
 				return err
 			}
 		}
-		return tombstone.EnsureSalt(c)
+		if err := tombstone.EnsureSalt(c); err != nil || version >= sealedVersion {
+			return err
+		}
+		return seal.Fill(c)
 	})
 }
 

@@ -51,7 +51,7 @@ type DescribeAnswer struct {
 	TokenCount int      `json:"tokenCount"`
 	ByteSize   int64    `json:"byteSize"` // of the whole
 	SHA256     string   `json:"sha256,omitempty"`
-	Damaged    bool     `json:"damaged,omitempty"` // the stored bytes do not match SHA256
+	Damaged    bool     `json:"damaged,omitempty"` // the stored bytes do not match SHA256, or a summary is not as it was written
 	FileIDs    []string `json:"fileIds,omitempty"`
 	NextCursor string   `json:"nextCursor,omitempty"`
 	Notes      []string `json:"notes,omitempty"`

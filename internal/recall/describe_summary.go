@@ -64,7 +64,7 @@ func (d *description) summary(ctx context.Context, id store.SummaryID) error {
 	if err := a.Scope.within(string(id), sum.Conversation); err != nil {
 		return err
 	}
-	a.ID, a.Type, a.ConversationID, a.CreatedAt = string(sum.ID), "summary", sum.Conversation, sum.CreatedAt
+	a.ID, a.Type, a.ConversationID, a.CreatedAt, a.Damaged = string(sum.ID), "summary", sum.Conversation, sum.CreatedAt, sum.Damaged
 	a.Content, a.TokenCount, a.ByteSize, a.FileIDs = sum.Body, sum.Tokens, int64(len(sum.Body)), names(sum.Files)
 	detail := &SummaryDetail{
 		Depth: sum.Depth, Kind: sum.Kind, EarliestAt: sum.Earliest, LatestAt: sum.Latest,

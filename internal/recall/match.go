@@ -167,7 +167,7 @@ func (s *Service) load(ctx context.Context, hits []store.Hit) (map[store.Message
 
 func (q *query) matchSummary(m *Match, sum store.Summary) {
 	m.Type, m.SummaryID, m.Kind, m.Retired = "summary", string(sum.ID), sum.Kind, sum.Retired
-	m.Depth = &sum.Depth
+	m.Depth, m.Damaged = &sum.Depth, sum.Damaged
 	m.CreatedAt, m.EarliestAt, m.LatestAt = sum.CreatedAt, sum.Earliest, sum.Latest
 	text := []byte(sum.Body)
 	e, _ := q.excerpt(text)

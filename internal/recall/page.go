@@ -79,6 +79,7 @@ func (p *page) read(ctx context.Context, st step) (Piece, []byte, error) {
 	if st.IsSummary() {
 		sum, err := p.summary(ctx, st.Summary)
 		piece.Type, piece.ConversationID, piece.CreatedAt, piece.Depth = "summary", sum.Conversation, sum.CreatedAt, &sum.Depth
+		piece.Damaged = sum.Damaged
 		return piece, []byte(sum.Body), err
 	}
 	m, err := p.message(ctx, st.Message)

@@ -21,8 +21,11 @@ func (a DescribeAnswer) Text() string {
 		a.writeMessage(&b)
 	}
 	a.list(&b, "files", a.FileIDs)
-	if a.Damaged {
+	switch {
+	case a.Damaged && a.SummaryDetail == nil:
 		fmt.Fprintf(&b, "%s\n", store.DamageNotice)
+	case a.Damaged && a.Offset > 0: // the first page begins with it
+		fmt.Fprintf(&b, "%s\n", store.DamagedSummaryNotice)
 	}
 	content, encoding := encode(a.Content)
 	title := "content"

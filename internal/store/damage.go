@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lossless-context/lcm/llms"
 )
@@ -9,6 +10,17 @@ import (
 // DamageNotice precedes the text of a message whose stored bytes are not those that
 // arrived, wherever it is shown to a person or a model.
 const DamageNotice = "[damaged: the stored bytes do not match the SHA-256 taken when they arrived, so this text may not be what was said]"
+
+// DamagedSummaryNotice precedes the text of a summary that is not the one that was written.
+const DamagedSummaryNotice = "[damaged: this summary is not the text that was written, so it may say what is not so]"
+
+// MarkDamaged marks a summary whose text is not the one that was written, so that every
+// reader shows it.
+func (s *Summary) MarkDamaged() {
+	if s.Damaged && !strings.HasPrefix(s.Body, DamagedSummaryNotice) {
+		s.Body = DamagedSummaryNotice + "\n" + s.Body
+	}
+}
 
 // MarkDamaged marks a message whose stored bytes are not those that arrived. The notice
 // becomes part of the body, so that every reader shows it. The record is dropped, so

@@ -82,7 +82,8 @@ type Reader interface {
 	// inserted. If they do not match the SHA-256 taken on arrival it also returns
 	// an error that wraps ErrDamaged.
 	Record(ctx context.Context, id MessageID) ([]byte, error)
-	// Summaries yields summaries.
+	// Summaries yields summaries. One whose text is not the one that was written is marked
+	// ([Summary.MarkDamaged]).
 	Summaries(ctx context.Context, q SummaryQuery) iter.Seq2[Summary, error]
 	// Sources returns the sources of a summary, in order.
 	Sources(ctx context.Context, id SummaryID) ([]Node, error)

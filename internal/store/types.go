@@ -281,6 +281,8 @@ type Summary struct {
 	CreatedAt     time.Time     `json:"-"`
 	Revision      int           `json:"-"` // how often it was reworded
 	Retired       bool          `json:"-"` // a rewind split it; the view does not lead to it
+	// Damaged says that the text is not the one that was written.
+	Damaged bool `json:"damaged,omitempty"`
 	// Sources are those of a condensed summary, if SummaryQuery.Sources asks for them.
 	Sources []Node `json:"-"`
 }

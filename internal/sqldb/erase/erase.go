@@ -17,6 +17,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -64,6 +65,7 @@ type erasing struct {
 
 	whole    map[int64]bool                // conversations that are erased whole
 	inherits map[store.ConversationID]bool // affected forks whose inherited digest was right before
+	sealed   []int64                       // affected conversations whose seal was right before
 }
 
 // run erases. The order of its steps matters: tombstones and summaries are
@@ -183,6 +185,15 @@ func (e *erasing) findAffected() (err error) {
 	if e.out.Affected, err = sqldb.Column[store.ConversationID](e.Conn, `SELECT id FROM temp.touched ORDER BY id`); err != nil {
 		return err
 	}
+	for _, id := range e.out.Affected {
+		r, err := record.ReadConversation(e.Conn, id)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(r.Seal, seal.Conversation(r.Conversation)) {
+			e.sealed = append(e.sealed, int64(id))
+		}
+	}
 	forks, err := sqldb.Column[store.ConversationID](e.Conn, lineage+` SELECT DISTINCT l.id FROM lineage l WHERE l.id <> l.origin AND `+loses)
 	if err != nil {
 		return err
@@ -224,9 +235,16 @@ func (e *erasing) unindexed() error {
 	return nil
 }
 
-// account completes the row of the erasure, and empties the temporary tables.
+// account completes the row of the erasure and seals it, and empties the temporary tables.
 func (e *erasing) account() error {
 	err := e.Exec(`UPDATE erasures SET messages = ?, bytes = ? WHERE id = ?`, e.out.Messages, e.out.Bytes, e.out.Tombstone)
+	if err != nil {
+		return err
+	}
+	if err := seal.Erased(e.Conn, e.out.Tombstone); err != nil {
+		return err
+	}
+	err = sqldb.Each(e.sealed, func(id int64) error { return seal.Named(e.Conn, id) })
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,6 @@ func (e *erasing) writeTombstones() error {
 	if err != nil {
 		return err
 	}
-	if err := tombstone.EnsureSalt(e.Conn); err != nil {
-		return err
-	}
 	u, err := tombstone.ReadHasher(e.Conn)
 	if err != nil {
 		return err

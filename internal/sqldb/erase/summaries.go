@@ -7,6 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 )
@@ -214,9 +215,14 @@ func (e *erasing) unword(num int64) error {
 	if err := record.UpdateDerived(e.Conn, num, total); err != nil {
 		return err
 	}
+	s, err := record.SummaryByNum(e.Conn, num)
+	if err != nil {
+		return err
+	}
+	to := store.Wording{Body: store.UnwordedBody, Tokens: unwordedTokens, Level: summary.Fallback, Method: store.MethodErased}
 	err = e.Exec(`
-		UPDATE summaries SET body = ?, tokens = ?, source_tokens = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1
-		WHERE num = ?`, store.UnwordedBody, unwordedTokens, total.SourceTokens, string(summary.Fallback), store.MethodErased, num)
+		UPDATE summaries SET body = ?, tokens = ?, source_tokens = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1, seal = ?
+		WHERE num = ?`, to.Body, to.Tokens, total.SourceTokens, string(to.Level), to.Method, seal.Text(nil, s.ID, s.CreatedAt, s.Revision+1, to), num)
 	if err != nil {
 		return err
 	}

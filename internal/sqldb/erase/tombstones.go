@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -77,11 +78,13 @@ func (e Eraser) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
 // was erased whole gives its key back, so that it can be imported again.
 var lifted = []string{
 	`DELETE FROM tombstones WHERE erasure = ?1`,
-	`UPDATE conversations SET key = 'lifted:' || CAST(id AS TEXT) WHERE erased_at IS NOT NULL AND key IN (SELECT key FROM forgotten WHERE erasure = ?1)
-		AND key NOT IN (SELECT key FROM forgotten WHERE erasure <> ?1)`,
+	`UPDATE conversations SET key = 'lifted:' || CAST(id AS TEXT) WHERE ` + freesKey,
 	`DELETE FROM forgotten WHERE erasure = ?1`,
 	`DELETE FROM erasures WHERE id = ?1`,
 }
+
+// freesKey selects the conversations that give their key back.
+const freesKey = `erased_at IS NOT NULL AND key IN (SELECT key FROM forgotten WHERE erasure = ?1) AND key NOT IN (SELECT key FROM forgotten WHERE erasure <> ?1)`
 
 // Lift implements [store.Eraser].
 func (e Eraser) Lift(ctx context.Context, id int64) error {
@@ -99,6 +102,16 @@ func (e Eraser) Lift(ctx context.Context, id int64) error {
 		if err := c.Exec(`UPDATE state SET expires = 0, data = ? WHERE space = ?`, []byte{}, store.CursorSpace); err != nil {
 			return err
 		}
-		return c.ExecAll(lifted, id)
+		freed, err := sqldb.Column[int64](c, `SELECT id FROM conversations WHERE `+freesKey, id)
+		if err != nil {
+			return err
+		}
+		if err := c.ExecAll(lifted, id); err != nil {
+			return err
+		}
+		if err := sqldb.Each(freed, func(conversation int64) error { return seal.Named(c, conversation) }); err != nil {
+			return err
+		}
+		return seal.Lifted(c, id)
 	})
 }

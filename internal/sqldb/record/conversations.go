@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -23,6 +24,7 @@ type Row struct {
 	Base      int64 // position before its first message
 	LastUser  int64
 	Inherited []byte
+	Seal      []byte // see package seal
 }
 
 // ConversationColumns selects conversations c for [ScanConversation].
@@ -32,7 +34,7 @@ const conversationFields = `
 	c.id, c.key, c.segment, c.agent, p.origin, p.root, c.title, c.parent, c.forked_from, c.forked_at,
 	c.created_at, c.updated_at, c.archived_at, c.archive_cause,
 	c.messages, c.summaries, c.tokens, c.bytes, c.view_items, c.view_tokens, c.head, c.base, c.last_user, c.inherited,
-	c.erased_at, c.erased`
+	c.erased_at, c.erased, c.seal`
 
 const conversationTables = `
 	FROM conversations c JOIN projects p ON p.id = c.project`
@@ -45,7 +47,7 @@ func ScanConversation(s sqldb.Row) (r Row) {
 	sqldb.Scan(s, &r.ID, &r.Key, &r.Segment, &r.Agent, &r.Project.Origin, &r.Project.Root, &r.Title, &r.Parent, &r.ForkedFrom, &r.ForkedAt,
 		&r.CreatedAt, &r.UpdatedAt, &r.ArchivedAt, &r.ArchiveCause,
 		&r.Messages, &r.Summaries, &r.Tokens, &r.Bytes, &r.ViewItems, &r.ViewTokens, &r.Head, &r.Base, &r.LastUser, &r.Inherited,
-		&r.ErasedAt, &r.Erased)
+		&r.ErasedAt, &r.Erased, &r.Seal)
 	return r
 }
 
@@ -74,7 +76,7 @@ func lockConversation(c sqldb.Conn, id store.ConversationID) (r Row, erasures bo
 		}
 	}
 	found, err := c.One(`SELECT`+conversationFields+`, `+tombstone.Exist+conversationTables+` WHERE c.id = ?`, func(s sqldb.Row) error {
-		r, erasures = ScanConversation(s), s.ColumnBool(26)
+		r, erasures = ScanConversation(s), s.ColumnBool(27)
 		return nil
 	}, int64(id))
 	if err == nil && !found {
@@ -200,6 +202,9 @@ func insertConversation(c sqldb.Conn, n store.NewConversation, now time.Time) (s
 		       ?1, (SELECT coalesce(max(segment), 0) + 1 FROM conversations WHERE key = ?1), ?2,
 		       (SELECT id FROM projects WHERE origin = ?3 AND root = ?4), ?5, ?6, ?7, ?7, ?8`,
 		n.Key, n.Agent, n.Project.Origin, n.Project.Root, n.Title, sqldb.Null(int64(n.Parent)), now, store.Genesis[:])
+	if err == nil {
+		err = seal.Opened(c, id)
+	}
 	return store.ConversationID(id), err
 }
 

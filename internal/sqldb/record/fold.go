@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -11,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -126,14 +128,20 @@ func (w *Writer) insertSummary(s store.Summary) (int64, error) {
 	}
 	return w.Insert("num", `
 		INSERT INTO summaries (id, conversation, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens,
-		                       earliest, latest, files, level, method, model, tokens_in, tokens_out, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		                       earliest, latest, files, level, method, model, tokens_in, tokens_out, created_at, seal)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, s.Pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
-		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt)
+		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt,
+		seal.Text(nil, s.ID, s.CreatedAt, 0, wording(s)))
 }
 
 func reword(s *store.Summary, w store.Wording) {
 	s.Body, s.Tokens, s.Level, s.Method, s.Model, s.TokensIn, s.TokensOut = w.Body, w.Tokens, w.Level, w.Method, w.Model, w.TokensIn, w.TokensOut
+}
+
+// wording is the part of a summary that a summariser wrote.
+func wording(s store.Summary) store.Wording {
+	return store.Wording{Body: s.Body, Tokens: s.Tokens, Level: s.Level, Method: s.Method, Model: s.Model, TokensIn: s.TokensIn, TokensOut: s.TokensOut}
 }
 
 // Reword implements [store.Writer].
@@ -141,22 +149,36 @@ func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if to.Body == "" {
 		return store.Summary{}, errors.New("reword: the summary has no text")
 	}
-	num, s, err := summaryByID(w.Conn, id)
+	var num int64
+	var s store.Summary
+	var old []byte // its seal
+	found, err := w.One(`SELECT`+SummaryColumns+` WHERE s.id = ?`, func(r sqldb.Row) (err error) {
+		num, s, err = ScanSummary(r)
+		old = r.ColumnBlob(SealColumn, nil)
+		return err
+	}, string(id))
+	if err == nil && !found {
+		err = store.Missing(string(id))
+	}
 	if err != nil {
 		return s, err
 	}
 	if s.Conversation != w.ID {
 		return s, fmt.Errorf("%s belongs to conversation %d, not %d", id, s.Conversation, w.ID)
 	}
+	if s.Damaged { // it is kept as it is
+		old = seal.Text(seal.Before(old), s.ID, s.CreatedAt, s.Revision, wording(s))
+	}
 	err = w.Exec(`
-		INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at)
-		SELECT num, revision, body, tokens, level, method, model, tokens_in, tokens_out, ? FROM summaries WHERE num = ?`, w.Now, num)
+		INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at, seal)
+		SELECT num, revision, body, tokens, level, method, model, tokens_in, tokens_out, ?, ? FROM summaries WHERE num = ?`, w.Now, old, num)
 	if err != nil {
 		return s, err
 	}
 	err = w.Exec(`
-		UPDATE summaries SET body = ?, tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1
-		WHERE num = ?`, to.Body, to.Tokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut, num)
+		UPDATE summaries SET body = ?, tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1, seal = ?
+		WHERE num = ?`, to.Body, to.Tokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut,
+		seal.Text(seal.Hash(old), s.ID, s.CreatedAt, s.Revision+1, to), num)
 	if err != nil {
 		return s, err
 	}
@@ -173,21 +195,29 @@ func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	}
 	reword(&s, to)
 	s.Revision++
+	s.Damaged = false
 	return s, nil
 }
 
 // SummaryColumns selects summaries s for [ScanSummary].
 const SummaryColumns = `
 	s.num, s.id, s.conversation, s.kind, s.depth, s.body, s.tokens, s.source_tokens, s.descendants, s.messages, s.message_tokens,
-	s.earliest, s.latest, s.files, s.level, s.method, s.model, s.tokens_in, s.tokens_out, s.created_at, s.revision, s.retired, s.pos
+	s.earliest, s.latest, s.files, s.level, s.method, s.model, s.tokens_in, s.tokens_out, s.created_at, s.revision, s.retired, s.pos, s.seal
 	FROM summaries s`
 
-// ScanSummary reads a summary and its number.
+// SealColumn is the index of the seal in SummaryColumns.
+const SealColumn = 23
+
+// ScanSummary reads a summary and its number, and tells whether its text is the one that was
+// written. A summary of a version before seals has none.
 func ScanSummary(s sqldb.Row) (num int64, sum store.Summary, err error) {
 	var files []byte
 	sqldb.Scan(s, &num, &sum.ID, &sum.Conversation, &sum.Kind, &sum.Depth, &sum.Body, &sum.Tokens, &sum.SourceTokens, &sum.Descendants, &sum.Messages,
 		&sum.MessageTokens, &sum.Earliest, &sum.Latest, &files, &sum.Level, &sum.Method, &sum.Model, &sum.TokensIn, &sum.TokensOut, &sum.CreatedAt,
 		&sum.Revision, &sum.Retired, &sum.Pos)
+	if have := s.ColumnRawBlob(SealColumn); len(have) > 0 {
+		sum.Damaged = !bytes.Equal(have, seal.Text(seal.Before(have), sum.ID, sum.CreatedAt, sum.Revision, wording(sum)))
+	}
 	if len(files) > 0 {
 		if err = json.Unmarshal(files, &sum.Files); err != nil {
 			err = fmt.Errorf("%s: files: %w", sum.ID, err)

@@ -16,6 +16,9 @@ import (
 // errChanged says that stored bytes differ from those that arrived.
 var errChanged = errors.New("it does not match the SHA-256 taken when it arrived")
 
+// errRewritten says that the text of a summary was changed by something else.
+var errRewritten = errors.New("it is not the text that was written")
+
 // LinkColumns are the columns of a message m that its link of the chain covers,
 // and the link. [ScanLink] reads them.
 const LinkColumns = `m.role, m.flags, m.said, m.native, m.format, m.size, m.sha256, m.body, m.chain`

@@ -97,6 +97,9 @@ func (r *Records) Text(ctx context.Context, n store.Node) ([]byte, error) {
 			return checkedText(c, n.Message)
 		}
 		_, sum, err := summaryByID(c, n.Summary)
+		if err == nil && sum.Damaged {
+			err = sqldb.Damaged("the text of "+string(sum.ID), errRewritten)
+		}
 		return []byte(sum.Body), err
 	})
 }

@@ -294,10 +294,8 @@ func (w *Writer) forgot(f store.Fingerprint) (bool, error) {
 			return false, err
 		}
 		if r.ClockAhead { // for good: messages from before that time may still arrive after it
-			for _, key := range r.Keys {
-				if err := w.Exec(`UPDATE forgotten AS f SET through = NULL WHERE f.key = ?1 AND `+tombstone.FutureUntil, key, w.Now); err != nil {
-					return false, err
-				}
+			if err := sqldb.Each(r.Keys, func(key string) error { return tombstone.DropFuture(w.Conn, key, w.Now) }); err != nil {
+				return false, err
 			}
 		}
 		w.refusal = &r

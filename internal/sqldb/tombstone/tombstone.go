@@ -11,10 +11,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -141,6 +144,18 @@ func EnsureSalt(c sqldb.Conn) error {
 	return c.Exec(`INSERT INTO tombstone_salt (salt) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM tombstone_salt)`, salt)
 }
 
+// RenewSalt seals the salt again, and makes one if there is none, where nothing was ever
+// erased: no tombstone depends on it.
+func RenewSalt(c sqldb.Conn) error {
+	if erased, err := c.Has(seal.EverErased); err != nil || erased {
+		return err
+	}
+	if err := EnsureSalt(c); err != nil {
+		return err
+	}
+	return seal.Set(c, seal.Salt)
+}
+
 // Neighbours joins the hashes of the records before and after a message.
 func Neighbours(before, after []byte) []byte {
 	out := make([]byte, 2*sha256.Size)
@@ -162,11 +177,24 @@ type Refusal struct {
 	project    store.Project
 }
 
-// FutureUntil selects rows of forgotten f whose time is after ?2: the clock was
+// futureUntil selects rows of forgotten f whose time is after ?2: the clock was
 // ahead at the erasure, and the time would refuse new messages. Every erased
 // message also has a tombstone; where one has not, an older version erased it,
 // and the time stays.
-const FutureUntil = `(f.through > ?2 AND (SELECT coalesce(sum(n), 0) FROM tombstones t WHERE t.erasure = f.erasure) >= f.messages)`
+const futureUntil = `(f.through > ?2 AND (SELECT coalesce(sum(n), 0) FROM tombstones t WHERE t.erasure = f.erasure) >= f.messages)`
+
+// DropFuture removes the times of a session that are in the future, see [futureUntil].
+func DropFuture(c sqldb.Conn, key string, now time.Time) error {
+	erasures, err := sqldb.Column[int64](c, `SELECT f.erasure FROM forgotten f WHERE f.key = ?1 AND `+futureUntil, key, now)
+	if err != nil {
+		return err
+	}
+	return sqldb.Each(erasures, func(id int64) error {
+		return seal.Change(c, seal.Erasure(id), func() error {
+			return c.Exec(`UPDATE forgotten SET through = NULL WHERE key = ? AND erasure = ?`, key, id)
+		})
+	})
+}
 
 // Read looks up the erasures that concern a session of a project. A fork also refuses
 // messages erased from its origin before the fork point.
@@ -178,10 +206,10 @@ func Read(c sqldb.Conn, key string, in store.Project, now time.Time) (r Refusal,
 			UNION SELECT c.id, c.key, CASE WHEN o.until < m.said THEN o.until ELSE m.said END FROM origins o JOIN conversations f ON f.id = o.id
 				JOIN conversations c ON c.id = f.forked_from LEFT JOIN messages m ON m.id = f.forked_at
 		)
-		SELECT key, max(CASE WHEN `+FutureUntil+` THEN NULL ELSE through END), max(CASE WHEN `+FutureUntil+` THEN 1 ELSE 0 END) FROM forgotten f WHERE key = ?1 GROUP BY key
+		SELECT key, max(CASE WHEN `+futureUntil+` THEN NULL ELSE through END), max(CASE WHEN `+futureUntil+` THEN 1 ELSE 0 END) FROM forgotten f WHERE key = ?1 GROUP BY key
 		UNION ALL SELECT f.key,
-				max(CASE WHEN `+FutureUntil+` THEN NULL WHEN f.through <= o.until THEN f.through WHEN f.through > o.until THEN o.until END),
-				max(CASE WHEN `+FutureUntil+` THEN 1 ELSE 0 END)
+				max(CASE WHEN `+futureUntil+` THEN NULL WHEN f.through <= o.until THEN f.through WHEN f.through > o.until THEN o.until END),
+				max(CASE WHEN `+futureUntil+` THEN 1 ELSE 0 END)
 			FROM origins o JOIN forgotten f ON f.key = o.key AND f.key <> ?1 GROUP BY f.key`, func(s sqldb.Row) error {
 		r.Keys = append(r.Keys, s.ColumnText(0))
 		if through := sqldb.Millis(s, 1); through.After(r.Until) {
@@ -196,8 +224,16 @@ func Read(c sqldb.Conn, key string, in store.Project, now time.Time) (r Refusal,
 	if err != nil || r.Keys == nil && !r.Any {
 		return r, err
 	}
-	r.Hasher, err = ReadHasher(c)
-	return r, err
+	if r.Hasher, err = ReadHasher(c); err != nil {
+		return r, err
+	}
+	if holds, err := seal.SaltHolds(c, r.Salts); err != nil {
+		return r, err
+	} else if !holds {
+		return r, &hint.Error{Err: fmt.Errorf("the salt of the tombstones is %w: messages that were erased would not be recognised", store.ErrDamaged),
+			Hint: "restore a backup; or lift every erasure of `lcm forget --list` and forget the messages again"}
+	}
+	return r, nil
 }
 
 // Refuses reports whether a message was erased. A weak hash does not count: a

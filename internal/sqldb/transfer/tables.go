@@ -29,11 +29,11 @@ var (
 var rest = []table{
 	newTable("projects", "id origin root", "id"),
 	newTable("conversations", `id key segment agent project title parent forked_from forked_at inherited created_at updated_at archived_at archive_cause
-		messages summaries tokens bytes head base view_items view_tokens last_user erased_at erased`, "id"),
+		messages summaries tokens bytes head base view_items view_tokens last_user erased_at erased seal`, "id"),
 	newTable("summaries", `num id conversation kind depth pos body tokens source_tokens descendants messages message_tokens earliest latest files
-		level method model tokens_in tokens_out created_at revision retired`, "num", "retired"),
+		level method model tokens_in tokens_out created_at revision retired seal`, "num", "retired"),
 	newTable("edges", "summary ord message source", "summary, ord"),
-	newTable("revisions", "summary revision body tokens level method model tokens_in tokens_out replaced_at", "summary, revision"),
+	newTable("revisions", "summary revision body tokens level method model tokens_in tokens_out replaced_at seal", "summary, revision"),
 	newTable("view", "conversation pos message summary tokens role depth stub links", "conversation, pos", "stub"),
 	newTable("branches", "id conversation after cause created_at", "id"),
 	newTable("branch_items", "branch pos message summary", "branch, pos"),
@@ -42,6 +42,7 @@ var rest = []table{
 	newTable("forgotten", "key erasure messages through", "key, erasure"),
 	newTable("tombstones", "hash erasure n", "hash, erasure"),
 	newTable("tombstone_salt", "salt", "rowid"),
+	newTable("seals", "name entries digest", "name"),
 	newTable("vectors", "model text message vector", "model, text"),
 	newTable("vector_blocks", "model block through vectors data", "model, block"),
 	newTable("state", "space key version expires data", "space, key"),

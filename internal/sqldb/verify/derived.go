@@ -76,7 +76,7 @@ func (v *verifier) summaryQuality(s store.Summary) {
 func SummariesOf(c sqldb.Conn, id store.ConversationID) ([]SummaryNode, error) {
 	return sqldb.List(c, `SELECT`+record.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s sqldb.Row) SummaryNode {
 		_, sum, err := record.ScanSummary(s)
-		return SummaryNode{Num: s.ColumnInt64(0), Summary: sum, Unreadable: err}
+		return SummaryNode{Num: s.ColumnInt64(0), Summary: sum, Seal: s.ColumnBlob(record.SealColumn, nil), Unreadable: err}
 	}, int64(id))
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -35,7 +36,10 @@ func Conversation(ctx context.Context, f sqldb.DB, id store.ConversationID, whol
 		if v.Row, err = record.ReadConversation(c, id); err != nil {
 			return false, err
 		}
-		return true, sqldb.Steps(v.messages, v.coverage, v.summaries, v.derived)
+		if v.unsealed, err = seal.Skipped(c); err != nil {
+			return false, err
+		}
+		return true, sqldb.Steps(v.messages, v.coverage, v.summaries, v.named, v.derived)
 	})
 	v.Faults = v.List
 	v.Digest = ConversationDigest(v.Key, v.Segment, v.Verification.Messages, v.head)
@@ -47,12 +51,13 @@ type verifier struct {
 	record.Row
 	store.Verification
 	Findings
-	whole   bool                    // check derived data too
-	own     map[store.MessageID]int // how often each of its messages was reached
-	hidden  map[store.MessageID]bool
-	nodes   map[int64]int       // how often each summary was reached
-	reached []record.MessageRef // messages of other conversations
-	head    [sha256.Size]byte
+	whole    bool                    // check derived data too
+	unsealed bool                    // the database is of a version before seals
+	own      map[store.MessageID]int // how often each of its messages was reached
+	hidden   map[store.MessageID]bool
+	nodes    map[int64]int       // how often each summary was reached
+	reached  []record.MessageRef // messages of other conversations
+	head     [sha256.Size]byte
 }
 
 // name returns the name of the conversation in faults.
@@ -263,6 +268,7 @@ func (v *verifier) checkInherited() {
 type SummaryNode struct {
 	Num int64
 	store.Summary
+	Seal       []byte
 	Unreadable error // of its list of files
 }
 
@@ -324,8 +330,15 @@ func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
 	if wrong := differences(n.Summary, want); v.whole && err == nil && len(wrong) > 0 {
 		v.Fault("summary-numbers", string(n.ID), "its %s does not follow from its sources", strings.Join(wrong, ", "))
 	}
-	// A summary that was reworded keeps the id of its first text, and the id is
+	// The seal proves every text. The id proves the first one and the sources too; it is
 	// also made from the session key, which may be lost.
+	if n.Damaged || len(n.Seal) == 0 && !v.unsealed {
+		v.Fault("summary-text", string(n.ID), "its text is not the one that was written, or its model, its tokens or its time are not")
+		return nil
+	}
+	if err := v.revisions(n); err != nil {
+		return err
+	}
 	provable := n.Revision == 0 && !strings.HasPrefix(v.Key, record.RecoveredKey)
 	if digest := "sum_" + record.SummaryDigest(v.Row.Conversation, sources, n.Body); provable && !strings.HasPrefix(digest, string(n.ID)) {
 		v.Fault("summary-text", string(n.ID), "its text or its sources are not those that its id was made from")

@@ -59,6 +59,7 @@ var Dumped = []struct{ Table, some, All string }{
 	{"forgotten", `key IN ` + sessions, always},
 	{"tombstones", `erasure IN ` + erasedFrom, always},
 	{"tombstone_salt", always, always},
+	{"seals", "", always},
 	{"state", "", lasting},
 }
 

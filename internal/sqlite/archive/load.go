@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/sqldb/search"
 	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/sqldb/verify"
@@ -263,6 +264,21 @@ func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
 	return l.c.Exec(`INSERT INTO chunks (payload, n, compressed, data) VALUES (?, ?, ?, ?)`, payload, n, compressed, data)
 }
 
+// seal seals the rows of an archive that holds only some conversations, which has no seals.
+func (l *Loader) seal() error {
+	if l.columns["seals"] == nil { // an older version: the migration seals them
+		return nil
+	}
+	sealed, err := l.c.Has(`SELECT 1 FROM seals`)
+	if err != nil || sealed {
+		return err
+	}
+	if l.KeepDamaged {
+		l.lost = append(l.lost, store.Fault{Code: "conversation-list", Node: "the list of conversations", Detail: "it cannot be read whether a conversation or a tombstone is missing"})
+	}
+	return seal.Fill(l.c)
+}
+
 // finish adds the rows that every database has, and lists payloads without
 // content.
 func (l *Loader) finish() error {
@@ -270,6 +286,9 @@ func (l *Loader) finish() error {
 		if err := tombstone.EnsureSalt(l.c); err != nil {
 			return err
 		}
+	}
+	if err := l.seal(); err != nil {
+		return err
 	}
 	return l.c.Query(`SELECT id FROM payloads p WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM chunks WHERE payload = p.num)`, func(s sqldb.Row) error {
 		l.lost = append(l.lost, store.Fault{Code: "payload", Node: s.ColumnText(0), Detail: "its content is not there"})

@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/erase"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/sqldb/search"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -236,13 +237,43 @@ func (m *merging) copy() error {
 	fill := strings.NewReplacer("$CHOSEN", "(SELECT id FROM temp.merging)",
 		"$SUMS", "(SELECT num FROM other.summaries WHERE conversation IN (SELECT id FROM temp.merging))",
 		"$KEYS", newTombstoneKeys, "$E", fmt.Sprint(offsets.e), "$C", fmt.Sprint(offsets.c), "$M", fmt.Sprint(offsets.m), "$S", fmt.Sprint(offsets.s), "$B", fmt.Sprint(offsets.b), "$P", fmt.Sprint(offsets.p))
-	for _, sql := range mergeSQL {
-		if err := m.Script(fill.Replace(sql)); err != nil {
-			return fmt.Errorf("merge: %w", err)
+	add := func() error {
+		for _, sql := range mergeSQL {
+			if err := m.Script(fill.Replace(sql)); err != nil {
+				return fmt.Errorf("merge: %w", err)
+			}
 		}
+		return nil
+	}
+	if err := seal.Change(m.Conn, seal.Salt, add); err != nil {
+		return err
+	}
+	if err := m.seal(offsets.c, offsets.e); err != nil {
+		return err
 	}
 	_, err = m.One(`SELECT count(*) FROM erasures WHERE id > ?`, sqldb.Into(&m.out.Erasures), offsets.e)
 	return err
+}
+
+// seal seals the conversations and erasures that were added, which have other numbers here.
+func (m *merging) seal(conversation, erasure int64) error {
+	for _, added := range []struct {
+		list  string
+		after int64
+		seal  func(sqldb.Conn, int64) error
+	}{
+		{`SELECT id FROM conversations WHERE id > ?`, conversation, seal.Opened},
+		{`SELECT id FROM erasures WHERE id > ?`, erasure, seal.Erased},
+	} {
+		ids, err := sqldb.Column[int64](m.Conn, added.list, added.after)
+		if err == nil {
+			err = sqldb.Each(ids, func(id int64) error { return added.seal(m.Conn, id) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newTombstoneKeys selects the sessions whose tombstones are copied.
@@ -263,13 +294,13 @@ var mergeSQL = []string{
 		SELECT id + $M, conversation + $C, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body
 		FROM other.messages WHERE conversation IN $CHOSEN ORDER BY id`,
 	`INSERT INTO summaries (num, id, conversation, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens, earliest, latest, files,
-			level, method, model, tokens_in, tokens_out, created_at, revision, retired)
+			level, method, model, tokens_in, tokens_out, created_at, revision, retired, seal)
 		SELECT num + $S, id, conversation + $C, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens, earliest, latest, files,
-			level, method, model, tokens_in, tokens_out, created_at, revision, retired
+			level, method, model, tokens_in, tokens_out, created_at, revision, retired, seal
 		FROM other.summaries WHERE conversation IN $CHOSEN ORDER BY num`,
 	`INSERT INTO edges (summary, ord, message, source) SELECT summary + $S, ord, message + $M, source + $S FROM other.edges WHERE summary IN $SUMS`,
-	`INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at)
-		SELECT summary + $S, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at FROM other.revisions WHERE summary IN $SUMS`,
+	`INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at, seal)
+		SELECT summary + $S, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at, seal FROM other.revisions WHERE summary IN $SUMS`,
 	`INSERT INTO view (conversation, pos, message, summary, tokens, role, depth, stub, links)
 		SELECT conversation + $C, pos, message + $M, summary + $S, tokens, role, depth, stub, links FROM other.view WHERE conversation IN $CHOSEN`,
 	`INSERT INTO branches (id, conversation, after, cause, created_at)

@@ -60,6 +60,7 @@ var tableLoss = map[string]string{
 	"branches":       "when and why a conversation was rewound is not known any more",
 	"branch_items":   "messages that a rewind took out of a view are told by when they arrived; some may show in the view again",
 	"payloads":       "the paths that files came from are not known any more",
+	"seals":          "whether a conversation or a tombstone is missing is not known any more",
 	"chunks":         "the content of all files is gone: restore a backup to have it again",
 }
 
@@ -68,8 +69,9 @@ var derivedTables = map[string]bool{"segments": true, "sections": true, "lanes":
 
 // derivedColumns can be filled again after they were added.
 var derivedColumns = map[string][]string{
-	"conversations": {"messages", "summaries", "tokens", "bytes", "base", "view_items", "view_tokens", "last_user"},
-	"summaries":     {"files", "retired"},
+	"conversations": {"messages", "summaries", "tokens", "bytes", "base", "view_items", "view_tokens", "last_user", "seal"},
+	"summaries":     {"files", "retired", "seal"},
+	"revisions":     {"seal"},
 	"view":          {"stub", "links"},
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 )
 
 //go:embed migrations/*.sql
@@ -19,6 +20,9 @@ var migrationFiles embed.FS
 
 // ApplicationID marks a SQLite file as ours ("LCM1" in the file's header).
 const ApplicationID = 0x4c434d31
+
+// sealedVersion is the first schema version with seals (package seal).
+const sealedVersion = 7
 
 // Migrations returns the migrations in order: step n brings a database from
 // version n to n+1.
@@ -93,8 +97,12 @@ func migrate(c *Conn) error {
 		if err != nil {
 			return err
 		}
-		for ; v < len(all); v++ {
-			if err := c.Script(all[v]); err != nil {
+		for was := v; v < len(all); v++ {
+			err := c.Script(all[v])
+			if err == nil && v+1 == len(all) && was < sealedVersion {
+				err = seal.Fill(c)
+			}
+			if err != nil {
 				return fmt.Errorf("migrate to schema version %d: %w", v+1, err)
 			}
 		}
@@ -145,7 +153,12 @@ func addMissingTables(c *Conn) error {
 		}
 	}
 	if _, found := have["lanes"]; !found {
-		return c.Script("INSERT INTO temp.lanes VALUES (1, 0), (2, 0)")
+		if err := c.Script("INSERT INTO temp.lanes VALUES (1, 0), (2, 0)"); err != nil {
+			return err
+		}
+	}
+	if version < sealedVersion {
+		return c.Script(seal.Unsealed)
 	}
 	return nil
 }

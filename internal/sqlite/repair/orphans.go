@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -18,7 +19,14 @@ import (
 // messages, payloads from their content, projects without a name. It removes
 // derived rows whose messages are gone.
 func fixOrphans(c *dbfile.Conn) error {
-	err := c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project FROM conversations WHERE project NOT IN (SELECT id FROM projects)`, record.RecoveredKey)
+	const lost = ` FROM conversations WHERE project NOT IN (SELECT id FROM projects)`
+	moved, err := sqldb.Column[int64](c, `SELECT id`+lost)
+	if err == nil {
+		err = c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project`+lost, record.RecoveredKey)
+	}
+	if err == nil {
+		err = sqldb.Each(moved, func(id int64) error { return seal.Named(c, id) })
+	}
 	if err != nil {
 		return err
 	}
@@ -73,6 +81,9 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 			ifnull(min(ifnull(said, stored)), 0), ifnull(max(ifnull(said, stored)), 0), ?5
 		FROM messages WHERE conversation = ?1`, id, key, agent, root, store.Genesis[:])
 	if err != nil {
+		return err
+	}
+	if err := seal.Named(c, id); err != nil {
 		return err
 	}
 	return recomputeConversation(c, id)
@@ -163,6 +174,11 @@ func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 		`DELETE FROM conversations WHERE id = ?2 AND id <> ?1`,
 	}, int64(id), from); err != nil {
 		return err
+	}
+	if from != int64(id) {
+		if err := seal.Dropped(c, from); err != nil {
+			return err
+		}
 	}
 	// The index holds the conversation of each document.
 	err := sqldb.Each([]int{record.LaneMessages, record.LaneSummaries}, func(lane int) error { return record.DropIndexFrom(c, lane, 0) })

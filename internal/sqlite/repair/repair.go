@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/record"
 	"github.com/lossless-context/lcm/internal/sqldb/search"
+	"github.com/lossless-context/lcm/internal/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/store"
@@ -74,9 +75,12 @@ func fixIndexes(c *dbfile.Conn) error {
 
 // fixErased removes the erased mark from conversations that still have
 // messages, recounts the erased ones, and records erasures of which only
-// tombstones are left.
+// tombstones are left. A salt without any tombstones is made again.
 func fixErased(c *dbfile.Conn) error {
 	if err := c.Exec(noteErasures); err != nil {
+		return err
+	}
+	if err := tombstone.RenewSalt(c); err != nil {
 		return err
 	}
 	err := c.Exec(`

@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
@@ -85,6 +86,7 @@ func fixSchema(c *dbfile.Conn) error {
 		return strings.Compare(order(want[a])+a, order(want[b])+b)
 	})
 	var made []string
+	reseal := false
 	for _, name := range names {
 		o, found := have[name]
 		switch {
@@ -96,16 +98,24 @@ func fixSchema(c *dbfile.Conn) error {
 			}
 			if want[name].Kind == "table" {
 				made = append(made, name)
+				reseal = reseal || name == "seals"
 			}
 		case found:
-			if err := addColumns(c, name, dbfile.MissingColumns(o, want[name])); err != nil {
+			missing := dbfile.MissingColumns(o, want[name])
+			if err := addColumns(c, name, missing); err != nil {
 				return err
 			}
+			reseal = reseal || slices.ContainsFunc(missing, func(col dbfile.ColumnDef) bool { return col.Name == "seal" })
 		}
 	}
 	for _, name := range made {
 		if err := refillTable(c, name); err != nil {
 			return fmt.Errorf("fill the table %s: %w", name, err)
+		}
+	}
+	if reseal {
+		if err := seal.Fill(c); err != nil {
+			return fmt.Errorf("seal the rows again: %w", err)
 		}
 	}
 	if have["messages"].Kind == "" || have["conversations"].Kind == "" {
@@ -116,6 +126,16 @@ func fixSchema(c *dbfile.Conn) error {
 
 // refillTable fills a table that was made again from the rows of other tables.
 func refillTable(c *dbfile.Conn, table string) error {
+	if table == "projects" { // the conversations belong to those
+		ids, err := sqldb.Column[int64](c, `SELECT id FROM conversations`)
+		if err == nil {
+			err = c.Script(refillSQL[table][0])
+		}
+		if err != nil {
+			return err
+		}
+		return sqldb.Each(ids, func(id int64) error { return seal.Named(c, id) })
+	}
 	if table == "payloads" { // names and descriptions are restored later, from messages
 		return restorePayloads(c)
 	}

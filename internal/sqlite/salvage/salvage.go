@@ -72,7 +72,7 @@ type reader struct {
 // others with row ids.
 var (
 	numbered = []string{"projects", "conversations", "messages", "summaries", "branches", "payloads", "erasures"}
-	plain    = []string{"chunks", "tombstone_salt"}
+	plain    = []string{"chunks", "tombstone_salt", "seals"}
 )
 
 // tables reads the tables with row ids: first the pages that the schema leads
