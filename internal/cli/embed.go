@@ -129,9 +129,6 @@ func (rec *openRecord) embedded(ctx context.Context) (*embeddedReport, error) {
 
 // unembedded finds that `lcm embed` was run, and that messages were stored since.
 func unembedded(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	if db == nil {
-		return nil
-	}
 	e := fromconfig.Embedder(cfg, db)
 	if e == nil {
 		return nil

@@ -40,7 +40,7 @@ const maxUnmasked = 1000
 
 // unmasked finds messages with secrets that were stored before the settings masked them.
 func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	if db == nil || redact.Mode(cfg.Ingest.Redact) == redact.Off {
+	if redact.Mode(cfg.Ingest.Redact) == redact.Off {
 		return nil
 	}
 	rec, err := newOpenRecord(cfg, db, cmd.logger(cfg))

@@ -17,6 +17,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +65,9 @@ type Patient struct {
 	Options sqlite.Options
 	// Counter counts the tokens of rewritten summaries (llms.Estimate).
 	Counter llms.Counter
+	// Limit bounds the time of Examine; 0 is none. Report.Unchecked names what was
+	// left out.
+	Limit time.Duration
 	// Clock returns the time (time.Now).
 	Clock func() time.Time
 	// Also finds problems outside of the database: hosts, settings. db is nil
@@ -90,7 +94,13 @@ type Report struct {
 	Failures []string
 	// Opened says that the database can be opened.
 	Opened bool
+	// Unchecked names what there was no time for.
+	Unchecked []string
 }
+
+// Unchecked is the code of a finding of Also that names, in Where, something that it had no
+// time for.
+const Unchecked = check.Unchecked
 
 // Healthy reports whether no problem remains.
 func (r Report) Healthy() bool {
@@ -102,9 +112,16 @@ func (r Report) Fixable() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" })
 }
 
-// Examine checks everything and changes nothing. An error says that it could not check.
+// Examine checks everything that fits into p.Limit, and changes nothing. An error says that
+// it could not check.
 func Examine(ctx context.Context, p Patient) (Report, error) {
 	var r Report
+	limited := ctx
+	if p.Limit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, p.Limit)
+		defer cancel()
+	}
 	faults, err := check.File(ctx, p.Path)
 	if err != nil {
 		return r, err
@@ -119,22 +136,55 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 			r.add(p.unopened(ctx, err))
 		}
 	}
+	also := p.also(limited, db)
+	var failed error
 	if db != nil {
 		defer db.Close()
 		r.Opened = true
-		if err := r.look(ctx, p, db); err != nil {
-			return r, err
-		}
+		failed = r.look(ctx, limited, p, db)
+	}
+	around := also()
+	if err := cmp.Or(ctx.Err(), failed); err != nil {
+		return r, err // an interrupted check knows too little
 	}
 	r.add(p.leftovers())
 	r.add(p.fullDisk(ctx, db))
 	r.dropFixes()
 	r.keepUnfinished()
-	if p.Also != nil {
-		r.Findings = append(r.Findings, p.Also(ctx, db)...)
-	}
+	r.Findings = append(r.Findings, around...)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
+		if f.Code == Unchecked {
+			r.Unchecked = append(r.Unchecked, f.Where)
+		}
+		return f.Code == Unchecked
+	})
 	r.sort()
 	return r, nil
+}
+
+// alsoGrace is how long Also may take to end when its time is up.
+const alsoGrace = 500 * time.Millisecond
+
+// also runs p.Also; the function that it returns waits for its findings.
+func (p Patient) also(ctx context.Context, db *sqlite.DB) func() []Finding {
+	if p.Also == nil {
+		return func() []Finding { return nil }
+	}
+	found := make(chan []Finding, 1)
+	go func() { found <- p.Also(ctx, db) }()
+	return func() []Finding {
+		select {
+		case f := <-found:
+			return f
+		case <-ctx.Done():
+		}
+		select {
+		case f := <-found:
+			return f
+		case <-time.After(alsoGrace): // a file of a host may hang
+			return []Finding{{Code: Unchecked, Where: "the settings and the hosts"}}
+		}
+	}
 }
 
 // unopened finds why a database cannot be opened.
@@ -170,8 +220,9 @@ func (r *Report) has(codes ...string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(codes, f.Code) })
 }
 
-func (r *Report) look(ctx context.Context, p Patient, db *sqlite.DB) error {
-	found, err := db.Check(ctx)
+// look checks the database; limited bounds what may take long.
+func (r *Report) look(ctx, limited context.Context, p Patient, db *sqlite.DB) error {
+	found, err := db.Check(limited)
 	if err != nil {
 		return err
 	}

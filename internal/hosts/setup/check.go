@@ -25,6 +25,10 @@ type Finding struct {
 	Fix      string // advice for the user
 }
 
+// Unchecked is the code of a finding whose Host names something that there was no time to
+// check.
+const Unchecked = "unchecked"
+
 // The severities.
 const (
 	SeverityProblem = "problem" // the connection does not work
@@ -54,13 +58,17 @@ type Inspection struct {
 var wanted = append(toolname.Agent(), tools.ExpandName)
 
 // Check checks the connection of every host on the machine: settings, program, hooks, record
-// and tools.
+// and tools. When ctx ends it says what it has not checked ([Unchecked]), and nothing else
+// about it.
 func Check(ctx context.Context, in Inspection) []Finding {
 	var all []Finding
 	var fired []hook.Fired
 	if in.State != nil {
 		var err error
 		if fired, err = hook.Noted(ctx, in.State); err != nil {
+			in.State = nil
+		}
+		if err != nil && ctx.Err() == nil {
 			all = append(all, Finding{Code: "hooks-unknown", Severity: SeverityWarning, Message: err.Error(), Fix: "`lcm doctor` says more about the database"})
 		}
 	}
@@ -128,17 +136,26 @@ func (c *check) run(ctx context.Context) {
 		c.add(SeverityWarning, "host-no-hooks", setup, "the tools are set up, but not the hooks: sessions start without knowing of earlier work")
 	}
 	c.programs(now, setup)
-	if len(now.server) > 0 {
-		c.tools(ctx, now.server)
-	}
 	if len(now.hooks) > 0 && c.State != nil {
 		c.hooks()
 	}
 	if c.Feed != nil {
-		c.lag(ctx)
+		c.inTime(ctx, "sessions", c.lag)
+	}
+	if len(now.server) > 0 {
+		c.inTime(ctx, "tools", func(ctx context.Context) { c.tools(ctx, now.server) })
 	}
 	if len(c.good) > 0 {
 		c.add(SeverityNote, "host-alive", "", "%s", strings.Join(c.good, "; "))
+	}
+}
+
+// inTime runs a check, and drops its findings if ctx ended it.
+func (c *check) inTime(ctx context.Context, what string, look func(context.Context)) {
+	found, good := c.found, c.good
+	if look(ctx); ctx.Err() != nil {
+		c.found, c.good = found, good
+		c.found = append(c.found, Finding{Code: Unchecked, Severity: SeverityNote, Host: "the " + what + " of " + c.target.title})
 	}
 }
 

@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("note host-alive")
-	if all := setup.Check(t.Context(), in); !strings.Contains(all[0].Message, "4 tools visible; hooks last ran 2026-03-04 05:06 (Stop)") {
+	if all := setup.Check(t.Context(), in); !strings.Contains(all[0].Message, "hooks last ran 2026-03-04 05:06 (Stop)") || !strings.HasSuffix(all[0].Message, "; 4 tools visible") {
 		t.Error(all[0].Message)
 	}
 
@@ -106,5 +106,26 @@ func TestCheck(t *testing.T) {
 	}
 	if !slices.Contains(setup.Names(), "claude") || setup.Title("claude") != "Claude Code" {
 		t.Error("names")
+	}
+}
+
+// TestCheckInTime: a check that ctx ended says what it left out, and nothing false.
+func TestCheckInTime(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	o := options(home(t, map[string]string{".claude/x": ""}))
+	if err := os.MkdirAll(filepath.Dir(o.Binary), 0o700); err == nil {
+		_ = os.WriteFile(o.Binary, nil, 0o700) // else it is a path that exists
+	}
+	apply(t, "claude", o, filepath.Join(t.TempDir(), "kept"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, f := range setup.Check(ctx, setup.Inspection{Machine: o.Machine, State: db, Feed: lagging{}, Clock: time.Now, Tools: setup.ListTools}) {
+		if f.Code != setup.Unchecked && f.Code != "host-program" {
+			t.Errorf("%+v", f)
+		}
 	}
 }

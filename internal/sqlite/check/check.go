@@ -9,7 +9,9 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
@@ -21,15 +23,23 @@ import (
 	"github.com/lossless-context/lcm/internal/store"
 )
 
+// Unchecked is the code of a fault that names a part that was not checked.
+const Unchecked = "unchecked"
+
 // Run checks the whole database: pages, schema, every conversation and its
 // derived rows, payloads, search index and state. An unreadable part does not
-// keep it from the others.
+// keep it from the others. At the deadline of ctx it ends, and names the parts
+// that it has not checked ([Unchecked]).
 func Run(ctx context.Context, f *dbfile.File, ix *search.Index) ([]store.Fault, error) {
 	k := &checkup{file: f, search: ix}
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		k.Conn = c
 		return k.all(ctx)
 	})
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		k.Fault(Unchecked, "the database", "there was no time for it")
+		err = nil
+	}
 	return k.List, err
 }
 
@@ -39,6 +49,7 @@ type checkup struct {
 	verify.Findings
 	file   *dbfile.File
 	search *search.Index
+	left   string // of the part that the deadline ended
 }
 
 func (k *checkup) all(ctx context.Context) error {
@@ -50,20 +61,25 @@ func (k *checkup) all(ctx context.Context) error {
 		name string
 		look func(context.Context) error
 	}{
-		{"the pages of the file", k.pages},
+		{"the state", k.state}, // the quick ones first
+		{"the tombstones", k.tombstones},
 		{"the conversations", k.conversations},
 		{"the references", func(context.Context) error { return k.Take(verify.OrphanFaults(k.Conn)) }},
-		{"the payloads", k.payloads},
 		{"the search index", func(ctx context.Context) error { return k.Take(k.search.Check(ctx, k.Conn)) }},
-		{"the state", k.state},
-		{"the tombstones", k.tombstones},
+		{"the payloads", k.payloads},
+		{"the pages of the file", k.pages},
 	}
 	for _, part := range parts {
-		err := part.look(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
+		err := ctx.Err()
+		if k.left = part.name; err == nil {
+			err = part.look(ctx)
 		}
-		if err != nil && whole {
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil:
+			k.Fault(Unchecked, k.left, "there was no time for it")
+		case errors.Is(ctx.Err(), context.Canceled):
+			return ctx.Err()
+		case err != nil && whole:
 			k.Fault("unreadable", part.name, "%s", sqldb.WithoutHint(err))
 		}
 	}
@@ -79,7 +95,7 @@ const maxPageFaults = 20
 
 // pages runs SQLite's own integrity check.
 func (k *checkup) pages(context.Context) error {
-	broken := map[string]bool{}
+	broken, pages := map[string]bool{}, 0
 	return k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s sqldb.Row) error {
 		line := s.ColumnText(0)
 		switch m := IndexTrouble().FindStringSubmatch(line); {
@@ -87,7 +103,8 @@ func (k *checkup) pages(context.Context) error {
 		case m != nil && !broken[m[1]]:
 			broken[m[1]] = true
 			k.Fault("table-index", "index "+m[1], "%s", line)
-		case m == nil && len(k.List) < maxPageFaults:
+		case m == nil && pages < maxPageFaults:
+			pages++
 			k.Fault("page", "the file", "%s", strings.TrimPrefix(line, "*** in database main ***\n"))
 		}
 		return nil
@@ -101,9 +118,10 @@ func (k *checkup) conversations(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
+	for i, id := range slices.Backward(ids) { // the newest first
 		v, err := verify.Conversation(ctx, k.file.DB(), id, true)
 		if ctx.Err() != nil {
+			k.left = fmt.Sprintf("%d of %d conversations", i+1, len(ids))
 			return ctx.Err()
 		}
 		k.List = append(k.List, v.Faults...)
