@@ -138,7 +138,7 @@ func given(ctx context.Context, work func(context.Context) error) error {
 }
 
 // open opens the database with relaxed durability: a lost write is read again from the
-// transcript. The process in the background updates the search index.
+// transcript. Only the process in the background updates the search index.
 func (h *hookCommand) open(ctx context.Context) (*openRecord, *hosts.Feed, error) {
 	cfg, err := h.settings()
 	if err != nil {
@@ -150,7 +150,7 @@ func (h *hookCommand) open(ctx context.Context) (*openRecord, *hosts.Feed, error
 	if h.goOn {
 		patience = cfg.Storage.BusyTimeout
 	}
-	db, err := h.openDatabase(ctx, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: true, Log: log})
+	db, err := h.openDatabase(ctx, sqlite.Options{BusyTimeout: patience, Relaxed: true, DeferIndex: !h.goOn, Log: log})
 	if err != nil {
 		return nil, nil, err
 	}

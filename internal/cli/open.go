@@ -223,9 +223,10 @@ func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *sl
 	return engine, nil
 }
 
-// close closes a database. Its error matters if something was written.
+// close closes a database. Its error matters if something was written. A fold that is
+// under way may still end; a command does not wait for longer.
 func (rec *openRecord) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	err := rec.engine.Close(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -149,7 +149,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 			}
 		}
 		if err == nil {
-			db.index.Written(ctx, int64(done.Last), done.Bytes)
+			db.index.Written(ctx, done)
 		}
 		return err
 	}

@@ -41,8 +41,7 @@ type DB interface {
 	// transactions lock too, such as a conversation. Transactions of this process
 	// with the same name run one after the other, in the order of the calls.
 	TransactOn(ctx context.Context, name string, fn func(Conn) error) error
-	// TransactHeld is Transact for a caller of Hold, also after Close was called
-	// and ctx was cancelled.
+	// TransactHeld is Transact for a caller of Hold, also after Close was called.
 	TransactHeld(ctx context.Context, fn func(Conn) error) error
 	// Erase is Transact for an erasure. Erasures of this process run one after the
 	// other; fn locks the conversations that it changes.

@@ -14,8 +14,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// A few large records are indexed for good: no process after that reads them
-// again to search.
+// More than a search indexes in memory is indexed for good, by the first search of
+// a process that does not leave the index to others.
 func TestLargeRecordsAreIndexedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	db := open(t, path, sqlite.Options{DeferIndex: true})

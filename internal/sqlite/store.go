@@ -26,7 +26,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 		return db.Update(ctx, id, fn)
 	}
 	if err == nil {
-		db.index.Written(ctx, int64(done.Last), done.Bytes)
+		db.index.Written(ctx, done)
 	}
 	return err
 }

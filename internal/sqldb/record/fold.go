@@ -121,18 +121,20 @@ func SummaryDigest(c store.Conversation, over []ViewItem, body string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (w *Writer) insertSummary(s store.Summary) (int64, error) {
+func (w *Writer) insertSummary(s store.Summary) (num int64, err error) {
 	files, err := filesOf(s.Files)
 	if err != nil {
 		return 0, err
 	}
-	return w.Insert("num", `
+	num, err = w.Insert("num", `
 		INSERT INTO summaries (id, conversation, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens,
 		                       earliest, latest, files, level, method, model, tokens_in, tokens_out, created_at, seal)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, s.Pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
 		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt,
 		seal.Text(nil, s.ID, s.CreatedAt, 0, wording(s)))
+	w.wrote.LastSummary, w.wrote.SummaryBytes = num, w.wrote.SummaryBytes+int64(len(s.Body))
+	return num, err
 }
 
 func reword(s *store.Summary, w store.Wording) {

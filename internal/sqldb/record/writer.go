@@ -32,7 +32,7 @@ type Writer struct {
 	Row
 	Now   time.Time
 	dirty bool
-	last  store.MessageID // the newest message that was appended
+	wrote Written // Bytes and Head are set at the end
 	// refusal holds the erasures that concern the session, once they were read.
 	refusal *tombstone.Refusal
 	// expected are numbers and known native ids of the messages to come.
@@ -41,11 +41,14 @@ type Writer struct {
 
 var _ store.Writer = (*Writer)(nil)
 
-// Written describes the messages that a transaction added.
+// Written describes what a transaction added.
 type Written struct {
-	Last  store.MessageID   // the last one, 0 if it added none
-	Bytes int64             // of their records
-	Head  [sha256.Size]byte // the link of the last one
+	Last  store.MessageID   // the last message, 0 if it added none
+	Bytes int64             // of the records of messages
+	Head  [sha256.Size]byte // the link of the last message
+	// LastSummary is the number of the last summary, 0 if it added none, and
+	// SummaryBytes the size of their texts.
+	LastSummary, SummaryBytes int64
 }
 
 // Update runs fn in a write transaction on a conversation. Where the error is a
@@ -71,7 +74,8 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 		if err := fn(w); err != nil {
 			return err
 		}
-		done = Written{Last: w.last, Bytes: w.Bytes - row.Bytes, Head: w.Head}
+		done = w.wrote
+		done.Bytes, done.Head = w.Bytes-row.Bytes, w.Head
 		added = int(w.Messages - row.Messages)
 		return w.flush()
 	})
@@ -159,7 +163,7 @@ func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
 		return store.Appended{}, err
 	}
 	w.active(said)
-	w.dirty, w.last = true, id
+	w.dirty, w.wrote.Last = true, id
 	w.Messages, w.Head = seq, chain
 	w.Tokens += int64(m.Tokens)
 	w.Bytes += m.Size

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,10 +38,8 @@ type Index struct {
 	closeOnce sync.Once
 
 	mu       sync.Mutex
-	indexing bool  // the background indexer is running
-	sealed   int64 // messages up to this id are known to be in segments
-	unsealed int64 // bytes of records that this process wrote since it indexed
-	wrote    bool  // this process has written
+	indexing bool // the background indexer is running
+	wrote    bool // this process has written
 }
 
 // New returns the index of a database.
@@ -55,50 +54,80 @@ func New(f sqldb.DB) *Index {
 
 func (ix *Index) lanes() [2]*lane { return [2]*lane{ix.messages, ix.summaries} }
 
-// Load reads how far the messages are indexed, so that the first write does not
+// Load reads how far the lanes are indexed, so that the first write does not
 // have to find out.
 func (ix *Index) Load(ctx context.Context) error {
 	if ix.file.Settings().ReadOnly {
 		return nil
 	}
 	return ix.file.Writer(ctx, func(c sqldb.Conn) (err error) {
-		ix.sealed, err = ix.messages.watermark(c)
-		return err
+		for _, l := range ix.lanes() {
+			if l.sealed, err = l.watermark(c); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// Written runs after a write. last is the last message that it appended, 0 if
-// none, and bytes the size of the records. It starts the background indexer when
-// enough is unindexed, and indexes in the foreground when too much is.
-func (ix *Index) Written(ctx context.Context, last, bytes int64) {
+// Written runs after a write. It starts the background indexer when enough is
+// unindexed, and indexes in the foreground when too much is.
+func (ix *Index) Written(ctx context.Context, w record.Written) {
 	if ix.file.Settings().DeferIndex {
 		return
 	}
 	ix.mu.Lock()
-	behind := last - ix.sealed
-	ix.unsealed += bytes
 	ix.wrote = true
-	least := int64(due)
-	if ix.unsealed >= heavy {
-		least = 1
-	}
-	start := behind >= least && behind < late && !ix.indexing
+	behind := []backlog{ix.messages.grown(int64(w.Last), w.Bytes), ix.summaries.grown(w.LastSummary, w.SummaryBytes)}
+	behind = slices.DeleteFunc(behind, func(b backlog) bool { return b.docs < b.least })
+	outrun := slices.ContainsFunc(behind, func(b backlog) bool { return b.docs >= late })
+	start := len(behind) > 0 && !outrun && !ix.indexing
 	if start {
-		ix.indexing, ix.unsealed = true, 0
+		ix.indexing = true
+		for _, b := range behind {
+			b.lane.unsealed = 0
+		}
 	}
 	ix.mu.Unlock()
+	follow := func(ctx context.Context, wait bool) {
+		for _, b := range behind {
+			ix.warn(b.lane.follow(ctx, b.least, wait))
+		}
+	}
 	switch {
 	case start:
 		started := ix.file.Background(func(ctx context.Context) {
-			ix.warn(errors.Join(ix.follow(ctx, least, false), ix.upgrade(ctx, 1)))
+			follow(ctx, false)
+			ix.warn(ix.upgrade(ctx, 1))
 			ix.indexerDone()
 		})
 		if !started {
 			ix.indexerDone()
 		}
-	case behind >= late:
-		ix.warn(ix.follow(ctx, least, true))
+	case outrun:
+		follow(ctx, true)
 	}
+}
+
+// backlog is how many documents of a lane may be unindexed, and how many are
+// worth a segment: any, if they are large.
+type backlog struct {
+	lane        *lane
+	docs, least int64
+}
+
+// grown notes that this process wrote documents up to an id, 0 if none. The
+// caller holds the mutex of the index.
+func (l *lane) grown(last, bytes int64) backlog {
+	l.unsealed += bytes
+	b, much := backlog{l, last - l.sealed, due}, int64(heavy)
+	if l.kind == record.LaneSummaries {
+		much = dueBytes // they are long and few, and searches beside a fold index the rest
+	}
+	if l.unsealed >= much {
+		b.least = 1
+	}
+	return b
 }
 
 func (ix *Index) indexerDone() {
@@ -140,9 +169,10 @@ func (ix *Index) Reindex(ctx context.Context) error {
 	return ix.upgrade(ctx, math.MaxInt)
 }
 
-// closeTime bounds the work of Close. A seal of the documents that may be
-// unindexed takes a tenth of it; merges take the rest.
-const closeTime = 5 * time.Second
+// closeTime bounds the work of Close, except for the release of the lease. A seal of
+// the documents that may be unindexed takes less than half of it. A merge that it ends
+// is left to the next process that seals.
+const closeTime = 750 * time.Millisecond
 
 // Close ends an upgrade and seals the documents that this process wrote; the caller
 // then closes the database. Otherwise every later process would index them in memory before its
@@ -200,7 +230,9 @@ func (ix *Index) Forget() {
 	ix.sections.clear()
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.sealed = 0
+	for _, l := range ix.lanes() {
+		l.sealed = 0
+	}
 }
 
 // ReleaseMemory drops the sections that were read.

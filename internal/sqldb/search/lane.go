@@ -34,6 +34,10 @@ type lane struct {
 	notUpgraded map[int64]bool // segments of an older format that do not agree with the record
 
 	sealing sync.Mutex // one at a time in this process
+
+	// The mutex of the index guards these.
+	sealed   int64 // documents up to this id are known to be in segments
+	unsealed int64 // bytes that this process wrote since it indexed
 }
 
 // laneSQL is where a lane's documents come from.

@@ -140,13 +140,19 @@ func (t *turn) renew(ctx context.Context) (ok bool, err error) {
 	return t.put(ctx)
 }
 
+// releaseTime is how long a release waits for a writer. Without a release the lease
+// expires.
+const releaseTime = 250 * time.Millisecond
+
 // release gives the lease back, also after Close was called, so that other
 // processes need not wait until it expires. The caller must hold the file: a
 // search that did not once waited here for ever.
 func (t *turn) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
 	err := t.file.TransactHeld(ctx, func(c sqldb.Conn) error { return state.DeleteIn(c, store.LeaseSpace, t.key, t.version, t.file.Now()) })
-	if errors.Is(err, store.ErrConflict) {
-		return nil // it took so long that another process has it
+	if errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
+		return nil // another process has it by now, or will
 	}
 	return err
 }

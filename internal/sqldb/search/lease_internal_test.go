@@ -58,7 +58,7 @@ func say(t *testing.T, ix *Index, n, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix.Written(t.Context(), int64(done.Last), done.Bytes)
+	ix.Written(t.Context(), done)
 }
 
 // A process that indexes for longer than a lease lasts keeps its turn. It used
@@ -181,6 +181,63 @@ func TestIndexDue(t *testing.T) {
 	}
 }
 
+// A search does not seal or merge what writers may leave unindexed. Where it finds
+// more, because the index was dropped or a writer was killed, the background indexer
+// seals it once.
+func TestSearchDoesNotSeal(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		docs, size int
+		sealed     bool
+	}{
+		{"many", late - 1, 10, false},
+		{"large", 20, (lateBytes - heavy) / 20, false},
+		{"too many", late, 10, true},
+		{"too large", 21, lateBytes / 20, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "lcm.db")
+			say(t, openStore(t, path, dbfile.Options{DeferIndex: true}), c.docs, c.size)
+			ix := openStore(t, path, dbfile.Options{})
+			found, err := ix.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "message 7 of", Limit: 5})
+			if err != nil || len(found.Hits) != 1 {
+				t.Errorf("%d hits, %v", len(found.Hits), err)
+			}
+			if st, err := ReadStats(t.Context(), ix.file); err != nil || (st.Docs > 0) != c.sealed {
+				t.Errorf("%d documents are sealed after a search: %v", st.Docs, err)
+			}
+		})
+	}
+}
+
+// A process that folds seals its summaries as it goes: searches of other
+// processes otherwise index all of them in memory.
+func TestSummariesAreSealed(t *testing.T) {
+	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), dbfile.Options{})
+	say(t, ix, 40, 10)
+	records := &record.Records{DB: ix.file}
+	for i := range 20 {
+		v, err := records.View(t.Context(), 1, store.Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := records.Update(t.Context(), 1, func(w store.Writer) error {
+			body := fmt.Sprintf("summary %d %s", i, strings.Repeat("word ", heavy/50))
+			_, err := w.Fold(t.Context(), store.NewSummary{Over: v.Items[i : i+2], Wording: store.Wording{Body: body, Tokens: 1}})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix.Written(t.Context(), done)
+	}
+	for end := time.Now().Add(time.Minute); sealedUpTo(ix.summaries) == 0; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("no summary is sealed")
+		}
+	}
+}
+
 // A search does not wait for another process that is indexing.
 func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.ix")
@@ -205,18 +262,18 @@ func TestSearchDoesNotWaitForAnIndexer(t *testing.T) {
 	}
 }
 
-// A search that is indexing when the database is closed ends, and so does Close.
-// The search used to wait for ever for the connection that Close had taken.
-func TestCloseDuringASearchThatIndexes(t *testing.T) {
+// A search that waits for the indexer when the database is closed ends, and so does
+// Close. The search used to wait for ever for the connection that Close had taken.
+func TestCloseDuringASearchThatWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.ix")
-	say(t, openStore(t, path, dbfile.Options{DeferIndex: true}), 2*segment.SealDocs, heavy/segment.SealDocs)
+	say(t, openStore(t, path, dbfile.Options{DeferIndex: true}), late, 10)
 	var ix *Index
 	var once sync.Once
 	closed := make(chan error, 1)
 	clock := func() time.Time {
 		// Past the first segment the clock is asked whether the lease is to be
 		// renewed, outside of any call that Close waits for.
-		if ix != nil && sealedUpTo(ix) > 0 {
+		if ix != nil && sealedUpTo(ix.messages) > 0 {
 			once.Do(func() {
 				go func() { closed <- ix.file.(io.Closer).Close() }()
 				for !isClosed(ix) {
@@ -253,10 +310,37 @@ func TestCloseDuringASearchThatIndexes(t *testing.T) {
 	}
 }
 
-func sealedUpTo(ix *Index) int64 {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	return ix.sealed
+// Close ends within a second beside a process that writes for longer: a lease
+// that cannot be given back expires.
+func TestCloseIsBounded(t *testing.T) {
+	if closeTime+releaseTime > time.Second {
+		t.Errorf("Close may take %v", closeTime+releaseTime)
+	}
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	ix, other := openStore(t, path, dbfile.Options{BusyTimeout: 2 * time.Second}), openStore(t, path, dbfile.Options{})
+	mine, err := ix.messages.takeTurn(t.Context())
+	if err != nil || mine == nil {
+		t.Fatal(err)
+	}
+	release, err := ix.file.Hold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	err = other.file.Transact(t.Context(), func(sqldb.Conn) error {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		return mine.release(ended)
+	})
+	if err != nil {
+		t.Errorf("a release beside a writer: %v", err)
+	}
+}
+
+func sealedUpTo(l *lane) int64 {
+	l.ix.mu.Lock()
+	defer l.ix.mu.Unlock()
+	return l.sealed
 }
 
 func isClosed(ix *Index) bool {

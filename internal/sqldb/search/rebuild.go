@@ -47,9 +47,7 @@ func (l *lane) repair(ctx context.Context) error {
 // dropped forgets segments that were dropped from the database.
 func (l *lane) dropped() {
 	l.closeSegments()
-	if l.kind == record.LaneMessages {
-		l.ix.mu.Lock()
-		defer l.ix.mu.Unlock()
-		l.ix.sealed = 0
-	}
+	l.ix.mu.Lock()
+	defer l.ix.mu.Unlock()
+	l.sealed = 0
 }

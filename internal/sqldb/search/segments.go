@@ -8,25 +8,26 @@ import (
 
 	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/internal/sqldb"
-	"github.com/lossless-context/lcm/internal/sqldb/record"
 )
 
 // How far the index may be behind, in documents and in bytes of records. Past
-// due or heavy the background indexer starts; past late the writer indexes
-// before it continues, so that a bulk import cannot outrun the indexer. A
-// search in another process indexes the rest in memory, at about 70 µs a
-// document: beside an import that could be 16 × SealDocs ahead, a search took
-// up to ten times its usual time.
+// due or heavy the background indexer of the writer starts; past late the writer
+// indexes before it continues, so that a bulk import cannot outrun the indexer.
+// A search indexes the rest in memory, at about 70 µs a document and 80 µs a
+// KiB.
 const (
 	due   = segment.SealDocs
 	late  = 3 * segment.SealDocs
-	heavy = 4 << 20
+	heavy = 1 << 20
 )
 
-// How much a new process may have to index in memory before its first search,
-// in documents and in bytes of records. More is sealed: by the process that
-// wrote it when it ends, by the process in the background that a hook starts,
-// or by the first search. 256 KiB take about 20 ms to index.
+// lateBytes is the size of a tail that no writer leaves to searches.
+const lateBytes = 4 * heavy
+
+// How much a process that ends may leave to be indexed in memory, in documents
+// and in bytes of records. More is sealed when it closes the database, or by the
+// process in the background that a hook starts. 256 KiB take about 20 ms to
+// index.
 const (
 	dueDocs  = 128
 	dueBytes = 256 << 10
@@ -51,8 +52,7 @@ func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err erro
 
 // sealDue seals the documents that are unindexed now, if they are too many to
 // be indexed in memory by every process. It does not wait for another process
-// that is indexing, and does not seal documents that arrive meanwhile: a search
-// beside an import would last as long.
+// that is indexing, and does not seal documents that arrive meanwhile.
 func (l *lane) sealDue(ctx context.Context) error {
 	docs, bytes, last, err := l.unindexed(ctx)
 	if err != nil || docs < dueDocs && bytes < dueBytes {
@@ -61,9 +61,14 @@ func (l *lane) sealDue(ctx context.Context) error {
 	return l.followTo(ctx, last, 1, false)
 }
 
-// settle runs sealDue before the first search of a process. With DeferIndex it
-// does nothing: a hook that was ended by its deadline before it had indexed 7
-// MB started again with every prompt, and answered none.
+// settle bounds what the first search of a process indexes in memory. A search
+// does not seal or merge: beside a fold of 200,000 messages that took up to 21 s.
+// Writers keep the tail below late. A longer one was left by a writer that was
+// killed or by an index that was dropped, and nobody may be about to seal it:
+// the background indexer does, and the search waits for it. It waits for no
+// other process, and with DeferIndex for nothing: a hook that was ended by its
+// deadline before it had indexed 7 MB started again with every prompt, and
+// answered none.
 func (l *lane) settle(ctx context.Context) error {
 	l.mu.Lock()
 	cold := l.tail.LastID() == 0
@@ -71,7 +76,24 @@ func (l *lane) settle(ctx context.Context) error {
 	if !cold || l.ix.file.Settings().ReadOnly || l.ix.file.Settings().DeferIndex {
 		return nil
 	}
-	return l.sealDue(ctx)
+	docs, bytes, last, err := l.unindexed(ctx)
+	if err != nil || docs < late && bytes < lateBytes {
+		return err
+	}
+	sealed := make(chan struct{})
+	started := l.ix.file.Background(func(ctx context.Context) {
+		defer close(sealed)
+		l.ix.warn(l.followTo(ctx, last, 1, false))
+	})
+	if !started {
+		return sqldb.ErrClosed
+	}
+	select {
+	case <-sealed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // backlogged is how many documents are built into few large segments, on all
@@ -162,14 +184,11 @@ func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, ru
 	return after, epoch, runs, err
 }
 
-// noteSealed remembers how far messages are sealed.
+// noteSealed remembers how far the lane is sealed.
 func (l *lane) noteSealed(id int64) {
-	if l.kind != record.LaneMessages {
-		return
-	}
 	l.ix.mu.Lock()
 	defer l.ix.mu.Unlock()
-	l.ix.sealed = max(l.ix.sealed, id)
+	l.sealed = max(l.sealed, id)
 }
 
 func putSegment(c sqldb.Conn, kind int, s segment.Sealed) error {

@@ -179,11 +179,16 @@ func (f *File) Hold() (release func(), err error) {
 }
 
 // TransactHeld runs fn in a write transaction for a caller of Hold, also after
-// Close was called and ctx was cancelled.
+// Close was called.
 func (f *File) TransactHeld(ctx context.Context, fn func(*Conn) error) error {
-	c := <-f.write
+	var c *Conn
+	select {
+	case c = <-f.write:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting to write: %w", ctx.Err())
+	}
 	defer func() { f.write <- c }()
-	defer c.Interrupt(c.Interrupt(context.WithoutCancel(ctx)))
+	defer c.Interrupt(c.Interrupt(ctx))
 	return Explain(f.path, c.Write(func() error { return fn(c) }))
 }
 
