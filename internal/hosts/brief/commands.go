@@ -135,9 +135,11 @@ func outcome(r llms.ToolResult, reported bool) (Outcome, string) {
 	if reported {
 		how = Succeeded
 	}
-	if m := exitCode().FindStringSubmatch(text); m != nil && !reported {
-		if how = Succeeded; m[1] != "0" {
-			how = Failed
+	if !reported {
+		if m := exitCode().FindStringSubmatch(text); m != nil {
+			if how = Succeeded; m[1] != "0" {
+				how = Failed
+			}
 		}
 	}
 	if r.IsError {

@@ -13,28 +13,29 @@ import (
 )
 
 // cues are words that mark a sentence as a decision: a choice or a rule.
-var cues = []string{
+var cues = newPhrases(
 	"decid", "decision", "agreed", "let's use", "let's go with", "let's keep", "we'll use", "we will use", "go with ", "going with", "chose ", "choose ",
 	"instead of", "rather than", "i'd rather", "i want ", "prefer", "must ", "never ", "always ", "do not ", "don't ", "no longer", "from now on", "requirement",
 	"the fix is", "revert", "keep it ", "out of scope", "it is.",
 	"必须", "决定", "不要", "改用", "决策", "必ず", "決定", "使わない", "결정", "решил", "решено", "нельзя", "вместо", "entschied", "stattdessen", "décid", "plutôt que", "en lugar de",
-}
+)
 
 // Sentences with such words that decide nothing: reports of a failure, headings, and open
 // decisions. An assistant also uses such words to explain, so it must name a choice.
 var (
-	report    = lazyregexp.New(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
-	chosen    = lazyregexp.New(`(?i)\bdecided\b|\bdecision:|\bagreed\b|\bgo(?:ing)? with\b|\bchose\b|\blet's\b|\bwe(?:'ll| will) (?:use|keep)\b|\bfrom now on\b|\bno longer\b|\bthe fix is\b|\bout of scope\b|决定|決定|결정|решил|решено|entschied|décidé`)
+	report = lazyregexp.New(`(?i)\b(?:fails?|failed|failing|flaky|crash\w*|hangs?|times? out|breaks|broken)\b`)
+	chosen = newPhrases("decided", "decision:", "agreed", "go with", "going with", "chose", "let's", "we'll use", "we'll keep", "we will use", "we will keep",
+		"from now on", "no longer", "the fix is", "out of scope", "决定", "決定", "결정", "решил", "решено", "entschied", "décidé")
 	undecided = lazyregexp.New(`(?i)^(?:the )?root cause\b|^(?:open|todo|to do|next|follow-up|question)s?\b ?:|(?:\bnot?|n't|\bto|\blet's|\bneeds? an?|\bcan|\bcannot) (?:yet )?(?:decid|decision)|\bundecided\b`)
 )
 
 // openCues are words that mark a sentence as an open point.
-var openCues = []string{
+var openCues = newPhrases(
 	"todo:", "a todo", "to do:", "open:", "not yet", "still open", "leave it open", "left open", "open question", "still need", "still to ", "remains to ", "remains open", "remaining:", "left to do",
 	"next step", "next is ", "is next.", "next:", "follow-up", "follow up", "for later", "do it later", "tomorrow", "blocked", "blocker", "pending", "waiting for", "wait for ",
 	"wait until ", "not until ", "blocked until ", "off until ", "open until ", "not rolled out", "not done", "unfinished", "half done", "ask first", "to ask ", "on the list", "postpone", "not now",
 	"尚未", "待办", "下一步", "まだ", "次は", "아직", "ещё не", "noch nicht", "als nächstes", "pas encore", "todavía no",
-}
+)
 
 // Shorter sentences say too little without context; longer ones are lists or code.
 const (
@@ -45,12 +46,9 @@ const (
 // decisions picks sentences that read like decisions, and short answers to offers.
 func decisions(said []store.Message, known []Quote) []Quote {
 	answers := choices(said)
-	all := pick(said, func(who llms.Role, s string) int {
-		w := weight(s, cues)
-		if w == 0 || undecided().MatchString(s) || (who == llms.RoleAssistant || report().MatchString(s)) && !chosen().MatchString(s) {
-			return 0
-		}
-		return w
+	all := pick(said, cues, func(who llms.Role, s string) bool {
+		names := who != llms.RoleAssistant && !report().MatchString(s) || chosen.asWord(s)
+		return names && !undecided().MatchString(s)
 	}, keepDecisions-len(answers), append(slices.Clone(known), answers...))
 	all = append(all, answers...)
 	slices.SortStableFunc(all, func(x, y Quote) int { return int(x.ID - y.ID) })
@@ -111,12 +109,12 @@ func openEnds(said []store.Message) []Quote {
 		left = append(left, m)
 	}
 	slices.Reverse(left)
-	return pick(left, func(_ llms.Role, s string) int { return weight(s, openCues) }, keepOpen, nil)
+	return pick(left, openCues, func(llms.Role, string) bool { return true }, keepOpen, nil)
 }
 
-// pick returns the sentences with the most weight that are not in known, the newest last.
-// The user's sentences weigh more than the assistant's.
-func pick(said []store.Message, weigh func(llms.Role, string) int, most int, known []Quote) []Quote {
+// pick returns the accepted sentences with the most cues that are not in known, the newest
+// last. The user's sentences weigh more than the assistant's.
+func pick(said []store.Message, cues *phrases, accept func(llms.Role, string) bool, most int, known []Quote) []Quote {
 	type scored struct {
 		Quote
 		weight int
@@ -127,9 +125,14 @@ func pick(said []store.Message, weigh func(llms.Role, string) int, most int, kno
 		if role != llms.RoleUser && role != llms.RoleAssistant || role == llms.RoleUser && request(m) == "" {
 			continue
 		}
-		for _, s := range sentences(m.Body.PlainText()) {
-			w := weigh(role, s)
-			if w == 0 {
+		// Most messages have no cue, and are not split.
+		text := m.Body.PlainText()
+		if cues.count(text, 1) == 0 {
+			continue
+		}
+		for _, s := range sentences(text) {
+			w := weight(s, cues)
+			if w == 0 || !accept(role, s) {
 				continue
 			}
 			if role == llms.RoleUser {
@@ -161,18 +164,12 @@ func pick(said []store.Message, weigh func(llms.Role, string) int, most int, kno
 }
 
 // weight counts the cues in a sentence; 0 if it is not a statement.
-func weight(s string, cues []string) int {
+func weight(s string, cues *phrases) int {
 	n := utf8.RuneCountInString(s)
 	if n < shortSentence || n > longSentence || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
 		return 0
 	}
-	low, w := strings.ToLower(s), 0
-	for _, c := range cues {
-		if strings.Contains(low, c) {
-			w++
-		}
-	}
-	return min(w, 3)
+	return cues.count(s, 3)
 }
 
 // sentences splits text at the ends of lines and sentences, without code blocks.
