@@ -106,6 +106,11 @@ func (b *runBed) reply(s playStep) llmtest.Reply {
 			return reading(s, 10).Broken(llmtest.FaultCut, 4)
 		}
 		return reading(s, 10)
+	case "halt": // prints n logs, then runs a command that takes minutes
+		if s.Number == n {
+			return shell(s.Request, llmtest.Reply{Reasoning: "This takes a while.", Text: "This takes a while."}, "sleep 600")
+		}
+		return reading(s, n)
 	case "slow": // the tenth step takes a minute
 		if s.Number == 9 {
 			return shell(s.Request, llmtest.Reply{Text: "This takes a while."}, "sleep 60")

@@ -149,8 +149,8 @@ func (s *session) extendWith(ctx context.Context, from store.ConversationID, aft
 }
 
 // reload makes a plan of the summaries of the stored view. It drops the plan that is
-// shown if the text of a summary in it has changed: the old text may quote a message that
-// was erased.
+// shown if the text of a summary in it has changed, since the old text may quote a message
+// that was erased, or if one has left the view, since the host has taken messages back.
 func (s *session) reload(ctx context.Context) error {
 	view, err := s.server.store.View(ctx, s.conversation(), store.Window{})
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *session) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if changed {
+	if changed || shown != nil && !within(shown.Covers, covers) {
 		s.tell(func() { s.shown = nil })
 	}
 	var old []*overlay.Cover
@@ -187,6 +187,17 @@ func (s *session) reload(ctx context.Context) error {
 		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
 	}
 	return nil
+}
+
+// within reports whether each cover is one of others, or beneath one of them.
+func within(covers, others []*overlay.Cover) bool {
+	there := map[store.SummaryID]bool{}
+	for _, c := range others {
+		for one := range c.All {
+			there[one.ID] = true
+		}
+	}
+	return !slices.ContainsFunc(covers, func(c *overlay.Cover) bool { return !there[c.ID] })
 }
 
 // The thresholds of the engine that folds for the proxy. They are fixed, because the

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts/claude"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -70,8 +71,11 @@ const madeToCompact = "the host was made to compact"
 // refuse reports whether a request is so large that the host has to compact. After a
 // refusal the proxy refuses nothing until the host has asked for a summary and has sent a
 // smaller request.
-func (s *session) refuse(c *call, r *apiform.Request) bool {
-	if s.server.CheckpointBytes <= 0 || s.over(r) < 0 || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
+func (s *session) refuse(c *call, r *apiform.Request, l overlay.Laid) bool {
+	if s.server.CheckpointBytes <= 0 || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
+		return false
+	}
+	if (s.over(r) < 0 || len(l.Edits) == 0) && !s.stuck(r, l) {
 		return false
 	}
 	s.refused, s.asked = true, false
@@ -81,12 +85,38 @@ func (s *session) refuse(c *call, r *apiform.Request) bool {
 	return true
 }
 
+// stuck reports whether a request of a folded session stays above the budget because its
+// messages do not fit the summaries, and a checkpoint would make it smaller. A checkpoint
+// leaves the part before the first answer, the newest step and a view of a quarter of the
+// budget.
+func (s *session) stuck(r *apiform.Request, l overlay.Laid) bool {
+	if !s.foldedOut || s.tokens(r.Model, size(r, l)) <= s.budget {
+		return false
+	}
+	kept := fixed(r)
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		kept += r.Messages[i].Units
+		if r.Messages[i].Role == apiform.Assistant {
+			break
+		}
+	}
+	return s.tokens(r.Model, kept) <= s.budget*3/4
+}
+
+// shrunk notes that a request of the history is small. If the host was made to compact
+// before, it has done so.
+func (s *session) shrunk() {
+	if s.asked {
+		s.refused, s.asked = false, false
+	}
+}
+
 // maximum returns the tokens of a request at the limit, for the refusal of one above it.
 // Claude Code keeps the difference of the two numbers out of its summary, at the end of
 // the history, so the model's window would be wrong: it may be above the first number,
 // and far below it most of the history would stay.
 func (s *session) maximum(c *call, r *apiform.Request) int {
-	return max(s.budget, c.made.FullTokens-s.tokens(r.Model, s.over(r)+1))
+	return max(s.budget, c.made.FullTokens-s.tokens(r.Model, max(s.over(r), 0)+1))
 }
 
 // compacted answers a request for a summary from the record, or reports why it cannot.

@@ -113,7 +113,6 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
 	win := window(h, req.Model)
 	s.model, s.budget = req.Model, s.server.Budget(req.Model, win, s.project)
-	s.checkpoint = s.checkpointOf(req)
 	made := &c.made
 	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
 	made.Window, made.Budget = win, s.budget
@@ -136,14 +135,16 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 			made.Note = "the host's own summary: " + err.Error()
 		}
 	}
-	if s.asked && !compaction && s.last == req && s.over(req) < 0 {
-		s.refused, s.asked = false, false
-	}
 	if made.FullTokens <= s.budget {
+		if !compaction && s.last == req {
+			s.shrunk()
+		}
 		return nil
 	}
 	laid, plan, err := s.layInTime(req)
 	switch {
+	case !compaction && s.refuse(c, req, laid):
+		return nil
 	case err != nil:
 		c.fail(err.Error())
 		return nil
@@ -151,9 +152,6 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		if made.Over = s.whyOver(req); made.Over == recordBehind {
 			c.fail(recordBehind)
 		}
-		return nil
-	}
-	if !compaction && s.refuse(c, req) {
 		return nil
 	}
 	made.Fold = plan != s.shown
@@ -164,6 +162,8 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	}
 	if made.Tokens = s.tokens(req.Model, made.Units); made.Tokens > s.budget {
 		made.Over = s.whyOver(req)
+	} else if !compaction && s.last == req && s.over(req) < 0 {
+		s.shrunk()
 	}
 	made.Dropped, made.DroppedUnits, made.AddedUnits = laid.Dropped, laid.Removed, laid.Added
 	for _, cover := range laid.Used {
@@ -178,6 +178,7 @@ func size(r *apiform.Request, l overlay.Laid) int { return r.Units - l.Removed +
 // lay lays the plan that is shown over a request or, if the request is too large with
 // it, the newest plan.
 func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error) {
+	s.checkpoint = s.checkpointOf(req) // the record may have been read since the last time
 	o := s.options()
 	now, err := s.shown.Lay(req, s.index, o)
 	if err == nil && len(now.Edits) > 0 && s.tokens(req.Model, size(req, now)) <= s.budget {

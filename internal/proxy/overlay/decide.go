@@ -47,11 +47,23 @@ func (l *layer) decide() {
 // does not allow that, those of the summaries beneath it that it allows.
 func (l *layer) use(k int32) {
 	n := l.plan.nodes[k]
-	if n.cover.Text != "" && !n.unknown && !slices.ContainsFunc(l.plan.beneath(k), l.missing) {
+	if n.cover.Text != "" && !n.unknown && !slices.ContainsFunc(l.plan.beneath(k), l.rewound) && !l.mostlyLeftOut(k) {
 		l.plan.own(l.owner, k, k)
 		return
 	}
 	l.useBeneath(k)
+}
+
+// mostlyLeftOut reports whether the host has left out more than half of the messages
+// beneath node k, and there are summaries beneath it that cover the rest.
+func (l *layer) mostlyLeftOut(k int32) bool {
+	missing := 0
+	for _, n := range l.plan.beneath(k) {
+		if l.missing(n) {
+			missing++
+		}
+	}
+	return len(l.plan.nodes[k].cover.Summaries) > 0 && missing*2 > len(l.plan.beneath(k))
 }
 
 func (l *layer) useBeneath(k int32) {
@@ -166,7 +178,7 @@ func (l *layer) pin(units []unit) {
 			continue
 		}
 		for _, i := range u.messages {
-			if i > prompt && ms[i].Prompt() {
+			if i > prompt && ms[i].Prompt() && slices.ContainsFunc(l.links[i], l.ix.isPrompt) {
 				prompt, of = i, k
 			}
 		}

@@ -11,15 +11,16 @@
 // An answer of the model and the results of its calls are a unit, and so is every other
 // message. A unit stays or goes as a whole. Lay promises that
 //
-//   - every stored message beneath a summary that is used is in the request, or lies
-//     behind a checkpoint that the request carries: nothing is brought back. A call
+//   - every stored message beneath a summary that is used is in the request, lies
+//     behind a checkpoint that the request carries, or is named beside the summary as
+//     one that the host has left out: hosts do that after an interrupted turn. A call
 //     without a stored result may be missing: hosts drop it after a kill;
 //   - a unit is dropped only if summaries that are used cover all of its stored
 //     messages: nothing else is dropped;
 //   - a unit that summaries in use cover in full is dropped, with two exceptions, which
 //     stay beside their summary: the messages before the first answer, which carry the
-//     host's instructions, and the last prompt that the plan covers, which may be the
-//     newest one. Summaries are made of runs of messages, so without the exceptions the
+//     host's instructions, and the last prompt of the user that the plan covers, which
+//     may be the newest one. Summaries are made of runs of messages, so without the exceptions the
 //     whole run around these would have to stay.
 //     The prompt stands before the summary that covers it and the work on it, so that
 //     it does not read like a new one;
@@ -29,8 +30,8 @@
 // So the sources of the summaries in use are the messages that are dropped and, beside
 // these, the two exceptions and the units at the ends of summaries.
 //
-// A summary is not used if one of its messages is missing from the request (after a
-// rewind), if its text was erased or is damaged, or if it covers a unit that has to stay
+// A summary is not used if one of its messages is missing from the end of the request
+// (after a rewind that the record has not read yet), if its text was erased or is damaged, or if it covers a unit that has to stay
 // for another reason. Then the summaries beneath it are used, as far as they can be.
 //
 // # Further promises

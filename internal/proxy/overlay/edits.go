@@ -1,7 +1,9 @@
 package overlay
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 )
@@ -43,6 +45,9 @@ func (l *layer) edits() (Laid, error) {
 				cover := l.plan.nodes[k].cover
 				out.Used = append(out.Used, cover)
 				e.Say = append(e.Say, cover.Text)
+				if note := l.leftOut(k); note != "" {
+					e.Say = append(e.Say, note)
+				}
 			}
 			e.Say = append(e.Say, l.sayAgain(i, said[i], skip)...)
 		}
@@ -60,6 +65,46 @@ func (l *layer) edits() (Laid, error) {
 		out.Edits = append(out.Edits, e)
 	}
 	return out, nil
+}
+
+// maxRanges bounds how many runs of messages that the host left out are named.
+const maxRanges = 5
+
+// leftOut names the messages beneath node k that the host no longer sends, or returns "".
+func (l *layer) leftOut(k int32) string {
+	count, from := 0, none
+	var ranges []string
+	last := none // the last message that has to be sent
+	flush := func() {
+		switch {
+		case from == none:
+		case from == last:
+			ranges = append(ranges, l.ix.ids[from].String())
+		default:
+			ranges = append(ranges, l.ix.ids[from].String()+" to "+l.ix.ids[last].String())
+		}
+		from = none
+	}
+	for _, n := range l.plan.beneath(k) {
+		if l.ix.kinds[n] != present {
+			continue
+		}
+		if !l.missing(n) {
+			flush()
+			continue
+		}
+		if count++; from == none {
+			from = n
+		}
+		last = n
+	}
+	if flush(); count == 0 {
+		return ""
+	}
+	if len(ranges) > maxRanges {
+		ranges = append(ranges[:maxRanges], "others")
+	}
+	return fmt.Sprintf("[The agent has left out %d of the messages of this summary, so they may no longer count: %s.]", count, strings.Join(ranges, ", "))
 }
 
 // showAfter returns, by node, the message after which its summary is shown. A prompt that

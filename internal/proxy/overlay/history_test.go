@@ -24,6 +24,7 @@ type turn struct {
 type history struct {
 	turns  []turn
 	stored []store.Message
+	unique bool // no text repeats
 }
 
 func (h *history) store(role llms.Role, flags store.Flag, p llms.Part) {
@@ -36,6 +37,9 @@ func (h *history) store(role llms.Role, flags store.Flag, p llms.Part) {
 func (h *history) begin(role string) { h.turns = append(h.turns, turn{role: role}) }
 
 func (h *history) text(role llms.Role, text string) {
+	if h.unique {
+		text = fmt.Sprint(text, " ", len(h.stored))
+	}
 	last := &h.turns[len(h.turns)-1]
 	last.blocks = append(last.blocks, map[string]any{"type": "text", "text": text})
 	h.store(role, 0, llms.Part{Kind: llms.PartText, Text: text})
@@ -67,8 +71,9 @@ func (h *history) madeUp(id string) {
 
 // draw makes a history: prompts, answers with parallel calls, some of them without a
 // stored result, thinking, reminders, system messages, and texts that repeat.
-func draw(t *rapid.T, rounds int) *history {
-	h := &history{}
+func draw(t *rapid.T, rounds int) *history { return (&history{}).draw(t, rounds) }
+
+func (h *history) draw(t *rapid.T, rounds int) *history {
 	calls := 0
 	prompt := func() {
 		h.begin("user")
@@ -234,4 +239,30 @@ func (h *history) rewind(t *rapid.T) {
 	h.turns = h.turns[:n:n]
 	h.begin("user")
 	h.unknown("another way")
+}
+
+// leaveOut removes answers and the results of their calls from the history that is sent,
+// as hosts do after an interrupted turn.
+func (h *history) leaveOut(t *rapid.T) {
+	kept := h.turns[:1:1]
+	for i := 1; i < len(h.turns); i++ {
+		to := i + 1
+		for to < len(h.turns) && h.turns[to].role != "assistant" && !h.prompts(to) {
+			to++
+		}
+		if h.turns[i].role == "assistant" && h.turns[i-1].role == "user" && to < len(h.turns)-1 && rapid.IntRange(0, 3).Draw(t, "left out") == 0 {
+			i = to - 1
+			continue
+		}
+		kept = append(kept, h.turns[i])
+	}
+	h.turns = kept
+}
+
+// prompts reports whether a turn has a text of the user.
+func (h *history) prompts(i int) bool {
+	return slices.ContainsFunc(h.turns[i].stored, func(id store.MessageID) bool {
+		m := h.stored[id-1].Body
+		return m.Role == llms.RoleUser && m.Parts[0].Kind == llms.PartText
+	})
 }

@@ -21,10 +21,11 @@ type Index struct {
 	texts   map[apiform.Key][]int32
 	// quoted are beginnings of users' texts, by number: a host may wrap a prompt
 	// that was typed while the model worked.
-	quoted map[int32]string
-	hosts  map[apiform.Key]store.MessageID // the host's own summaries
-	tokens []int32                         // of each message, as the record counts
-	seq    int64
+	quoted  map[int32]string
+	prompts map[int32]bool                  // the texts of the user, by number
+	hosts   map[apiform.Key]store.MessageID // the host's own summaries
+	tokens  []int32                         // of each message, as the record counts
+	seq     int64
 }
 
 // kind says whether a request must have a stored message.
@@ -44,7 +45,7 @@ const (
 func NewIndex() *Index {
 	return &Index{
 		byID: map[store.MessageID]int32{}, calls: map[apiform.Key]int32{}, results: map[apiform.Key]int32{},
-		texts: map[apiform.Key][]int32{}, quoted: map[int32]string{}, hosts: map[apiform.Key]store.MessageID{},
+		texts: map[apiform.Key][]int32{}, quoted: map[int32]string{}, prompts: map[int32]bool{}, hosts: map[apiform.Key]store.MessageID{},
 	}
 }
 
@@ -113,11 +114,18 @@ func (ix *Index) text(n int32, m store.Message, p llms.Part) bool {
 	if m.Flags&store.FlagHostSummary != 0 {
 		ix.hosts[key] = m.ID
 	}
+	if m.Body.Role == llms.RoleUser && m.Flags.Said() {
+		ix.prompts[n] = true
+	}
 	if m.Body.Role == llms.RoleUser && p.Ref == nil {
 		ix.quoted[n] = text[:min(len(text), maxQuoted)]
 	}
 	return true
 }
+
+// isPrompt reports whether message n is a text of the user. Hosts write texts in the
+// user's name as well: "Continue from where you left off."
+func (ix *Index) isPrompt(n int32) bool { return ix.prompts[n] }
 
 // HostSummary returns the message with a text if it is a summary that the host wrote,
 // else 0.

@@ -20,6 +20,7 @@ type layer struct {
 	carried        [][]apiform.Text      // of each message, the texts that the record lacks
 	partial        []bool                // the message has something that the record lacks
 	place          []int32               // of each stored message, a message that it is in
+	newest         int32                 // the last stored message that is surely in the request, or none
 	owner          []int32               // of each stored message, the node whose summary is used for it
 	drop           []bool                // of each message
 	prompt         int32                 // the message with the prompt that stays beside its summary, or -1
@@ -57,6 +58,7 @@ func (l *layer) link() {
 	for i := range l.place {
 		l.place[i] = none
 	}
+	l.newest = none
 	for i := range ms {
 		from := len(room)
 		for _, k := range ms[i].Calls {
@@ -91,7 +93,7 @@ func (l *layer) linkTo(i int, room []int32, in map[apiform.Key]int32, k apiform.
 		l.partial[i] = true
 		return room
 	}
-	l.place[n] = int32(i)
+	l.place[n], l.newest = int32(i), max(l.newest, n)
 	return append(room, n)
 }
 
@@ -123,6 +125,9 @@ func (l *layer) linkTexts(i int, last, end int32) {
 			l.links[i] = append(l.links[i], n)
 			l.place[n] = int32(i)
 			last = n
+			if len(l.ix.texts[t.Key]) == 1 { // a text that repeats may be another message
+				l.newest = max(l.newest, n)
+			}
 		case m.Role == apiform.Assistant:
 			l.partial[i] = true
 		default:
@@ -153,6 +158,11 @@ func (l *layer) quotes() {
 func (l *layer) missing(n int32) bool {
 	return l.place[n] == none && l.ix.kinds[n] == present && l.ix.ids[n] > l.o.Checkpoint
 }
+
+// rewound reports whether a message is missing because the host went back to one before
+// it, and the record has not heard of it yet. After it has, the plan no longer covers the
+// message. Any other message that is missing was left out by the host.
+func (l *layer) rewound(n int32) bool { return n > l.newest && l.missing(n) }
 
 func (l *layer) quote(n int32) {
 	text, ok := l.ix.quoted[n]

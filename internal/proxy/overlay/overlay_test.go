@@ -30,7 +30,7 @@ func TestPromises(t *testing.T) {
 		gone := dropped(r, laid)
 		checkSources(t, h, r, p, laid, gone)
 		for i := len(h.turns) - 1; i >= 0; i-- {
-			if r.Messages[i].Prompt() {
+			if h.prompts(i) {
 				if gone[i] {
 					t.Fatal("the newest prompt is gone")
 				}
@@ -90,16 +90,14 @@ func checkSources(t *rapid.T, h *history, r *apiform.Request, p *overlay.Plan, l
 			}
 		}
 	}
-	for id := range used {
-		if !sent[id] && !h.unanswered(id) {
-			t.Fatalf("%s is brought back", id)
-		}
+	for _, c := range laid.Used {
+		checkNamed(t, h, laid, c, sent)
 	}
 	answer := slices.IndexFunc(h.turns, func(t turn) bool { return t.role == "assistant" })
 	units := h.units(r)
 	pinned := -1 // the last prompt that the plan covers
 	for i := range h.turns {
-		if r.Messages[i].Prompt() && len(units[i]) > 0 && planned.all(units[i]) && i < len(h.turns)-1 {
+		if h.prompts(i) && planned.all(units[i]) && i < len(h.turns)-1 {
 			pinned = i
 		}
 	}
@@ -117,6 +115,87 @@ func checkSources(t *rapid.T, h *history, r *apiform.Request, p *overlay.Plan, l
 			t.Fatalf("message %d stays, although there are summaries for it", i)
 		}
 	}
+}
+
+// checkNamed checks that the messages beneath a summary are sent, or named beside it, and
+// that the host went on after those that are named.
+func checkNamed(t *rapid.T, h *history, laid overlay.Laid, c *overlay.Cover, sent ids) {
+	beneath, leftOut := ids{}, 0
+	beneath.add(c)
+	for id := range beneath {
+		if sent[id] || h.unanswered(id) {
+			continue
+		}
+		leftOut++
+		if id > h.last() {
+			t.Fatalf("%s is brought back", id)
+		}
+	}
+	said := ""
+	for _, e := range laid.Edits {
+		if i := slices.Index(e.Say, c.Text); i >= 0 && i+1 < len(e.Say) {
+			said = e.Say[i+1]
+		}
+	}
+	named := 0
+	if n, err := fmt.Sscanf(said, "[The agent has left out %d of the messages of this summary", &named); n != 1 && leftOut > 0 || named != leftOut {
+		t.Fatalf("%d messages beneath %s are not sent, and %q says %d (%v)", leftOut, c.ID, said, named, err)
+	}
+}
+
+// TestLeftOut: the promises hold where the host leaves out messages in the middle.
+func TestLeftOut(t *testing.T) {
+	named := 0
+	rapid.Check(t, func(t *rapid.T) {
+		h := (&history{unique: true}).draw(t, rapid.IntRange(4, 30).Draw(t, "rounds"))
+		ix := h.index()
+		p := overlay.NewPlan(ix, h.covers(t, rapid.IntRange(0, len(h.stored)).Draw(t, "folded")))
+		h.leaveOut(t)
+		if rapid.Bool().Draw(t, "rewinds") {
+			h.rewind(t)
+		}
+		r, laid := lay(t, h, ix, p, h.body(t, len(h.turns)))
+		gone := dropped(r, laid)
+		checkSources(t, h, r, p, laid, gone)
+		out := r.Rewrite(laid.Edits)
+		checkBody(t, h, r, gone, laid, out)
+		named += bytes.Count(out, []byte("[The agent has left out "))
+	})
+	if named == 0 {
+		t.Error("no message was left out beneath a summary: the test proves nothing")
+	}
+}
+
+// TestOneLeftOut: a call that the host leaves out does not keep its summary, and those
+// above it, from being used.
+func TestOneLeftOut(t *testing.T) {
+	h := &history{}
+	h.begin("user")
+	h.text(llms.RoleUser, "start")
+	for i := range 20 {
+		h.begin("assistant")
+		h.call(fmt.Sprintf("toolu_%d", i))
+		h.begin("user")
+		h.result(fmt.Sprintf("toolu_%d", i))
+	}
+	ix := h.index()
+	whole := &overlay.Cover{ID: "sum_0", Text: "all"}
+	for from := 1; from < 31; from += 10 {
+		leaf := &overlay.Cover{ID: store.SummaryID(fmt.Sprint("sum_", from)), Text: "leaf"}
+		for _, m := range h.stored[from : from+10] {
+			leaf.Messages = append(leaf.Messages, m.ID)
+		}
+		whole.Summaries = append(whole.Summaries, leaf)
+	}
+	p := overlay.NewPlan(ix, []*overlay.Cover{whole})
+	h.turns = slices.Delete(h.turns, 7, 9) // the fourth call and its result
+	rapid.Check(t, func(t *rapid.T) {
+		_, laid := lay(t, h, ix, p, h.body(t, len(h.turns)))
+		want := []string{"intro", "all", "[The agent has left out 2 of the messages of this summary, so they may no longer count: msg_8 to msg_9.]"}
+		if len(laid.Edits) != 1 || laid.Dropped != 28 || !slices.Equal(laid.Edits[0].Say, want) {
+			t.Fatalf("%+v", laid)
+		}
+	})
 }
 
 // unanswered reports whether a stored message is a call that has no stored result.
@@ -305,11 +384,11 @@ func TestCheckpoint(t *testing.T) {
 			t.Fatalf("checkpoint %d, want %d", got, behind)
 		}
 		without, err := p.Lay(r, ix, overlay.Options{})
-		if err != nil || len(without.Edits) != 0 {
+		if err != nil || !strings.Contains(fmt.Sprint(without.Edits), "left out 3 of") {
 			t.Fatalf("without the checkpoint: %v, %v", without.Edits, err)
 		}
 		with, err := p.Lay(r, ix, overlay.Options{Checkpoint: behind})
-		if err != nil || with.Dropped != 2 || len(with.Used) != 1 {
+		if err != nil || with.Dropped != 2 || len(with.Used) != 1 || len(with.Edits[0].Say) != 1 {
 			t.Fatalf("with the checkpoint: %+v, %v", with, err)
 		}
 	})

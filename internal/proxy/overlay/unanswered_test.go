@@ -99,3 +99,28 @@ func TestEmptyText(t *testing.T) {
 		t.Fatalf("%d messages are dropped (%v), want the call and its result", laid.Dropped, err)
 	}
 }
+
+// TestPromptOfHost: a text that the host wrote in the user's name beside a result, when it
+// resumed an interrupted turn, does not keep the result in the request.
+func TestPromptOfHost(t *testing.T) {
+	h := &history{}
+	h.begin("user")
+	h.text(llms.RoleUser, "start")
+	h.begin("assistant")
+	h.call("toolu_1")
+	h.begin("user")
+	h.result("toolu_1")
+	h.text(llms.RoleUser, "Continue from where you left off.")
+	h.stored[len(h.stored)-1].Flags = store.FlagSynthetic
+	h.begin("assistant")
+	h.text(llms.RoleAssistant, "No response requested.")
+	h.begin("user")
+	h.text(llms.RoleUser, "go on")
+	ix := h.index()
+	p := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_1", Text: "a summary", Messages: []store.MessageID{1, 2, 3, 4}}})
+	rapid.Check(t, func(t *rapid.T) {
+		if _, laid := lay(t, h, ix, p, h.body(t, len(h.turns))); laid.Dropped != 2 {
+			t.Fatalf("%d messages are dropped, want the call and its result", laid.Dropped)
+		}
+	})
+}
