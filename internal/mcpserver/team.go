@@ -196,8 +196,9 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
 	got, err := b.next.RoundTrip(r)
-	if err == nil && got.StatusCode == http.StatusUnauthorized {
-		b.refused.Store(true)
+	if err == nil {
+		got.Body = http.MaxBytesReader(nil, got.Body, maxLine)
+		b.refused.CompareAndSwap(false, got.StatusCode == http.StatusUnauthorized)
 	}
 	return got, err
 }

@@ -31,7 +31,7 @@ func (c *client) erase(ctx context.Context, body []byte) (any, error) {
 	}
 	var ids []store.MessageID
 	for _, s := range all {
-		if wanted[s.seq] {
+		if q.All || wanted[s.seq] {
 			ids = append(ids, s.id)
 		}
 	}

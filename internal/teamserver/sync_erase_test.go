@@ -1,12 +1,15 @@
 package teamserver_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/access"
 	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/teamsync"
 )
 
 // An erasure holds in the project of the erased messages. In another one the same text is
@@ -63,4 +66,41 @@ func TestSessionKeyOfAnotherProject(t *testing.T) {
 	if r := b.push(); r.Messages != 1 || len(r.Denied) != 0 {
 		t.Errorf("%+v", r)
 	}
+}
+
+// losing loses the answers to pushes.
+type losing struct{}
+
+func (losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	got, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && r.URL.Path == teamsync.PushPath {
+		got.Body.Close()
+		return nil, errors.New("the connection broke")
+	}
+	return got, err
+}
+
+// A conversation whose first receipt got lost, and that is then forgotten whole, is erased on
+// the server too.
+func TestForgottenAfterALostReceipt(t *testing.T) {
+	f := newFixture(t)
+	a := f.laptop("one", f.token(access.Token{Append: true, Erase: true}))
+	a.say("s", acme, "one", "two")
+	a.HTTP = &http.Client{Transport: losing{}}
+	if _, err := a.Push(t.Context()); err == nil {
+		t.Fatal("the receipt arrived")
+	}
+	f.want(map[string]string{"alice/s": "one|two"})
+	a.HTTP = nil
+	list, err := a.db.Conversations(t.Context(), store.ConversationQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.engine.Erase(t.Context(), store.Erasure{Conversations: []store.ConversationID{list[0].ID}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.push(); r.Erased != 2 {
+		t.Errorf("%+v", r)
+	}
+	f.want(nil)
 }

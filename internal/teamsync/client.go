@@ -18,8 +18,10 @@ import (
 
 	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/httpbody"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/wire"
 )
 
 // Client speaks with a team server.
@@ -68,6 +70,9 @@ func (c Client) Post(ctx context.Context, path string, request, answer any) erro
 	if err := e.Encode(request); err != nil {
 		return err
 	}
+	if body.Len() > MaxBody {
+		return &RequestError{c.URL, http.StatusRequestEntityTooLarge, Problem{Error: fmt.Sprintf("a message of %s is too large: a request may have %s", prose.Size(int64(body.Len())), prose.Size(MaxBody))}}
+	}
 	sent := body.Bytes()
 	packed := path == PushPath
 	if packed {
@@ -77,6 +82,8 @@ func (c Client) Post(ctx context.Context, path string, request, answer any) erro
 		}
 		sent = z.EncodeAll(sent, nil)
 	}
+	ctx, cancel := context.WithTimeout(ctx, limits[path].time+time.Duration(len(sent)/httpbody.Rate)*time.Second)
+	defer cancel()
 	var err error
 	wait := time.Duration(0)
 	for range tries {
@@ -101,6 +108,9 @@ const (
 	maxWait   = 5 * time.Second
 )
 
+// maxProblem is how many characters of a server's refusal are shown.
+const maxProblem = 1000
+
 // send sends a request once. later is not zero if it may succeed after that time.
 func (c Client) send(ctx context.Context, path string, body []byte, packed bool, answer any) (later time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.URL, "/")+path, bytes.NewReader(body))
@@ -112,10 +122,12 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 	if packed {
 		r.Header.Set("Content-Encoding", Encoding)
 	}
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
+	var client http.Client
+	if c.HTTP != nil {
+		client = *c.HTTP
 	}
+	// The token and the messages are for this server alone.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	got, err := client.Do(r)
 	if err != nil {
 		advice := "everything stays on this machine; `lcm sync` pushes it later"
@@ -125,25 +137,35 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 		return unlessEnded(ctx), &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: advice}
 	}
 	defer got.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(got.Body, MaxBody))
+	text, err := io.ReadAll(io.LimitReader(got.Body, limits[path].bytes+1))
 	if err != nil {
 		return unlessEnded(ctx), fmt.Errorf("read the server's answer: %w", err)
+	}
+	if int64(len(text)) > limits[path].bytes {
+		return 0, fmt.Errorf("the server's answer has more than %s", prose.Size(limits[path].bytes))
+	}
+	if to := got.Header.Get("Location"); to != "" && got.StatusCode/100 == 3 {
+		return 0, hint.New("if that is your server, set sync.url to it", "the server %s sends requests on to %q, and lcm does not follow", c.URL, prose.Clip(to, 200))
 	}
 	if got.StatusCode != http.StatusOK {
 		e := &RequestError{Server: c.URL, Code: got.StatusCode}
 		if json.Unmarshal(text, &e.Problem) != nil || e.Problem.Error == "" {
 			e.Problem.Error = fmt.Sprintf("%s, and it does not look like `lcm serve`", got.Status)
 		}
+		e.Problem.Error = prose.Clip(e.Problem.Error, maxProblem)
 		if e.Hint != "" {
-			err = &hint.Error{Err: e, Hint: e.Hint}
+			err = &hint.Error{Err: e, Hint: "the server's hint: " + prose.Clip(e.Hint, maxProblem)}
 		} else {
 			err = e
 		}
-		if got.StatusCode >= 500 {
+		if got.StatusCode >= 500 || got.StatusCode == http.StatusTooManyRequests {
 			seconds, _ := strconv.Atoi(got.Header.Get("Retry-After"))
-			later = min(max(shortWait, time.Duration(seconds)*time.Second), maxWait)
+			later = min(max(shortWait, time.Duration(min(seconds, 60))*time.Second), maxWait)
 		}
 		return later, err
+	}
+	if _, err := wire.Members(text); err != nil { // which also bounds how much it unpacks to
+		return 0, fmt.Errorf("the server's answer: %w", err)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return 0, fmt.Errorf("the server's answer: %w", err)

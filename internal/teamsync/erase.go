@@ -2,7 +2,6 @@ package teamsync
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lossless-context/lcm/internal/store"
 )
@@ -10,26 +9,42 @@ import (
 // erase has the server erase the messages that were erased here.
 func (p *Pusher) erase(ctx context.Context, src Source, one candidate, through int64, row *local, r *Report) error {
 	c := one.Conversation
+	q := EraseRequest{Source: src, All: gone(c) == allGone}
+	if q.All { // there is no number here any more; a receipt may have got lost
+		through = min(through, row.Through+BatchMessages)
+	}
 	seqs, err := p.erased(ctx, c, through)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
 	if !one.erase {
+		left := len(seqs)
 		if one.covered { // somebody else may have erased some of them there
-			var there VerifyAnswer
-			if err := p.Post(ctx, VerifyPath, VerifyRequest{Source: src}, &there); err != nil {
+			there, err := p.compare(ctx, VerifyRequest{Source: src}, through)
+			if err != nil {
 				return err
 			}
-			seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return slices.Contains(there.Erased, seq) })
+			erased := map[int64]bool{}
+			for _, seq := range seqs {
+				erased[seq] = true
+			}
+			for _, seq := range there.Erased {
+				if erased[seq] {
+					left--
+				}
+			}
 		}
-		r.EraseDenied += len(seqs)
+		r.EraseDenied += left
 		return nil
 	}
-	var a EraseAnswer
-	if err := p.Post(ctx, ErasePath, EraseRequest{src, seqs}, &a); err != nil {
+	if !q.All {
+		q.Seqs = seqs
+	}
+	n, err := p.Client.erase(ctx, q, int64(len(seqs)))
+	if err != nil {
 		return err
 	}
-	r.Erased += a.Messages
+	r.Erased += n
 	row.Erased = gone(c)
 	row.version, err = p.save(ctx, rowOf(c.ID), row, row.version)
 	return err

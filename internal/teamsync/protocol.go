@@ -188,7 +188,9 @@ type Receipt struct {
 // EraseRequest asks for the erasure of messages of a source.
 type EraseRequest struct {
 	Source
-	Seqs []int64 `json:"seqs"`
+	Seqs []int64 `json:"seqs,omitempty"`
+	// All stands for all messages of the source.
+	All bool `json:"all,omitempty"`
 }
 
 // EraseAnswer says how many messages were erased.

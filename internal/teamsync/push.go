@@ -17,6 +17,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -148,8 +149,8 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		return err
 	}
 	slices.Reverse(all) // oldest first
-	var rights StatusAnswer
-	if err := p.Post(ctx, StatusPath, StatusRequest{}, &rights); err != nil {
+	rights, err := p.status(ctx)
+	if err != nil {
 		return err
 	}
 	r.User = rights.User
@@ -182,19 +183,16 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 			Hint: "nothing was sent; `lcm token add --append` on the server makes a token that may push"})
 	}
 	for part := range slices.Chunk(mine, StatusSources) {
-		q := StatusRequest{}
+		var sources []Source
 		for _, c := range part {
-			q.Sources = append(q.Sources, Source{id.ID, c.Key, c.Segment})
+			sources = append(sources, Source{id.ID, c.Key, c.Segment})
 		}
-		var a StatusAnswer
-		if err := p.Post(ctx, StatusPath, q, &a); err != nil {
+		a, err := p.status(ctx, sources...)
+		if err != nil {
 			return err
 		}
-		if len(a.Statuses) != len(part) {
-			return errors.New("the server's answer is not about what it was asked")
-		}
 		for i, c := range part {
-			err := p.pushOne(ctx, id, q.Sources[i], c, a.Statuses[i], r)
+			err := p.pushOne(ctx, id, sources[i], c, a.Statuses[i], r)
 			switch {
 			case errors.Is(err, errDiverged), ctx.Err() != nil:
 				return err
@@ -262,14 +260,21 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 				return err
 			}
 		}
-		var receipt Receipt
-		err = p.Post(ctx, PushPath, b, &receipt)
+		if row.version == 0 { // before it is sent: an erasure finds it if the receipt gets lost
+			if row.version, err = p.save(ctx, rowOf(c.ID), row, 0); err != nil {
+				return err
+			}
+		}
+		receipt, err := p.push(ctx, b)
 		if refusedWith(err, http.StatusConflict) && behind < 5 {
 			// The batch is there, or another process pushes too.
 			behind++
 			proved = false
-			var a StatusAnswer
-			if err := p.Post(ctx, StatusPath, StatusRequest{[]Source{src}}, &a); err != nil {
+			a, err := p.status(ctx, src)
+			if err == nil {
+				err = p.same(ctx, id, c, a.Statuses[0])
+			}
+			if err != nil {
 				return err
 			}
 			through = a.Statuses[0].Through
@@ -279,7 +284,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 			return err
 		}
 		if want := b.digest(slices.Concat(receipt.Forgotten, receipt.Other)); receipt.Digest != want {
-			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], receipt.Digest)
+			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], prose.Clip(receipt.Digest, 12))
 		}
 		through = b.Through
 		row.Through = through
@@ -299,7 +304,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 			return err
 		}
 	}
-	if !proved {
+	if !proved && gone(c) != allGone {
 		row.Through = max(row.Through, through)
 		if err := p.verify(ctx, src, c, row); err != nil {
 			return err
@@ -322,11 +327,14 @@ func (r *Report) count(b Batch, receipt Receipt, masked int) {
 // same reports errDiverged if the last message that the server has of a conversation is
 // not the one that is stored here.
 func (p *Pusher) same(ctx context.Context, id identity, c store.Conversation, at Status) error {
-	if at.Through == 0 || at.Mark == "" || gone(c) == allGone {
+	if at.Through == 0 || gone(c) == allGone {
 		return nil
 	}
 	if at.Through > c.Messages {
 		return errDiverged
+	}
+	if at.Mark == "" {
+		return nil
 	}
 	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: at.Through - 1, Before: at.Through + 1, NoRaw: true, Limit: 1}) {
 		if err != nil {

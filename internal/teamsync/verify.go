@@ -67,7 +67,7 @@ func (p *Pusher) digests(ctx context.Context, src Source, c store.Conversation, 
 	if err != nil {
 		return nil, there, err
 	}
-	if err := p.Post(ctx, VerifyPath, VerifyRequest{src, gone}, &there); err != nil {
+	if there, err = p.compare(ctx, VerifyRequest{src, gone}, row.Through); err != nil {
 		return nil, there, err
 	}
 	missing := map[int64]bool{}
