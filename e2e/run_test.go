@@ -117,7 +117,10 @@ func (b *runBed) command(prompt string, goOn bool, more ...string) []string {
 	var args []string
 	switch h := b.agent.(type) {
 	case claudeAgent:
-		args = []string{h.program(b.bed), "-p", prompt, "--output-format", "json", "--dangerously-skip-permissions"}
+		args = []string{h.program(b.bed), "-p", prompt, "--output-format", "json"}
+		if !slices.Contains(b.flags, "--permission-mode") && !slices.Contains(b.flags, "--allowedTools") {
+			args = append(args, "--allowedTools", "Bash,Read,Agent")
+		}
 		if goOn {
 			args = append(args, "--continue")
 		}
@@ -126,10 +129,9 @@ func (b *runBed) command(prompt string, goOn bool, more ...string) []string {
 		if goOn {
 			args = append(args, "resume", "--last")
 		}
-		args = append(args, "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
-			"-c", "tool_output_token_limit=9000", "-c", "model_context_window=200000", prompt)
+		args = append(args, "--skip-git-repo-check", "-c", "tool_output_token_limit=9000", "-c", "model_context_window=200000", prompt)
 	case opencodeAgent:
-		args = []string{h.program(b.bed), "run", "--auto"}
+		args = []string{h.program(b.bed), "run"}
 		if goOn {
 			args = append(args, "--continue")
 		}

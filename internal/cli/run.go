@@ -15,12 +15,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/process"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/launch"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/tools"
 )
 
 // proxyFlags are the flags that `lcm run` and `lcm proxy` share.
@@ -51,6 +53,7 @@ func (f *proxyFlags) check(c *cobra.Command) error {
 type runCommand struct {
 	*program
 	proxyFlags
+	noAllow bool
 }
 
 func newRun(p *program) *cobra.Command {
@@ -68,6 +71,7 @@ func newRun(p *program) *cobra.Command {
 	}
 	c.Flags().SetInterspersed(false)
 	cmd.register(c)
+	c.Flags().BoolVar(&cmd.noAllow, "no-allow", false, "let the agent ask before it calls lcm's tools, as its settings say")
 	return c
 }
 
@@ -252,7 +256,17 @@ func (cmd *runCommand) describe(cfg *config.Config, host, path string, args []st
 	if err != nil {
 		return launch.Program{}, err
 	}
-	return launch.Program{Host: host, Path: path, Args: args, Machine: m, Dir: dir, Server: []string{self, "mcp", "--db", database}}, nil
+	p := launch.Program{Host: host, Path: path, Args: args, Machine: m, Dir: dir, Server: []string{self, "mcp", "--db", database}}
+	if !cmd.noAllow {
+		// Without its tools a folded session is not safe. They read the project only, and
+		// none that may call a model is among them.
+		p.Server = append(p.Server, "--project-only")
+		p.Allow = []string{lcm.GrepName, lcm.DescribeName, tools.ExpandName}
+		if cfg.Recall.ExpansionModel == "" && cfg.Agents.SubAgentModel == "" {
+			p.Allow = append(p.Allow, lcm.ExpandQueryName)
+		}
+	}
+	return p, nil
 }
 
 // groupGrace is how long the program has to end after a signal that may have reached it too.

@@ -54,7 +54,11 @@ var claudeCode = host{
 			if err != nil {
 				return c, err
 			}
-			c.Args = append([]string{"--mcp-config=" + string(config)}, c.Args...)
+			own := []string{"--mcp-config=" + string(config)}
+			if len(p.Allow) > 0 {
+				own = append(own, "--allowedTools=mcp__lcm__"+strings.Join(p.Allow, ",mcp__lcm__"))
+			}
+			c.Args = append(own, c.Args...)
 		}
 		return c, nil
 	},

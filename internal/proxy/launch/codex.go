@@ -38,6 +38,7 @@ type codexConfig struct {
 	Base      string                    `toml:"openai_base_url"` // of the built-in provider
 	Profile   string                    `toml:"profile"`         // in settings of older versions
 	Providers map[string]map[string]any `toml:"model_providers"`
+	Servers   map[string]map[string]any `toml:"mcp_servers"`
 }
 
 // openaiProvider is the name of Codex's built-in provider.
@@ -213,7 +214,9 @@ var codexCLI = host{
 		settings = append(settings,
 			"model_providers."+name+".base_url="+tomlText(x.BareURL("openai")),
 			"model_providers."+name+".env_http_headers."+proxy.SecretHeader+"="+tomlText(secretEnv))
-		if connect {
+		// Codex refuses a server that has both a URL, in the user's settings, and a command.
+		// It does not ask before it calls tools that say that they only read, as lcm's do.
+		if _, remote := c.Servers["lcm"]["url"]; connect && !remote {
 			args := make([]string, len(p.Server)-1)
 			for i, a := range p.Server[1:] {
 				args[i] = tomlText(a)

@@ -41,6 +41,9 @@ type Program struct {
 	Dir     string
 	// Server is the command of lcm's MCP server, which is connected for the run.
 	Server []string
+	// Allow are the tools of Server that the program may call without asking. Where it is
+	// empty, a server in the program's settings goes before Server.
+	Allow []string
 }
 
 // Child is how a program is started behind the proxy.
@@ -99,7 +102,7 @@ func (p Program) Routes() (map[string]*url.URL, error) { return known[p.Host].ro
 
 // Child returns how the program is started behind the proxy.
 func (p Program) Child(x Proxy, routes map[string]*url.URL) (Child, error) {
-	connect := len(p.Server) > 0 && !setup.HasServer(p.Machine, p.Host)
+	connect := len(p.Server) > 0 && (len(p.Allow) > 0 || !setup.HasServer(p.Machine, p.Host))
 	c, err := known[p.Host].child(p, x, routes, connect)
 	if err != nil {
 		return c, err

@@ -220,6 +220,39 @@ func TestOpencode(t *testing.T) {
 	}
 }
 
+// TestAllowed: the tools that the program may call belong to lcm's own server, also where
+// the user's settings have another one, and the user's permissions stay.
+func TestAllowed(t *testing.T) {
+	allowed := func(host string, files, env map[string]string, args ...string) string {
+		t.Helper()
+		p := program(t, host, files, env, args...)
+		p.Allow = []string{"lcm_grep", "expand"}
+		routes, err := p.Routes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := p.Child(fakeProxy{}, routes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(append(c.Args, c.Env...), " ")
+	}
+	got := allowed("claude", map[string]string{".claude.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`}, nil, "-p", "x", "--allowedTools", "Bash")
+	if !strings.HasPrefix(got, `--mcp-config={"mcpServers":{"lcm":`) || !strings.Contains(got, "} --allowedTools=mcp__lcm__lcm_grep,mcp__lcm__expand -p x --allowedTools Bash ") {
+		t.Error(got)
+	}
+	got = allowed("opencode", nil, map[string]string{"OPENAI_API_KEY": "k", "OPENCODE_PERMISSION": `{"bash":"deny"}`})
+	if !strings.Contains(got, `OPENCODE_PERMISSION={"bash":"deny","lcm_expand":"allow","lcm_lcm_grep":"allow"}`) || !strings.Contains(got, `"command":["/bin/lcm"`) {
+		t.Error(got)
+	}
+	if got = allowed("codex", map[string]string{".codex/config.toml": "[mcp_servers.lcm]\ncommand = \"old\"\n"}, nil); !strings.Contains(got, `mcp_servers.lcm.command="/bin/lcm"`) {
+		t.Error(got)
+	}
+	if got = allowed("codex", map[string]string{".codex/config.toml": "[mcp_servers.lcm]\nurl = \"http://x/mcp\"\n"}, nil); strings.Contains(got, "mcp_servers.lcm") {
+		t.Errorf("Codex refuses a server with a URL and a command: %s", got)
+	}
+}
+
 func TestHostOf(t *testing.T) {
 	for name, want := range map[string]string{"claude": "claude", "/opt/bin/codex": "codex", "opencode.exe": "opencode", "vim": ""} {
 		if got, err := launch.HostOf(name); got != want || (err == nil) != (want != "") {

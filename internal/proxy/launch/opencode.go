@@ -20,6 +20,9 @@ import (
 // configEnv is the variable with settings that go before opencode's files.
 const configEnv = "OPENCODE_CONFIG_CONTENT"
 
+// permissionEnv is the variable with permissions that go before all others.
+const permissionEnv = "OPENCODE_PERMISSION"
+
 // builtIn are the providers that opencode knows by itself: the variables with the base URL
 // and with the key of each, and the base URL without the variable.
 var builtIn = map[string]struct{ variable, base, key string }{
@@ -82,7 +85,18 @@ var openCode = host{
 		}
 		merge(config, own)
 		content, err := json.Marshal(config)
-		return Child{Path: p.Path, Args: p.Args, Env: []string{configEnv + "=" + string(content)}}, err
+		if err != nil {
+			return Child{}, err
+		}
+		child := Child{Path: p.Path, Args: p.Args, Env: []string{configEnv + "=" + string(content)}}
+		if connect && len(p.Allow) > 0 {
+			allowed, err := p.allowed()
+			if err != nil {
+				return Child{}, err
+			}
+			child.Env = append(child.Env, permissionEnv+"="+allowed)
+		}
+		return child, nil
 	},
 }
 
@@ -103,6 +117,20 @@ func checkOpencodeElsewhere(p Program) error {
 		}
 	}
 	return nil
+}
+
+// allowed returns the permissions of the environment with those of lcm's tools. opencode
+// lays them over the others, and the last rule that fits counts.
+func (p Program) allowed() (string, error) {
+	permissions := map[string]any{}
+	if err := json.Unmarshal([]byte(p.Machine.Env(permissionEnv, "{}")), &permissions); err != nil {
+		return "", fmt.Errorf("%s: %w", permissionEnv, err)
+	}
+	for _, tool := range p.Allow {
+		permissions["lcm_"+tool] = "allow"
+	}
+	text, err := json.Marshal(permissions)
+	return string(text), err
 }
 
 // opencodeFiles are the settings files of opencode, in the order of their weight: the
