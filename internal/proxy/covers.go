@@ -3,9 +3,12 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/summary"
 )
@@ -69,8 +72,27 @@ func (r coverReader) cover(ctx context.Context, id store.SummaryID, below int) (
 	if sum.Kind != summary.Condensed {
 		sources = nil // a leaf does not list its messages
 	}
-	c.Text = assemble.RenderSummary(sum, sources)
+	c.Text = assemble.RenderSummary(sum, sources) + r.images(ctx, sum.Files)
 	return c, nil
+}
+
+// maxImages is how many images are named with a summary.
+const maxImages = 10
+
+// images names the images beneath a summary, and how to see them again: a model cannot
+// search them.
+func (r coverReader) images(ctx context.Context, files []store.PayloadID) string {
+	var found []string
+	for _, id := range files {
+		p, err := r.store.Payload(ctx, id)
+		if err == nil && strings.HasPrefix(p.MIME, "image/") && len(found) < maxImages {
+			found = append(found, fmt.Sprintf("%s (%s)", id, safetext.Line(strings.TrimSpace(p.Name+" "+p.MIME))))
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return "\n[Images that are no longer shown: " + strings.Join(found, ", ") + ". To see one again, read its file again, or run `lcm describe ID --raw > FILE` and look at FILE.]"
 }
 
 // changed reports whether the text of a summary of a plan has changed or is gone.

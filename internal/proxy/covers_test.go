@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
@@ -122,5 +123,33 @@ func TestCoverReadAgain(t *testing.T) {
 	}
 	if changed, err := read.changed(t.Context(), plan); !changed || err != nil {
 		t.Errorf("%v, %v", changed, err)
+	}
+}
+
+// Payload implements [store.Reader].
+func (s *summaries) Payload(_ context.Context, id store.PayloadID) (store.Payload, error) {
+	if p, ok := map[store.PayloadID]store.Payload{
+		"file_1": {ID: "file_1", MIME: "image/png", Name: "gate\n.png"}, "file_2": {ID: "file_2", MIME: "text/plain"},
+	}[id]; ok {
+		return p, nil
+	}
+	return store.Payload{}, store.Missing(string(id))
+}
+
+// TestFoldedImages: a summary names the images beneath it, and how to see them again.
+func TestFoldedImages(t *testing.T) {
+	s := twoLeaves()
+	for id, files := range map[store.SummaryID][]store.PayloadID{"a": {"file_1", "file_2", "file_gone"}, "b": {"file_2"}} {
+		sum := s.rows[id]
+		sum.Files = files
+		s.rows[id] = sum
+	}
+	r := coverReader{store: s, known: map[store.SummaryID]*overlay.Cover{}}
+	a, err := r.cover(t.Context(), "a", 9)
+	if err != nil || !strings.Contains(a.Text, "no longer shown: file_1 (gate .png image/png). ") || !strings.Contains(a.Text, "lcm describe ID --raw > FILE") {
+		t.Errorf("%s, %v", a.Text, err)
+	}
+	if b, err := r.cover(t.Context(), "b", 9); err != nil || strings.Contains(b.Text, "Images") {
+		t.Errorf("%s, %v", b.Text, err)
 	}
 }
