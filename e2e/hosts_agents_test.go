@@ -80,7 +80,7 @@ func (a codexAgent) ask(b *bed, prompt string) string { return a.run(b, prompt) 
 func (a codexAgent) goOn(b *bed, prompt string) string { return a.run(b, "resume", "--last", prompt) }
 
 func (a codexAgent) run(b *bed, args ...string) string {
-	return b.host(a.program(b), append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, args...)...)
+	return b.host(a.program(b), append([]string{"exec", "--skip-git-repo-check"}, args...)...)
 }
 
 // compact has it compact before the turn, because there is more in the context

@@ -271,7 +271,7 @@ func cleared(b *runBed) []outcome {
 		first := s.say(s.begin(), "Print logs. play:read8a")
 		return []outcome{first, s.say(s.begin(), "Print logs. play:read9b")}
 	}
-	line := slices.Concat(b.wrap, []string{claudeAgent{}.program(b.bed), "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"}, b.flags)
+	line := slices.Concat(b.wrap, []string{claudeAgent{}.program(b.bed), "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--allowedTools", claudeTools}, b.flags)
 	c := exec.CommandContext(b.Context(), line[0], line[1:]...)
 	c.Dir, c.Env = b.work, b.env
 	in, err := c.StdinPipe()

@@ -186,7 +186,7 @@ func (s *codexScreen) begin() string {
 // thread calls a method that returns a thread.
 func (s *codexScreen) thread(method string, params map[string]any) string {
 	s.Helper()
-	params["cwd"], params["approvalPolicy"], params["sandbox"] = s.work, "never", "danger-full-access"
+	params["cwd"], params["approvalPolicy"], params["sandbox"] = s.work, "never", "read-only"
 	var answer struct{ Thread struct{ ID string } }
 	s.call(method, params, &answer)
 	return answer.Thread.ID

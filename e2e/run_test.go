@@ -112,6 +112,9 @@ func (b *runBed) goOn(prompt string, more ...string) outcome {
 	return b.turn(b.command(prompt, true, more...))
 }
 
+// claudeTools are the tools that Claude Code may use in a run. lcm's own are not among them.
+const claudeTools = "Bash,Read,Agent"
+
 // command is the command line of a turn.
 func (b *runBed) command(prompt string, goOn bool, more ...string) []string {
 	var args []string
@@ -119,7 +122,7 @@ func (b *runBed) command(prompt string, goOn bool, more ...string) []string {
 	case claudeAgent:
 		args = []string{h.program(b.bed), "-p", prompt, "--output-format", "json"}
 		if !slices.Contains(b.flags, "--permission-mode") && !slices.Contains(b.flags, "--allowedTools") {
-			args = append(args, "--allowedTools", "Bash,Read,Agent")
+			args = append(args, "--allowedTools", claudeTools)
 		}
 		if goOn {
 			args = append(args, "--continue")
