@@ -349,10 +349,14 @@ func (p *program) newServer(ctx context.Context, rec *openRecord, f proxyFlags, 
 	if err != nil {
 		return nil, err
 	}
+	certificates, err := launch.TLS(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
 	return proxy.New(ctx, proxy.Config{
 		Engine: engine, Feed: feed, Routes: routes, Budget: budget, Observe: f.observe, Subscription: f.subscription, Log: rec.log,
-		CheckpointBytes: proxy.CheckpointBytes,
-		Run:             proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: f.observe, Process: process.Owner(), Machine: machineName(rec.cfg)},
+		CheckpointBytes: proxy.CheckpointBytes, TLS: certificates,
+		Run: proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: f.observe, Process: process.Owner(), Machine: machineName(rec.cfg)},
 	})
 }
 

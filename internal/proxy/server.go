@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -45,9 +46,11 @@ type Config struct {
 	// CheckpointBytes is the size of the history in a request from which on the host
 	// is made to compact; 0 is never. The history begins with the first answer.
 	CheckpointBytes int
-	Run             Run // the fields that describe the run
-	Clock           func() time.Time
-	Log             *slog.Logger
+	// TLS is how to connect to the model APIs; nil is the system's way.
+	TLS   *tls.Config
+	Run   Run // the fields that describe the run
+	Clock func() time.Time
+	Log   *slog.Logger
 }
 
 // Login is added to the name of a route: see [Config].Routes.
@@ -95,7 +98,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if _, err := rand.Read(secret[:]); err != nil {
 		return nil, fmt.Errorf("make a secret: %w", err)
 	}
-	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport()}
+	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport(c.TLS)}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.cal = newCalibration(s.store)
 	s.runLog = newRunLog(s.store, c.Run, c.Clock)
@@ -124,8 +127,9 @@ func (s *Server) warnOnce(text string, args ...any) {
 }
 
 // transport connects to the APIs. It leaves bodies as they are.
-func transport() http.RoundTripper {
+func transport(c *tls.Config) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = c
 	t.DisableCompression = true
 	t.ResponseHeaderTimeout = 0 // a model may think for long
 	return t

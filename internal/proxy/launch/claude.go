@@ -71,10 +71,14 @@ var claudeProviders = []string{
 	"CLAUDE_CODE_USE_ANTHROPIC_AWS", "CLAUDE_CODE_USE_GATEWAY", "ANTHROPIC_UNIX_SOCKET",
 }
 
+// claudeNetwork are the variables that say how the API is reached. lcm has to know them.
+var claudeNetwork = strings.Fields("HTTPS_PROXY https_proxy HTTP_PROXY http_proxy NO_PROXY no_proxy NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED " +
+	"CLAUDE_CODE_CLIENT_CERT CLAUDE_CODE_CLIENT_KEY")
+
 func isOn(value string) bool { return value != "" && value != "0" && value != "false" }
 
-// checkClaudeSettings returns an error if settings name the model API: their variables go
-// before those of the process, so the proxy would be passed by.
+// checkClaudeSettings returns an error if settings name the model API or the way to it:
+// their variables go before those of the process, so the proxy would be passed by.
 func checkClaudeSettings(p Program) error {
 	check := func(source string, src []byte) error {
 		var settings struct {
@@ -83,9 +87,9 @@ func checkClaudeSettings(p Program) error {
 		if err := json.Unmarshal(src, &settings); err != nil {
 			return fmt.Errorf("%s cannot be read: %w", source, err)
 		}
-		for _, name := range append([]string{"ANTHROPIC_BASE_URL"}, claudeProviders...) {
-			if value, ok := settings.Env[name]; ok && isOn(fmt.Sprint(value)) {
-				return hint.New("remove it there and set the variable in the shell", "env.%s in %s goes before lcm's", name, source)
+		for _, name := range slices.Concat([]string{"ANTHROPIC_BASE_URL"}, claudeProviders, claudeNetwork) {
+			if value, ok := settings.Env[name]; ok && (isOn(fmt.Sprint(value)) || strings.HasPrefix(name, "NODE_TLS")) {
+				return hint.New("remove it there and set the variable in the shell", "env.%s in %s does not reach lcm", name, source)
 			}
 		}
 		return nil
