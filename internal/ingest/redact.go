@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/redact"
@@ -179,18 +180,24 @@ func withoutJoined(m llms.Message) (llms.Message, map[string][]byte) {
 	return m, changes
 }
 
-// joinedParts is withoutJoined for one list of parts. It joins texts and files;
-// calls and results are not part of the joined text.
+// joinedParts is withoutJoined for one list of parts. It joins texts and files, the
+// parts of each result, and the strings of each text or call that is JSON.
 func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
 	out := slices.Clone(parts)
 	var texts [][]byte
 	var at []int
-	for i, p := range out {
+	for i := range out {
+		p := &out[i]
+		p.Text = withoutSplit(p.Text, changes)
 		switch {
+		case p.Call != nil:
+			c := *p.Call
+			c.Arguments = withoutSplit(c.Arguments, changes)
+			p.Call = &c
 		case p.Result != nil:
 			r := *p.Result
 			r.Output = joinedParts(r.Output, changes)
-			out[i].Result = &r
+			p.Result = &r
 		case p.Blob != nil && len(p.Blob.Data) > 0:
 			texts, at = append(texts, p.Blob.Data), append(at, i)
 		case p.Kind == llms.PartText && p.Text != "":
@@ -216,6 +223,16 @@ func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
 		}
 	}
 	return out
+}
+
+// withoutSplit removes private blocks that span several strings of a JSON text.
+func withoutSplit(text string, changes map[string][]byte) string {
+	split := redact.SplitBlocks([]byte(text))
+	if len(split) == 0 {
+		return text
+	}
+	maps.Copy(changes, split)
+	return string(redact.Rewrite([]byte(text), func(text []byte) []byte { return split[string(text)] }))
 }
 
 // rewrite replaces the findings of r in the parts and metadata of a message.

@@ -1,10 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"slices"
-	"strings"
-)
+import "bytes"
 
 // nameKind is a group of names that secrets are assigned to. Code and manuals
 // also assign harmless values to them, so accepts checks the value.
@@ -14,6 +10,9 @@ type nameKind struct {
 	// word of the name: bypass does not end in "pass".
 	names []string
 	short bool
+	// near says that a value which can be nothing else may also follow without a
+	// sign: storePassword "…", the password for the server is …
+	near bool
 	// ends says that no letter or digit follows: agent_path does not have "_pat".
 	ends    bool
 	accepts func(v assignment) bool
@@ -30,15 +29,18 @@ type assignment struct {
 
 var kinds = []*nameKind{
 	{
-		kind:    "password",
-		names:   []string{"password", "passwd", "passphrase", "passcode", "password_hash", "passwort", "contraseña"},
+		kind: "password",
+		names: []string{"password", "passwd", "passphrase", "passcode", "password_hash", "passwort", "kennwort", "contraseña", "contrasena", "mot de passe",
+			"mot_de_passe", "motdepasse", "senha", "wachtwoord", "hasło", "heslo", "lösenord", "пароль", "Пароль", "密码", "パスワード"},
 		accepts: assignment.isPassword,
+		near:    true,
 	},
 	{
 		kind:    "password",
 		names:   []string{"pass", "pwd", "pw", "psk", "bindpw", "rootpw", "pin_code"},
 		short:   true,
 		accepts: assignment.isPassword,
+		near:    true,
 	},
 	{
 		kind: "secret",
@@ -47,8 +49,10 @@ var kinds = []*nameKind{
 			"privatekey", "private_key", "private-key", "private key", "secret", "credential", "credentials", "key-data", "accountkey", "account_key",
 			"account-key", "encryption_key", "encryption-key", "encryptionkey", "signing_key", "signing-key", "signingkey", "master_key", "master-key",
 			"masterkey", "license_key", "licensekey", "app_key", "appkey", "admin_key", "adminkey", "auth_key", "auth-key", "authkey", "secret_key_base", "creds",
+			"unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey",
 		},
 		accepts: assignment.isKey,
+		near:    true,
 	},
 	{
 		kind:    "secret",
@@ -79,10 +83,20 @@ var kinds = []*nameKind{
 	},
 }
 
-func (v assignment) isKey() bool { return len(v.value) >= 16 && (random(v.value) || isUUID(v.value)) }
+func (v assignment) isKey() bool {
+	n := len(v.value)
+	return n >= 16 && (random(v.value) || isUUID(v.value)) || n >= 40 && (v.quoted || v.tight) && isDense(v.value)
+}
+
+// isDense reports whether a value is random although it has brackets and the like, as the
+// keys of Django and WordPress do.
+func isDense(value []byte) bool {
+	return classes(value) >= 3 && bytes.ContainsAny(value, digits) && entropy(value) >= 4.2 && !isReference(value) && !isIdentifier(value) &&
+		count(value, urlsafe)*20 < len(value)*19
+}
 
 func (v assignment) isShortKey() bool {
-	return len(v.value) >= 20 && random(v.value) && !isHexadecimal(v.value) && !v.comma
+	return len(v.value) >= 20 && random(v.value) && !isHexadecimal(v.value) && !v.comma || v.comma && len(v.value) >= 40 && isDense(v.value)
 }
 
 // signsThinking reports whether a value looks like the signature of a thinking block of
@@ -116,14 +130,52 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 		return Finding{}, false
 	}
 	v, from, to := valueAfter(text, i)
-	if v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value) {
+	v.joined = start > 0 && urlsafe[text[start-1]]
+	switch {
+	case v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value):
+	case k.short && !v.joined && !v.quoted && !v.tight && bytes.IndexByte(v.value, '/') >= 0: // PASS: TestName/case
+	case k.accepts(v):
+		return Finding{from, quoteEnd(text, from, to, v.quoted), k.kind}, true
+	}
+	// ENV API_TOKEN …: a name in capitals is one of the environment.
+	capitals := v.joined && kindOf(text[end-1]) == isUpper
+	if !k.near && !capitals || i > end && kindOf(text[end]) == isLower || k.short && start > 0 && opaque[text[start-1]] && !v.joined {
 		return Finding{}, false
 	}
-	v.joined = start > 0 && urlsafe[text[start-1]]
-	if k.short && !v.joined && !v.quoted && !v.tight && bytes.IndexByte(v.value, '/') >= 0 {
-		return Finding{}, false // PASS: TestName/case
+	if i+2 < len(text) && text[i] == ' ' && (text[i+1] == '"' || text[i+1] == '\'') && k.kind == "password" { // storePassword "…"
+		n := bytes.IndexByte(text[i+2:min(len(text), i+66)], text[i+1])
+		v = assignment{value: text[i+2 : i+2+max(n, 0)], quoted: true}
+		if n > 0 && bytes.IndexByte(v.value, ' ') < 0 && !isPlaceholder(v.value) && !isMark(v.value) && v.isPassword() {
+			return Finding{i + 2, i + 2 + n, k.kind}, true
+		}
 	}
-	return Finding{from, to, k.kind}, k.accepts(v)
+	from, to = strongAfter(text, i, k.kind == "password")
+	quoted := from > 0 && (text[from-1] == '"' || text[from-1] == '\'')
+	return Finding{from, to, k.kind}, to > from && (k.kind == "password" || quoted || to-from >= 20)
+}
+
+// quoteEnd returns the end of the quoted value of which text[from:to] is the beginning:
+// it may go on after a space or an escape.
+func quoteEnd(text []byte, from, to int, quoted bool) int {
+	if !quoted {
+		return to
+	}
+	quote, escapes := text[from-1], 0
+	for escapes < from-1 && text[from-2-escapes] == '\\' {
+		escapes++
+	}
+	line := text[to:min(len(text), to+256)]
+	for i := 0; i < len(line) && line[i] != '\n'; i++ {
+		n := 0
+		for i < len(line) && line[i] == '\\' {
+			i++
+			n++
+		}
+		if i < len(line) && line[i] == quote && n <= escapes {
+			return to + i - n
+		}
+	}
+	return to
 }
 
 // valueAfter returns the value assigned to the name that ends at i: between
@@ -138,6 +190,9 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	if i >= limit {
 		return v, 0, 0
 	}
+	if text[i] == ':' {
+		i = afterType(text[:limit], i)
+	}
 	sign := i + 1
 	v.comma = text[i] == ','
 	switch {
@@ -147,15 +202,18 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 		return assignment{}, 0, 0
 	}
 	i = sign
-	for n := 0; i < limit && n < 8 && beforeValue[text[i]]; n++ {
+	for n := 0; i < limit && (n < 8 || v.comma && n < 32) && beforeValue[text[i]]; n++ {
 		i++
 	}
 	v.tight = i == sign && text[sign-1] == '='
 	for i < limit && text[i] == '\\' { // a quote inside a string
 		i++
 	}
-	if i < limit && (text[i] == '"' || text[i] == '\'' || text[i] == '`') {
+	if i < limit && (text[i] == '"' || text[i] == '\'' || text[i] == '`' || text[i] == '{' && v.tight) {
 		quote := text[i]
+		if quote == '{' { // Pwd={…} of ODBC
+			quote = '}'
+		}
 		for to = i + 1; to < limit && text[to] != quote && text[to] != '\\' && text[to] > ' '; to++ {
 		}
 		v.value, v.quoted = text[i+1:to], true
@@ -173,176 +231,20 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	return v, i, to
 }
 
+// afterType returns the place of the sign of "name: type = value", or i, that of the colon.
+func afterType(text []byte, i int) int {
+	end := i + 1
+	for end < len(text) && end-i < 40 && (urlsafe[text[end]] || bytes.IndexByte([]byte(" &.[]<>?'*"), text[end]) >= 0) {
+		end++
+	}
+	if end < len(text)-1 && text[end] == '=' && text[end-1] == ' ' && text[end+1] != '=' {
+		return end
+	}
+	return i
+}
+
 // isParameter reports whether a text begins with name=, as after the & of a URL.
 func isParameter(text []byte) bool {
 	n := run(text[:min(len(text), 40)], 0, urlsafe)
 	return n == 0 || n < len(text) && text[n] == '='
-}
-
-// isPassword reports whether a value can be a password: not a word, not code, and
-// mixed enough for how it was written.
-func (v assignment) isPassword() bool {
-	n, mix := len(v.value), classes(v.value)
-	switch {
-	case n < 6 || isReference(v.value) || !v.quoted && isCode(v.value):
-		return false
-	case isUUID(v.value) || n >= 12 && random(v.value):
-		return true
-	case n >= 8 && mix >= 3 && !isIdentifier(v.value):
-		return true
-	}
-	return (v.quoted || v.tight) && mix >= 2 && bytes.ContainsAny(v.value, digits) && bytes.ContainsAny(v.value, letters) && !isIdentifier(v.value)
-}
-
-// isIdentifier reports whether a value is a name in a program: words of letters,
-// perhaps with a number at the end.
-func isIdentifier(value []byte) bool {
-	words := bytes.TrimRight(value, digits)
-	for _, c := range words {
-		if k := kindOf(c); k == isDigit || k == 0 && c != '_' && c != '.' && c != '-' && c != ':' && c != '/' {
-			return false
-		}
-	}
-	// userName2 is one; dragon42 and DiNoeKgCPc7 are passwords.
-	return len(value)-len(words) <= 1 && len(words) >= 3 && turns(words)*4 <= len(words)
-}
-
-// examples are strings that mark a value as an example.
-var examples = []string{
-	"example", "placeholder", "changeme", "change-me", "change_me", "xxxx", "****", "....", "redacted", "dummy", "your-", "your_", "yourpass",
-	"insert", "undefined", "foobar", "1234567890", "abcdefgh", "<your", "todo", "n/a",
-}
-
-// fillers are words that examples consist of: a value with little else is an
-// example.
-var fillers = []string{
-	"password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "sample", "test", "your", "my", "some", "123456789", "12345", "1234", "123",
-	"abc", "value", "here", "none", "null", "true", "false", "string", "key",
-}
-
-func isPlaceholder(value []byte) bool {
-	low := strings.ToLower(string(value))
-	if slices.ContainsFunc(examples, func(s string) bool { return strings.Contains(low, s) }) {
-		return true
-	}
-	left := low
-	for _, s := range fillers {
-		left = strings.ReplaceAll(left, s, "")
-	}
-	return len(strings.Trim(left, "-_.!@#$")) < 4 && len(left) < len(low)
-}
-
-// isMark reports whether a value is the mark of a redacted secret.
-func isMark(value []byte) bool {
-	return bytes.Contains(value, []byte("[redacted")) || bytes.HasPrefix(value, []byte(PrivateMark))
-}
-
-// isReference reports whether a value refers to a secret elsewhere: a variable, a
-// template, a path.
-func isReference(value []byte) bool {
-	if len(value) == 0 {
-		return true
-	}
-	switch value[0] {
-	case '$':
-		return len(value) < 2 || value[1] == '{' || value[1] == '(' || kindOf(value[1]) == isUpper || value[1] == '_'
-	case '{', '<', '~', '(':
-		return true
-	case '%':
-		return len(value) > 1 && (value[len(value)-1] == '%' || len(value) < 4)
-	case '/', '.':
-		return len(value) < 16 || turns(value)*4 < len(value) // base64 may begin with a slash
-	}
-	return bytes.Contains(value, []byte("{{")) || bytes.Contains(value, []byte("${")) || bytes.Contains(value, []byte("://"))
-}
-
-// isCode reports whether a value is an expression, a path or a reference.
-func isCode(value []byte) bool {
-	return isReference(value) || bytes.ContainsAny(value, "(){}[]<>|;,\"'`") || bytes.Contains(value, []byte("::")) ||
-		bytes.IndexByte([]byte("@#&*"), value[0]) >= 0
-}
-
-// random reports whether a value looks random: letters and digits alternate
-// often, and few characters repeat.
-func random(value []byte) bool {
-	if isCode(value) || isUUID(value) || isIdentifier(value) {
-		return false
-	}
-	n := min(len(value), 100)
-	if !bytes.ContainsAny(value, digits) { // letters alone must alternate more often
-		return n >= 20 && turns(value)*4 >= n && entropy(value) >= 3.5
-	}
-	return bytes.ContainsAny(value, letters) && turns(value)*6 >= n && entropy(value) >= 3
-}
-
-// turns counts how often letters and digits, or lower and upper case, alternate.
-// The capital that begins a word does not count twice.
-func turns(value []byte) int {
-	n, last := 0, 0
-	for _, c := range value {
-		kind := kindOf(c)
-		if kind == 0 {
-			continue
-		}
-		if last != 0 && kind != last && !(last == isUpper && kind == isLower) {
-			n++
-		}
-		last = kind
-	}
-	return n
-}
-
-// The kinds of characters; 0 is any other.
-const (
-	isLower = 1
-	isUpper = 2
-	isDigit = 3
-)
-
-func kindOf(c byte) int {
-	switch {
-	case 'a' <= c && c <= 'z':
-		return isLower
-	case 'A' <= c && c <= 'Z':
-		return isUpper
-	case '0' <= c && c <= '9':
-		return isDigit
-	}
-	return 0
-}
-
-// classes counts how many of lower case, upper case, digits and others occur.
-func classes(value []byte) int {
-	var seen [4]bool
-	n := 0
-	for _, c := range value {
-		if k := kindOf(c); !seen[k] {
-			seen[k] = true
-			n++
-		}
-	}
-	return n
-}
-
-func isHexadecimal(value []byte) bool { return count(value, hexa) == len(value) }
-
-func isUUID(value []byte) bool {
-	if len(value) != 36 {
-		return false
-	}
-	for i, c := range value {
-		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (c == '-') || !dash && !hexa[c] {
-			return false
-		}
-	}
-	return true
-}
-
-// checks are the conditions that a rule may name besides entropy.
-var checks = map[string]func([]byte) bool{
-	"password": func(value []byte) bool {
-		return !isPlaceholder(value) && assignment{value: value, quoted: true}.isPassword()
-	},
-	"random": func(value []byte) bool { return !isPlaceholder(value) && random(value) },
-	"login":  isLogin,
 }

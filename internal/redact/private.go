@@ -1,6 +1,10 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
 
 // PrivateMark replaces a private block.
 const PrivateMark = "[private]"
@@ -12,35 +16,42 @@ type Finding struct {
 }
 
 // Private finds the private blocks of a text, tags included. Nested blocks are
-// one finding.
+// one finding. A tag directly after a letter, a digit or _ counts only if it is
+// closed: List<Private> is code.
 func Private(text []byte) []Finding {
 	var found []Finding
-	depth, start := 0, 0
+	var open []tag
 	for i := 0; i < len(text); i++ {
-		if text[i]|0x20 != 'v' { // the rarest letter of the name
+		if !tagStart[text[i]] {
 			continue
 		}
-		t, ok := tagAround(text, i)
+		t, ok := tagAt(text, i)
 		if !ok {
 			continue
 		}
 		i = t.end - 1
 		switch {
 		case !t.closes:
-			if depth == 0 {
-				start = t.start
-			}
-			depth++
-		case depth > 0:
-			if depth--; depth == 0 {
-				found = append(found, Finding{start, t.end, "private"})
-			}
+			open = append(open, t)
+		case len(open) > 0:
+			found = enclose(found, Finding{open[len(open)-1].start, t.end, "private"})
+			open = open[:len(open)-1]
 		}
 	}
-	if depth > 0 {
-		found = append(found, Finding{start, len(text), "private"})
+	for _, t := range open {
+		if t.start == 0 || !alnum[text[t.start-1]] && text[t.start-1] != '_' {
+			return enclose(found, Finding{t.start, len(text), "private"})
+		}
 	}
 	return found
+}
+
+// enclose adds a block in place of the ones inside it.
+func enclose(found []Finding, block Finding) []Finding {
+	for len(found) > 0 && found[len(found)-1].Start >= block.Start {
+		found = found[:len(found)-1]
+	}
+	return append(found, block)
 }
 
 // PrivateTexts finds the private blocks of texts that follow each other, as the
@@ -49,7 +60,7 @@ func Private(text []byte) []Finding {
 func PrivateTexts(texts [][]byte) [][]Finding {
 	out := make([][]Finding, len(texts))
 	at := 0
-	blocks := Private(bytes.Join(texts, nil))
+	blocks := Private(bytes.Join(texts, []byte{0})) // which a tag may have inside
 	for i, text := range texts {
 		for _, f := range blocks {
 			from, to := max(f.Start-at, 0), min(f.End-at, len(text))
@@ -57,12 +68,10 @@ func PrivateTexts(texts [][]byte) [][]Finding {
 				out[i] = append(out[i], Finding{from, to, f.Kind})
 			}
 		}
-		at += len(text)
+		at += len(text) + 1
 	}
 	return out
 }
-
-const tagName = "private"
 
 // tag is an opening or closing tag of a private block.
 type tag struct {
@@ -70,102 +79,129 @@ type tag struct {
 	closes     bool
 }
 
-// The spellings of the signs of a tag: plain, in HTML, as an escape of JSON or a
-// programming language, and in a URL.
-var (
-	lessThan    = []string{"<", "&lt;", "&#60;", "&#x3c;", `\u003c`, `\x3c`, "%3c"}
-	greaterThan = []string{">", "&gt;", "&#62;", "&#x3e;", `\u003e`, `\x3e`, "%3e"}
-	slash       = []string{"/", `\/`, "&#47;", "&#x2f;", `\u002f`, "%2f"}
+const (
+	longestTag  = 512 // with its attributes
+	longestName = 48  // with its namespace
+	mostBlanks  = 16  // before the name
 )
 
-// longestTag is how long the attributes of a tag may be.
-const longestTag = 512
+// tagStart are the bytes that the first sign of a tag may begin with: plain, as an
+// entity, in a URL, as an escape of a string, and wide.
+var tagStart = classOf("<&%\\\xef")
 
-// tagAround returns the tag whose name has its v at i. A tag between backticks
-// does not count, because texts about the tag are written so, and neither does
-// an empty one that closes itself.
-func tagAround(text []byte, i int) (tag, bool) {
-	from, to := i-3, i-3+len(tagName)
-	if from < 0 || to >= len(text) || !bytes.EqualFold(text[from:to], []byte(tagName)) {
+// tagAt returns the tag that begins at i. A tag between backticks does not count,
+// because texts about the tag are written so, and neither does an empty one that
+// closes itself.
+func tagAt(text []byte, i int) (tag, bool) {
+	r := reader{text: text[:min(len(text), i+longestTag)], at: i}
+	if r.next() != '<' {
 		return tag{}, false
 	}
-	var t tag
-	at := skipBack(text, from)
-	blank := at < from
-	if n := before(text, at, slash); n > 0 {
+	t := tag{start: i}
+	c := r.skipBlanks()
+	bare := r.blanks > 0
+	if c == '/' {
 		t.closes = true
-		at = skipBack(text, at-n)
+		c = r.skipBlanks()
 	}
-	n := before(text, at, lessThan)
-	if n == 0 {
+	name, c := r.name(c)
+	if name != "private" {
 		return tag{}, false
 	}
-	t.start = at - n
-	t.end = tagEnd(text, to, blank && !t.closes)
-	if t.end == 0 || t.start > 0 && text[t.start-1] == '`' && t.end < len(text) && text[t.end] == '`' {
+	t.end = r.tagEnd(c, bare && !t.closes)
+	if t.end == 0 || i > 0 && text[i-1] == '`' && t.end < len(text) && text[t.end] == '`' {
 		return tag{}, false
 	}
 	return t, true
 }
 
-// tagEnd returns the end of the tag whose name ends at i, or 0. A bare tag may
-// have no attributes: "a < private && b > c" is a comparison.
-func tagEnd(text []byte, i int, bare bool) int {
-	limit := min(len(text), i+longestTag)
-	for at := i; at < limit; {
-		if n := after(text, at, greaterThan); n > 0 {
-			return at + n
-		}
-		if n := after(text, at, slash); n > 0 && after(text, at+n, greaterThan) > 0 {
-			return 0
-		}
-		c := text[at]
+// skipBlanks returns the first character that is not blank.
+func (r *reader) skipBlanks() byte {
+	r.blanks = 0
+	c := r.next()
+	for c == ' ' && r.blanks < mostBlanks {
+		r.blanks++
+		c = r.next()
+	}
+	return c
+}
+
+// name reads a name that begins with c, without its namespace, and returns it with the
+// character after it. A blank that is not plain may stand inside.
+func (r *reader) name(c byte) (string, byte) {
+	var name [longestName]byte
+	n := 0
+	for read := 0; read < longestName; read++ {
 		switch {
-		case isBlank(c):
-			at++
-		case bare || at == i:
-			return 0
-		case c == '"' || c == '\'':
-			n := bytes.IndexByte(text[at+1:limit], c)
-			if n < 0 {
+		case c == ':' && n > 0:
+			n = 0
+		case urlsafe[c] || c == '.':
+			name[n] = c
+			n++
+		case c != ' ' || r.width == 1 || string(name[:n]) == "private":
+			return string(name[:n]), c
+		}
+		c = r.next()
+	}
+	return "", c
+}
+
+// tagEnd returns the end of the tag whose name is followed by c, or 0. A bare tag may
+// have no attributes: "a < private && b > c" is a comparison.
+func (r *reader) tagEnd(c byte, bare bool) int {
+	for first := true; ; first = false {
+		switch {
+		case c == '>':
+			return r.at
+		case c == ' ':
+		case c == '/':
+			if c = r.next(); c == '>' {
 				return 0
 			}
-			at += n + 2
-		case alnum[c] || c >= 0x80 || bytes.IndexByte([]byte("=_-:./,#@+\\&;%"), c) >= 0:
-			at++
+			continue
+		case bare || first || c == 0:
+			return 0
+		case c == '"' || c == '\'':
+			for quote := c; ; {
+				if c = r.next(); c == 0 {
+					return 0
+				}
+				if c == quote {
+					break
+				}
+			}
+		case alnum[c] || c == other || bytes.IndexByte([]byte("=_-:.,#@+\\&;%"), c) >= 0:
 		default:
 			return 0
 		}
+		c = r.next()
 	}
-	return 0
 }
 
-func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
-
-// skipBack moves back over up to 16 blanks.
-func skipBack(text []byte, i int) int {
-	for n := 0; i > 0 && n < 16 && isBlank(text[i-1]); n++ {
-		i--
+// SplitBlocks finds private blocks that begin in one string of a JSON text and end in
+// another. It returns the strings that they reach with their replacements. Names of
+// fields inside a block stay.
+func SplitBlocks(raw []byte) map[string][]byte {
+	if !looksJSON(raw) || count(raw, tagStart) == 0 || !json.Valid(raw) {
+		return nil
 	}
-	return i
-}
-
-// before returns the length of the spelling that ends at i, or 0.
-func before(text []byte, i int, spellings []string) int {
-	for _, s := range spellings {
-		if n := len(s); i >= n && bytes.EqualFold(text[i-n:i], []byte(s)) {
-			return n
+	var texts [][]byte
+	names := map[int]bool{}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '"' {
+			continue
+		}
+		end := literalEnd(raw, i)
+		names[len(texts)] = bytes.HasPrefix(bytes.TrimLeft(raw[end:], " \t\r\n"), []byte(":"))
+		texts = append(texts, unquote(raw[i:end]))
+		i = end - 1
+	}
+	changes := map[string][]byte{}
+	for i, found := range PrivateTexts(texts) {
+		text := texts[i]
+		if !slices.Equal(found, Private(text)) && !(names[i] && count(text, tagStart) == 0) {
+			changes[string(text)] = Replace(text, found)
 		}
 	}
-	return 0
-}
-
-// after returns the length of the spelling that begins at i, or 0.
-func after(text []byte, i int, spellings []string) int {
-	for _, s := range spellings {
-		if n := len(s); i+n <= len(text) && bytes.EqualFold(text[i:i+n], []byte(s)) {
-			return n
-		}
-	}
-	return 0
+	return changes
 }

@@ -11,19 +11,24 @@
 // secret without a shape, such as a word as a password, is not found; mark it as
 // private.
 //
-// A private block is the text between <private> and </private>, in upper or
-// lower case, with attributes and line breaks in the tag, and with the signs of
-// the tag in any common escape (&lt;, \u003c, %3C). Blocks nest, may begin in
-// one part of a message and end in another, and an unclosed block reaches to the
-// end. A tag between backticks is not a tag.
+// A private block is the text between <private> and </private>. A tag is read as
+// it would be shown: escapes are decoded (&lt;, \u003c, %3C, also twice), wide and
+// accented characters become plain ones, and invisible ones are left out. The tag
+// may have attributes, blanks and a namespace. Blocks nest, may begin in one part
+// of a message and end in another, and an unclosed block reaches to the end. A tag
+// between backticks is not a tag, and one after a letter (List<Private>) is one only
+// if it is closed.
 //
 // A mark replaces each finding and names its kind: "[redacted: github pat]",
-// "[private]". Redacting twice changes nothing more. In JSON the decoded strings
-// are redacted, and only the changed literals are rewritten: the rest keeps its
-// bytes, and JSON stays JSON.
+// "[private]". The result is scanned again until nothing is found, so redacting
+// twice changes nothing more. JSON is redacted string by string, each with the name
+// under which it stands, and at every level of JSON or base64 inside a string: only
+// the changed strings are rewritten, the rest keeps its bytes, and JSON stays JSON.
 //
 // Time is linear in the length of any text.
 package redact
+
+import "encoding/json"
 
 // Mode says how secrets are treated.
 type Mode string
@@ -51,17 +56,36 @@ type Redactor struct {
 }
 
 // Text redacts a text. It returns nil if it found nothing. JSON stays JSON, also
-// inside a string of JSON.
+// inside a string of JSON. Redacting the result finds nothing more.
 func (r Redactor) Text(text []byte) ([]byte, Counts) {
-	e := &editor{Redactor: r}
-	return e.text(text, 0), e.counts
+	return r.redact(func(e *editor, text []byte) []byte { return e.text(text, 0) }, text)
 }
 
 // Data redacts the content of a file. It is Text for UTF-8 and UTF-16; in other
 // content it removes only private blocks.
 func (r Redactor) Data(data []byte) ([]byte, Counts) {
-	e := &editor{Redactor: r}
-	return e.data(data, 0), e.counts
+	return r.redact(func(e *editor, data []byte) []byte { return e.data(data, 0) }, data)
+}
+
+// redact edits a text, and edits the result until nothing is found in it. From the
+// third time on a finding replaces the whole string that holds it, and then all of
+// the text.
+func (r Redactor) redact(edit func(*editor, []byte) []byte, text []byte) (out []byte, counts Counts) {
+	for try := range 5 {
+		e := &editor{Redactor: r, whole: try >= 2}
+		now := edit(e, either(out, text))
+		if now == nil {
+			return out, counts
+		}
+		if try == 0 {
+			counts = e.counts
+		}
+		out = now
+	}
+	if json.Valid(text) {
+		return []byte(`"` + SecretMark + `secret]"`), counts
+	}
+	return []byte(SecretMark + "secret]"), counts
 }
 
 // edit replaces the findings in one text.
@@ -70,18 +94,22 @@ func (e *editor) edit(text []byte, binary bool) []byte {
 		return e.with(text, binary)
 	}
 	var out []byte
-	if !e.KeepPrivate {
-		if found := Private(text); len(found) > 0 {
-			e.counts.Private += len(found)
-			out = Replace(text, found)
-			text = out
+	replace := func(found []Finding, counted *int) {
+		if len(found) == 0 {
+			return
 		}
+		*counted += len(found)
+		if e.whole {
+			found = []Finding{{0, len(text), found[0].Kind}}
+		}
+		out = Replace(text, found)
+		text = out
+	}
+	if !e.KeepPrivate {
+		replace(Private(text), &e.counts.Private)
 	}
 	if e.Secrets && !binary {
-		if found := Secrets(text); len(found) > 0 {
-			e.counts.Secrets += len(found)
-			out = Replace(text, found)
-		}
+		replace(Secrets(text), &e.counts.Secrets)
 	}
 	return out
 }

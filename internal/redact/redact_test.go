@@ -54,6 +54,14 @@ func TestSecrets(t *testing.T) {
 
 		{`{"say": "the login is admin / Tr0ub4dor&3", "id": "msg_9f8e7d6c"}`, `{"say": "the login is admin / [redacted: login pair]", "id": "msg_9f8e7d6c"}`},
 
+		// The same in JSON inside strings of JSON, whatever stands beside it.
+		{`{"role":"user","content":"{\"user\":\"x\",\"password\":\"qsSNwkIX8qyMVd\"}"}`, `{"role":"user","content":"{\"user\":\"x\",\"password\":\"[redacted: password]\"}"}`},
+		{`{"password":"a\"b7Kx9!q","n":1}`, `{"password":"[redacted: password]","n":1}`},
+		{`[{"name":"API_KEY","value":"` + noise[:20] + `"},{"name":"HOME","value":"/home/ada"}]`, `[{"name":"API_KEY","value":"[redacted: secret]"},{"name":"HOME","value":"/home/ada"}]`},
+		{`["--password","Tr0ub4dor&3","--verbose"]`, `["--password","[redacted: command line password]","--verbose"]`},
+		{`{"e":"AQAB","kty":"RSA","n":"` + noise + `","d":"` + noise[:40] + `"}`, `{"e":"AQAB","kty":"RSA","n":"` + noise + `","d":"[redacted: web key]"}`},
+		{"send " + b64("password: Tr0ub4dor&3xY, keep it") + " on", "send " + b64("password: [redacted: password], keep it") + " on"},
+
 		// A label in one string of JSON does not mask the value of another field.
 		{`{"role": "user", "content": "See the login section.", "id": "msg_9f8e7d6c"}`, ""},
 		{`{"content":"it has credentials here","id":"msg_9f8e7d6c","n":1}`, ""},
@@ -81,6 +89,12 @@ func TestSecrets(t *testing.T) {
 		{"the bearer of this letter is well known here", ""},
 		{"AKIAIOSFODNN7EXAMPLE1234 is too long", ""},
 		{"eyJ.eyJ.eyJ", ""},
+		{"hash every password with argon2id before Friday", ""},
+		{"the password check uses PBKDF2-HMAC-SHA256 and OAuth2Client", ""},
+		{"API key path: https://github.com/acme/tool/commit/1fe2ebbb5d1f458f7013aec5c61e31ae2b52e619", ""},
+		{"github.com/aws/credentials v1.17.27 h1:2raNba6gr2IfA0eqqiP2XiQ0UVOpGPgDSi0I9iAP+UI=", ""},
+		{`{"session_id":"msg_01XFDUDYJgAACzvnptvVoYEL"}`, ""},
+		{"| option | password | host |\n|---|---|---|\n| --pw | the password of the user | localhost |", ""},
 		{"", ""},
 	} {
 		got, n := redact.Redactor{Secrets: true}.Text([]byte(c.text))
@@ -197,6 +211,9 @@ func FuzzText(f *testing.F) {
 		}
 		if bytes.Equal(got, text) {
 			t.Errorf("%q was not changed", text)
+		}
+		if again, _ := r.Text(got); again != nil {
+			t.Errorf("%q gives %q, in which more is found: %q", text, got, again)
 		}
 		for _, found := range [][]redact.Finding{redact.Secrets(text), redact.Private(text)} {
 			last := 0

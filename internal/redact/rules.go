@@ -22,9 +22,9 @@ var ruleFile []byte
 
 // replaced are the gitleaks rules that [detectors] replace. They need more than an
 // expression: the generic rule and the one for YAML have many false positives,
-// others must see a whole block or token, and the keyword of Vault's, "s.", ends
-// every other sentence.
-var replaced = map[string]bool{"generic-api-key": true, "kubernetes-secret-yaml": true, "private-key": true, "jwt": true, "vault-service-token": true}
+// others must see a whole block or token, the one for passwords of Terraform is for its
+// files alone, and the keyword of Vault's, "s.", ends every other sentence.
+var replaced = map[string]bool{"generic-api-key": true, "kubernetes-secret-yaml": true, "private-key": true, "jwt": true, "vault-service-token": true, "hashicorp-tf-password": true}
 
 // rules is the content of a rule file.
 type rules struct {
@@ -41,6 +41,7 @@ type rule struct {
 	Keywords    []string     `json:",omitempty"`
 	Prefixes    []string     `json:",omitempty"` // of tokens; a rule has these or an expression
 	Check       string       `json:",omitempty"` // a name in [checks], "" for none
+	Reach       int          `json:",omitempty"` // how far from a keyword a match may be, if not as long as one
 	Allowlists  []*allowList `json:",omitempty"`
 
 	compile sync.Once
@@ -72,6 +73,7 @@ type ruleSet struct {
 type use struct {
 	rule   int
 	detect detector
+	column bool // the keyword may head a column of a table
 }
 
 // loadRules parses the rules at their first use, so that a program that redacts
@@ -105,11 +107,22 @@ var loadRules = sync.OnceValue(func() *ruleSet {
 		}
 	}
 	for word, d := range detectors() {
-		add(word, use{detect: d})
+		add(word, use{detect: d, column: slices.Contains(kinds[0].names, word)})
 	}
 	set.keywords = newMatcher(words)
 	return set
 })
+
+// hasKeyword reports whether a text has one of the keywords.
+func (set *ruleSet) hasKeyword(text []byte) bool {
+	state := 0
+	for _, c := range text {
+		if state = set.keywords.step(state, c); len(set.keywords.found[state]) > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // gitleaksEnd is the end of a secret in gitleaks' expressions: a quote, a space or
 // a semicolon. In a conversation it may also be a comma, a full stop or a bracket.
@@ -136,7 +149,7 @@ func (r *rule) prepare() {
 		if err != nil {
 			panic(err) // it was compiled above
 		}
-		r.reach = longestOf(tree)
+		r.reach = max(longestOf(tree), r.Reach)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -13,7 +14,11 @@ type detector func(text []byte, start, end int) (Finding, bool)
 
 // detectors returns the detectors by their keywords.
 func detectors() map[string]detector {
-	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "bearer ": bearer, "basic ": basic}
+	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "bearer ": bearer, "basic ": basic, "pat": airtable}
+	for _, name := range []string{"client(", "connect(", "connection(", "login(", "auth(", "authenticate(", "sign(", "verify(", "hmac(", "hmac.new(", "pdo(", "mysqli(", "bot(", "api(",
+		"sdk(", "credentials(", "password(", "secret(", "token("} {
+		all[name] = argument
+	}
 	for _, k := range kinds {
 		for _, name := range k.names {
 			all[name] = k.assigned
@@ -28,6 +33,7 @@ type window struct{ rule, start, end int }
 // Secrets finds the secrets of a text, in order and without overlaps.
 func Secrets(text []byte) []Finding {
 	set := loadRules()
+	text = unescaped(text)
 	var windows []window
 	var found []Finding
 	until := 0 // the end of the last finding of a detector
@@ -45,6 +51,8 @@ func Secrets(text []byte) []Finding {
 					if f, ok := u.detect(text, start, end); ok {
 						found = append(found, f)
 						until = max(until, f.End)
+					} else if u.column {
+						found = append(found, column(text, start, end)...)
 					}
 				}
 			}
@@ -54,6 +62,25 @@ func Secrets(text []byte) []Finding {
 		return nil
 	}
 	return disjoint(append(inWindows(set, text, windows), found...))
+}
+
+// escapes are signs in the escapes of strings, URLs and HTML, with texts of the same
+// length that show them plainly.
+var escapes = strings.NewReplacer(`\n`, "  ", `\r`, "  ", `\t`, "  ", "&quot;", `     "`, "&#34;", `    "`, "&#39;", "    '", `\u0022`, `     "`, `\u003d`, "     =", `\u0026`, "     &")
+
+// urlEscapes are those of JSON in a URL.
+var urlEscapes = strings.NewReplacer("%22", `  "`, "%3A", "  :", "%3a", "  :", "%7B", "  {", "%7b", "  {", "%2C", "  ,", "%2c", "  ,")
+
+// unescaped returns a text with such escapes decoded, if it has any, and every character
+// at its place.
+func unescaped(text []byte) []byte {
+	if bytes.IndexByte(text, '\\') < 0 && !bytes.Contains(text, []byte("%22%3")) && !bytes.Contains(text, []byte("&quot;")) && !bytes.Contains(text, []byte("&#3")) {
+		return text
+	}
+	if bytes.Contains(text, []byte("%22%3")) {
+		text = []byte(urlEscapes.Replace(string(text)))
+	}
+	return []byte(escapes.Replace(string(text)))
 }
 
 // inWindows tries the rules in their windows. It merges overlapping windows of a
@@ -156,7 +183,7 @@ func prefixed(kind, prefix string) detector {
 			body, end = body[:at], from+at // a path follows
 		}
 		ok := len(body) >= 16 && bytes.ContainsAny(body, digits) && bytes.ContainsAny(body, letters) && entropy(body) >= 2.8 &&
-			!isPlaceholder(body) && !isIdentifier(body) && turns(body)*8 >= min(len(body), 64)
+			!isPlaceholder(body) && !isIdentifier(body) && !isWords(body) && turns(body)*8 >= min(len(body), 64)
 		return Finding{i, end, kind}, ok
 	}
 }
@@ -247,6 +274,35 @@ func isLogin(value []byte) bool {
 	}
 	colon := bytes.IndexByte(data, ':')
 	return colon >= 0 && colon < len(data)-1 && !bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' })
+}
+
+// airtable finds a token of Airtable. It begins like too many words for a rule.
+func airtable(text []byte, i, from int) (Finding, bool) {
+	dot := i + 17
+	if inWord(text, i) || dot+65 > len(text) || text[dot] != '.' || run(text, from, alnum) != dot {
+		return Finding{}, false
+	}
+	end := run(text, dot+1, hexa)
+	return Finding{i, end, "airtable token"}, end == dot+65
+}
+
+// argument finds a secret among the literals that a function is called with, such as
+// connect('host', 'user', '…').
+func argument(text []byte, _, from int) (Finding, bool) {
+	line := text[from:min(len(text), from+300)]
+	for i := 0; i < len(line) && line[i] != '\n' && line[i] != ')'; i++ {
+		if c := line[i]; c == '"' || c == '\'' {
+			n := bytes.IndexByte(line[i+1:], c)
+			if n < 0 {
+				break
+			}
+			if value := bytes.TrimRight(line[i+1:i+1+n], "\\"); len(value) >= 12 && isStrong(value) {
+				return Finding{from + i + 1, from + i + 1 + len(value), "secret"}, true
+			}
+			i += n + 1
+		}
+	}
+	return Finding{}, false
 }
 
 // connection finds the password in a URL: scheme://name:password@host.

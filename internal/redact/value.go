@@ -1,0 +1,215 @@
+package redact
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// isPassword reports whether a value can be a password: not a word, not code, and
+// mixed enough for how it was written.
+func (v assignment) isPassword() bool {
+	n, mix := len(v.value), classes(v.value)
+	switch {
+	case n < 6 || isReference(v.value) || isTime(v.value) || !v.quoted && isCode(v.value):
+		return false
+	case isUUID(v.value) || n >= 12 && random(v.value):
+		return true
+	case n >= 8 && mix >= 3 && !isIdentifier(v.value):
+		return true
+	case n >= 12 && (v.quoted || v.tight) && turns(v.value)*7 >= 2*n:
+		return true
+	}
+	return (v.quoted || v.tight) && mix >= 2 && bytes.ContainsAny(v.value, digits) && bytes.ContainsAny(v.value, letters) && !isIdentifier(v.value)
+}
+
+// isWords reports whether a value consists of words, names and numbers, as
+// sha2-nistp256-cert-v01 and 2*s.SourceTokens do.
+func isWords(value []byte) bool {
+	for i := 0; i < len(value); i++ {
+		from := i
+		i = run(value, i, alnum)
+		word := bytes.TrimRight(value[from:i], digits)
+		if count(word, digit) > 0 || len(value[from:i])-len(word) > 4 && len(word) > 0 || turns(word)*3 > len(word) {
+			return false
+		}
+	}
+	return true
+}
+
+// isHash reports whether a word is an address or the hash of a file, as lists of packages
+// have it.
+func isHash(word []byte) bool {
+	return bytes.Contains(word, []byte("://")) || bytes.HasPrefix(word, []byte("h1:")) || bytes.HasPrefix(word, []byte("sha"))
+}
+
+// isTime reports whether a value begins with a date, as 2026-01-31T12:00:00Z does.
+func isTime(value []byte) bool {
+	return len(value) >= 10 && value[4] == '-' && value[7] == '-' && count(value[:10], digit) == 8
+}
+
+// isIdentifier reports whether a value is a name in a program: words of letters,
+// perhaps with a number at the end.
+func isIdentifier(value []byte) bool {
+	words := bytes.TrimRight(value, digits)
+	for _, c := range words {
+		if k := kindOf(c); k == isDigit || k == 0 && c != '_' && c != '.' && c != '-' && c != ':' && c != '/' {
+			return false
+		}
+	}
+	vowels := count(words, vowel)
+	if len(words) >= 10 && vowels*6 < len(words) {
+		return false
+	}
+	// userName2 is one; dragon42 and DiNoeKgCPc7 are passwords.
+	return len(value)-len(words) <= 1 && len(words) >= 3 && turns(words)*4 <= len(words)
+}
+
+// examples are strings that mark a value as an example.
+var examples = []string{
+	"example", "placeholder", "changeme", "change-me", "change_me", "xxxx", "****", "....", "redacted", "dummy", "your-", "your_", "yourpass",
+	"insert", "undefined", "scram-sha", "foobar", "1234567890", "abcdefgh", "<your", "todo", "n/a",
+}
+
+// fillers are words that examples consist of: a value with little else is an
+// example.
+var fillers = []string{
+	"password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "sample", "test", "your", "my", "some", "123456789", "12345", "1234", "123",
+	"abc", "value", "here", "none", "null", "true", "false", "string", "key",
+}
+
+func isPlaceholder(value []byte) bool {
+	low := strings.ToLower(string(value))
+	if slices.ContainsFunc(examples, func(s string) bool { return strings.Contains(low, s) }) {
+		return true
+	}
+	left := low
+	for _, s := range fillers {
+		left = strings.ReplaceAll(left, s, "")
+	}
+	return len(strings.Trim(left, "-_.!@#$")) < 4 && len(left) < len(low)
+}
+
+// isMark reports whether a value is the mark of a redacted secret.
+func isMark(value []byte) bool {
+	return bytes.Contains(value, []byte("[redacted")) || bytes.HasPrefix(value, []byte(PrivateMark))
+}
+
+// isReference reports whether a value refers to a secret elsewhere: a variable, a
+// template, a path.
+func isReference(value []byte) bool {
+	if len(value) == 0 {
+		return true
+	}
+	switch value[0] {
+	case '$':
+		return len(value) < 2 || value[1] == '{' || value[1] == '(' || kindOf(value[1]) == isUpper || value[1] == '_'
+	case '{', '<', '~', '(':
+		return true
+	case '%':
+		return len(value) > 1 && (value[len(value)-1] == '%' || len(value) < 4)
+	case '/', '.':
+		return len(value) < 16 || turns(value)*4 < len(value) // base64 may begin with a slash
+	}
+	if at := bytes.Index(value, []byte("_01")); at > 1 && at < 9 && len(value) > at+20 && count(value[:at], lower) == at {
+		return true // msg_01…, toolu_01…: ids of Anthropic's API
+	}
+	return bytes.Contains(value, []byte("{{")) || bytes.Contains(value, []byte("${")) || bytes.Contains(value, []byte("://"))
+}
+
+// isCode reports whether a value is an expression, a path or a reference.
+func isCode(value []byte) bool {
+	return isReference(value) || bytes.ContainsAny(value, "(){}[]<>|;,\"'`") || bytes.Contains(value, []byte("::")) ||
+		bytes.IndexByte([]byte("@#&*"), value[0]) >= 0
+}
+
+// random reports whether a value looks random: letters and digits alternate
+// often, and few characters repeat.
+func random(value []byte) bool {
+	if isCode(value) || isUUID(value) || isIdentifier(value) {
+		return false
+	}
+	n := min(len(value), 100)
+	if !bytes.ContainsAny(value, digits) { // letters alone must alternate more often
+		return n >= 20 && turns(value)*4 >= n && entropy(value) >= 3.5
+	}
+	return bytes.ContainsAny(value, letters) && turns(value)*6 >= n && entropy(value) >= 3
+}
+
+// turns counts how often letters and digits, or lower and upper case, alternate.
+// The capital that begins a word does not count twice.
+func turns(value []byte) int {
+	n, last := 0, 0
+	for _, c := range value {
+		kind := kindOf(c)
+		if kind == 0 {
+			continue
+		}
+		if last != 0 && kind != last && !(last == isUpper && kind == isLower) {
+			n++
+		}
+		last = kind
+	}
+	return n
+}
+
+// The kinds of characters; 0 is any other.
+const (
+	isLower = 1
+	isUpper = 2
+	isDigit = 3
+)
+
+func kindOf(c byte) int {
+	switch {
+	case 'a' <= c && c <= 'z':
+		return isLower
+	case 'A' <= c && c <= 'Z':
+		return isUpper
+	case '0' <= c && c <= '9':
+		return isDigit
+	}
+	return 0
+}
+
+// classes counts how many of lower case, upper case, digits and others occur.
+func classes(value []byte) int {
+	var seen [4]bool
+	n := 0
+	for _, c := range value {
+		if k := kindOf(c); !seen[k] {
+			seen[k] = true
+			n++
+		}
+	}
+	return n
+}
+
+func isHexadecimal(value []byte) bool { return count(value, hexa) == len(value) }
+
+func isUUID(value []byte) bool {
+	if len(value) != 36 {
+		return false
+	}
+	for i, c := range value {
+		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (c == '-') || !dash && !hexa[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// checks are the conditions that a rule may name besides entropy.
+var checks = map[string]func([]byte) bool{
+	"password": func(value []byte) bool {
+		return !isPlaceholder(value) && bytes.IndexByte(value, '(') < 0 && assignment{value: value, quoted: true}.isPassword()
+	},
+	"random": func(value []byte) bool { return !isPlaceholder(value) && random(value) },
+	"key": func(value []byte) bool {
+		return !isPlaceholder(value) && len(value) >= 20 && (random(value) || isUUID(value))
+	},
+	"value": func(value []byte) bool {
+		return !isPlaceholder(value) && !isReference(value) && !isIdentifier(value) || turns(value) >= 2
+	},
+	"login": isLogin,
+}
