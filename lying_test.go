@@ -235,7 +235,7 @@ func TestTheTokensOfAGrantEnd(t *testing.T) {
 	page := func(cursor string) llmtest.Reply {
 		return llmtest.Call("lcm_expand", map[string]any{"summaryIds": []string{l.top}, "cursor": cursor})
 	}
-	a, results := lied(t, l, delegation.Request{SummaryIDs: []string{l.top}}, page(""), page(""), page(""), page(""), llmtest.Say(answerJSON("?", l.top)))
+	a, results := lied(t, l, delegation.Request{SummaryIDs: []string{l.top}}, page(""), page(""), page(""), page(""), page(""), llmtest.Say(answerJSON("?", l.top)))
 	last := results[len(results)-1]
 	if !strings.Contains(last, "tokens are spent") || a.TotalSourceTokens > 500 || !a.Truncated || a.TruncatedBy != "expansion" {
 		t.Errorf("%d tokens, truncated by %q; the last call: %s", a.TotalSourceTokens, a.TruncatedBy, last)

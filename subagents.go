@@ -17,8 +17,7 @@ type subAgents struct{ engine llms.Model }
 
 func newSubAgents(m llms.Model) delegation.Runner { return subAgents{m} }
 
-// maxPages is how many rounds of lcm_expand a sub-agent may take: a grant of
-// the usual size has five pages.
+// maxPages is how many rounds of tool calls a sub-agent may take.
 const maxPages = 24
 
 // Name implements [delegation.Runner].

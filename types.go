@@ -180,7 +180,7 @@ type (
 	Citation = delegation.Citation
 	// QuestionLimits bound the cost of one question, see [WithExpansionLimits]; zero
 	// fields have the defaults given here. All sub-agents together read ExpandTokens
-	// (40,000), in pages of PageTokens (8,000) that go Depth steps down (any), send
+	// (68,000), PageTokens of them (8,000) on a first page, Depth steps down (any), send
 	// their models ModelTokens (160,000) and take Timeout (120 s). Parallel
 	// conversations (3) are asked at once.
 	QuestionLimits = delegation.Limits

@@ -111,12 +111,12 @@ var table = []Setting{
 
 	{Key: "recall.expansion_model", Env: "LCM_EXPANSION_MODEL", Kind: String,
 		Doc: "The model that answers questions about the record. Empty means `subagents.model`, else the model of the agent that asks; without any, answers are ranked verbatim passages."},
-	{Key: "recall.max_expand_tokens", Env: "LCM_MAX_EXPAND_TOKENS", Kind: Int, Default: "40000", Min: 1,
+	{Key: "recall.max_expand_tokens", Env: "LCM_MAX_EXPAND_TOKENS", Kind: Int, Default: "68000", Min: 1,
 		Doc: "The most tokens of source text that one question may open."},
 	{Key: "recall.page_tokens", Env: "LCM_EXPAND_PAGE_TOKENS", Kind: Int, Default: "8000", Min: 100,
-		Doc: "The most tokens of source text that a sub-agent reads in one call of `lcm_expand`."},
+		Doc: "The size of the first page of `lcm_expand`, in tokens of source text. The page that continues it has all the rest that the question may open and pay for."},
 	{Key: "recall.max_model_tokens", Env: "LCM_MAX_MODEL_TOKENS", Kind: Int, Default: "160000", Min: 1000,
-		Doc: "The most input tokens that models may be sent for one question. Each call repeats what was read before: reading the 40,000 of `recall.max_expand_tokens` in pages of 8,000 sends about 130,000."},
+		Doc: "The most input tokens that models may be sent for one question. Each call repeats what was read before: reading the 68,000 of `recall.max_expand_tokens` sends about 80,000, and as much as its last call is kept for one more."},
 	{Key: "recall.delegation_timeout_ms", Env: "LCM_DELEGATION_TIMEOUT_MS", Kind: Duration, Default: "120000", Min: 1, Max: hour,
 		Doc: "The longest that one question may take."},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -54,16 +55,15 @@ func (d *Delegator) Ask(ctx context.Context, r Request) (answer Answer, err erro
 	case runner == nil:
 		return d.evidence(ctx, r, p, noModel)
 	}
-	a, used, err := d.delegate(ctx, r, p, runner)
-	if err != nil {
-		if ctx.Err() != nil {
-			return Answer{}, context.Cause(ctx)
-		}
-		r.used = used
-		a, err = d.evidence(ctx, r, p, reason(err))
+	a, err := d.delegate(ctx, r, p, runner)
+	switch {
+	case err == nil:
+		return a, nil
+	case ctx.Err() != nil:
+		return Answer{}, context.Cause(ctx)
 	}
-	a.Usage = used
-	return a, err
+	r.used, r.read = a.Usage, a.TotalSourceTokens
+	return d.evidence(ctx, r, p, reason(err))
 }
 
 // NoModel begins noModel, the reason for evidence where there is no model to ask.
@@ -72,12 +72,28 @@ const (
 	noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
 )
 
-// nothing is the answer without a match: the scope of the search, and a hint.
-func nothing(r Request, p *plan) Answer {
-	a := Answer{
+// empty is an answer that rests on nothing.
+func empty(p *plan) Answer {
+	return Answer{
 		Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{},
 		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
 	}
+}
+
+// unanswered is the answer where a sub-agent failed and there is no passage to show
+// instead.
+func unanswered(r Request, p *plan, why string) Answer {
+	a := empty(p)
+	a.Usage, a.TotalSourceTokens, a.Reason = r.used, r.read, why
+	a.Answer = fmt.Sprintf("The question was not answered: the sub-agent failed after reading %d tokens (%s). "+
+		"No passage has the words of the question, so that none can be quoted instead. "+
+		"Ask again about fewer summaries, or with words that the record uses.", r.read, why)
+	return a
+}
+
+// nothing is the answer without a match: the scope of the search, and a hint.
+func nothing(r Request, p *plan) Answer {
+	a := empty(p)
 	query, elsewhere := "the question", ""
 	if r.Query != "" {
 		query = strconv.Quote(prose.Clip(r.Query, 120))
@@ -98,12 +114,13 @@ func nothing(r Request, p *plan) Answer {
 type outcome struct {
 	answer Answer
 	used   Usage
+	read   int
 	err    error
 }
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
-// and merges their answers. It returns their cost even if it fails.
-func (d *Delegator) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, Usage, error) {
+// and merges their answers. The answer says what was spent and read even if it fails.
+func (d *Delegator) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
@@ -124,25 +141,26 @@ func (d *Delegator) delegate(ctx context.Context, r Request, p *plan, runner Run
 			if p, ok := o.err.(*guard.Panic); ok { // of a counter or a store that is not ours
 				o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p.Value)
 			}
-			o.used = meter.Usage()
+			o.used, o.read = meter.spent()
 			if o.err != nil {
 				o.err = redactedError{o.err}
 			}
 		})
 	}
 	running.Wait()
-	var used Usage
-	for _, o := range outcomes {
-		used = used.add(o.used)
-	}
 	a, err := merge(outcomes, asked, r, d.count)
+	a.Usage, a.TotalSourceTokens = Usage{}, 0
+	for _, o := range outcomes {
+		a.Usage = a.Usage.add(o.used)
+		a.TotalSourceTokens += o.read
+	}
 	if err != nil {
-		return a, used, err
+		return a, err
 	}
 	a.Scope, a.Model, a.Method = p.scope, runner.Name(), MethodDelegated
 	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
 	skip(&a, p.buckets[len(asked):])
-	return a, used, nil
+	return a, nil
 }
 
 // evidenceTime is kept of a caller's deadline, to answer with evidence if the model
@@ -194,7 +212,7 @@ func (d *Delegator) askChild(
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
-		Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages,
+		Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages, First: slices.Concat(b.leaves, b.deeper),
 		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
 		Expires: d.config.Clock().Add(time.Until(deadline)),
 	}, d.config, meter, uuid()[:8]), meter: meter, grace: grace}

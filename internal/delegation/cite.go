@@ -19,17 +19,14 @@ const (
 	maxCitations = 16
 )
 
-// verified turns a sub-agent's reply into an answer. All numbers come from the served
+// verified turns a sub-agent's reply into an answer. What was read comes from the served
 // texts; a citation of a text that was not served is dropped, and the answer says so.
 func (d *Delegator) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
 	read, err := g.account(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{
-		CitedIDs: []string{}, Citations: []Citation{},
-		ExpandedSummaryCount: len(read.opened), TotalSourceTokens: read.tokens,
-	}
+	a := Answer{CitedIDs: []string{}, Citations: []Citation{}, ExpandedSummaryCount: len(read.opened)}
 	text, cut := shorten(d.count, strings.TrimSpace(said.Answer), r.MaxTokens)
 	a.Answer = text
 	a.cut(cut || said.BrokeOff, read.cut || said.Truncated)
@@ -265,7 +262,6 @@ func (a *Answer) join(b Answer) {
 		a.addSource(id)
 	}
 	a.ExpandedSummaryCount += b.ExpandedSummaryCount
-	a.TotalSourceTokens += b.TotalSourceTokens
 	for _, n := range b.Notes {
 		a.note("%s", n)
 	}

@@ -15,8 +15,11 @@
 //
 // An answer rests on texts that the sub-agent has read. Ask rejects an answer without
 // reading, or without a citation of a text that was read, once, and then refuses it. A
-// question costs a bounded number of model tokens ([Limits], [Meter]); a sub-agent that
-// calls its model three times without reading anything ends. The answer has the cost.
+// question costs a bounded number of model tokens ([Limits], [Meter]), and room to answer
+// is always kept of them: nothing is served unless the model can be called twice
+// afterwards. What matches the question is served first, and the second page has all the
+// rest, since every call repeats what was read before. A sub-agent that calls its model
+// three times without reading anything ends. The answer has the cost.
 //
 // The caller gets no more of the record than the cap on the answer, quotes included.
 // Without a model, or if it fails or time is up, the answer consists of the best verbatim
@@ -83,7 +86,7 @@ type Session interface {
 
 // The defaults of Limits.
 const (
-	DefaultExpandTokens = 40_000
+	DefaultExpandTokens = 68_000
 	DefaultPageTokens   = 8_000
 	DefaultTimeout      = 120 * time.Second
 	DefaultParallel     = 3
@@ -93,12 +96,15 @@ const (
 // Limits bound the cost of one question. Zero fields have the defaults given
 // with them.
 type Limits struct {
-	ExpandTokens int // read by all sub-agents of a question: 40,000
-	PageTokens   int // in one call of lcm_expand: 8,000
-	Depth        int // steps below a summary in one call: any
+	ExpandTokens int // read by all sub-agents of a question: 68,000
+	// PageTokens is the size of a first page of lcm_expand: 8,000. A page that
+	// continues it has all the rest.
+	PageTokens int
+	Depth      int // steps below a summary in one call: any
 	// ModelTokens is how many input tokens the models of all sub-agents of a
-	// question may cost: 160,000. Reading a grant of 40,000 tokens in pages of
-	// 8,000 sends about 130,000, since each call repeats the pages before.
+	// question may cost: 160,000. Reading 68,000 tokens sends about 80,000, since each
+	// call repeats the pages before. The rest is kept for one more call, of a
+	// sub-agent that asks for more when it should answer.
 	ModelTokens int
 	// Timeout is how long the sub-agents may take together: 120 seconds.
 	Timeout time.Duration

@@ -37,13 +37,16 @@ func (d *Delegator) evidence(ctx context.Context, r Request, p *plan, why string
 		return Answer{}, err
 	}
 	if len(all) == 0 {
+		if failure, ok := strings.CutSuffix(why, instead); ok {
+			return unanswered(r, p, failure), nil
+		}
 		a := nothing(r, p)
 		if why != "" {
-			a.note("%s", strings.TrimSuffix(why, instead))
+			a.note("%s", why)
 		}
 		return a, nil
 	}
-	e := &extract{Delegator: d, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e := &extract{Delegator: d, read: r.read, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
 	e.proseFirst = proseLeads(r.Prompt)
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
@@ -367,7 +370,7 @@ func (d *Delegator) expanded(ctx context.Context, shown []passage, p *plan) (int
 	n := 0
 	for _, id := range p.opened {
 		for _, s := range shown {
-			ok, err := d.beneath(ctx, store.Node{Message: s.msg.ID}, []store.SummaryID{id})
+			ok, err := beneath(ctx, d.config.Store, store.Node{Message: s.msg.ID}, []store.SummaryID{id})
 			if err != nil {
 				return 0, err
 			}

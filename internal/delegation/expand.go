@@ -60,6 +60,9 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 		return core.Result{}, err
 	}
 	size := g.pageSize()
+	if in.Cursor != "" {
+		size = g.rest()
+	}
 	if in.TokenCap > 0 {
 		size = min(size, max(in.TokenCap, minPage))
 	}
@@ -72,14 +75,22 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 	}
 	g.settle(p)
 	g.served.unread = p.next != ""
-	if p.next != "" && g.left < minPage {
+	if p.next != "" && g.spent() {
 		g.served.cut = true
 	}
 	return core.TextResult(p.text()), nil
 }
 
-// pageSize is how many tokens the next page may have.
-func (g *Grant) pageSize() int { return min(g.allows.PageTokens, g.left, g.meter.room()) }
+// pageSize is how many tokens a page may have, unless it continues another one.
+func (g *Grant) pageSize() int { return min(g.allows.PageTokens, g.rest()) }
+
+// rest is how many tokens may still be served. A page that continues another one has
+// all of them: every page costs a call of the model that repeats all pages before, so
+// that many small ones cost the square of what is read.
+func (g *Grant) rest() int { return min(g.left, g.meter.room()) }
+
+// spent reports whether nothing can be served after the page that was just settled.
+func (g *Grant) spent() bool { return g.left < minPage || g.meter.lastPage() }
 
 // settle charges a page and records its pieces as served; a call that failed served
 // nothing. A page without pieces is charged too, but does not count as reading.
@@ -89,7 +100,7 @@ func (g *Grant) settle(p *page) {
 	for _, note := range p.read {
 		note()
 	}
-	g.meter.feed(cost, len(p.pieces) > 0)
+	g.meter.feed(cost, p.tokens)
 }
 
 // find fills in the ids of granted summaries that a query matches.

@@ -132,8 +132,31 @@ func TestFailuresEndInEvidenceWithAReason(t *testing.T) {
 			f.gone(runner)
 		})
 	}
-	if delegation.DefaultTimeout != 120*time.Second || delegation.DefaultExpandTokens != 40_000 || delegation.DefaultPageTokens != 8_000 {
-		t.Error("the defaults are 120 s, 40,000 and 8,000 tokens")
+	if delegation.DefaultTimeout != 120*time.Second || delegation.DefaultExpandTokens != 68_000 || delegation.DefaultPageTokens != 8_000 {
+		t.Error("the defaults are 120 s, 68,000 and 8,000 tokens")
+	}
+}
+
+// A sub-agent that fails is reported as such, with what it read, also where there is no
+// passage to show instead.
+func TestAFailureIsNoMissingMatch(t *testing.T) {
+	var runner scripted
+	runner.do = func(context.Context, *subAgent, string) (string, error) { return "", errors.New("overloaded") }
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
+	c := f.talk("s", "the anchor lies at 12 fathoms", "and the keel at 3", "that is all")
+	leaf := f.fold(c, 2, strings.Repeat("The crew measured this and that. ", 500))
+	above := f.fold(c, 2, "A day at sea.")
+	for id, method := range map[store.SummaryID]string{leaf: delegation.MethodEvidence, above: delegation.MethodNone} {
+		a, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(id)}, Prompt: "Which colour has it got?", Where: recall.Where{Current: c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Method != method || !strings.HasPrefix(a.Reason, "model_failed: overloaded") || a.TotalSourceTokens < 10 || strings.Contains(a.Answer, "matches") {
+			t.Errorf("%s (%s), %d tokens: %s", a.Method, a.Reason, a.TotalSourceTokens, a.Answer)
+		}
+		if method == delegation.MethodNone && !strings.Contains(a.Answer, "the sub-agent failed after reading") {
+			t.Error(a.Answer)
+		}
 	}
 }
 

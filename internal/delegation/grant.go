@@ -30,6 +30,9 @@ type Allowance struct {
 	// Summaries may be opened, and so may everything beneath them.
 	Summaries []store.SummaryID
 	Messages  []store.MessageID
+	// First are summaries that match the question: of what lies beneath the others they
+	// are opened first.
+	First []store.SummaryID
 	// Tokens is how much text may be served in all, PageTokens how much in one
 	// call, Depth how many steps below a summary one call may go (0: any).
 	Tokens     int

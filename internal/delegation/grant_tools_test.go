@@ -148,11 +148,11 @@ func TestGrantedToolsSpendTheGrant(t *testing.T) {
 
 // A file is read page by page, whole, and may be cited.
 func TestFilesCanBeExpanded(t *testing.T) {
-	h := newHarbour(t, delegation.Limits{PageTokens: 1000})
+	h := newHarbour(t, delegation.Limits{})
 	var read string
 	var pages int
 	a := h.ask(func(use func(string, map[string]any) string) string {
-		args := map[string]any{"summaryIds": []string{h.file}} // models confuse the lists
+		args := map[string]any{"summaryIds": []string{h.file}, "tokenCap": 1000} // models confuse the lists
 		for {
 			page := use("lcm_expand", args)
 			if strings.HasPrefix(page, "Error") {

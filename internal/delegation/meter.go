@@ -46,6 +46,7 @@ type Meter struct {
 	ratio float64 // how many tokens the provider counts for one of ours
 	fed   int     // tokens that tools returned since the last request
 	idle  int     // calls since something was read
+	read  int     // tokens of the record that tools returned
 	stop  error   // why a call was refused
 }
 
@@ -142,36 +143,45 @@ func (m *Meter) sizeOf(r llms.Request) int {
 	return n
 }
 
-// answerRoom is kept free for the text around a page in the next request.
-const answerRoom = 256
+// room returns how many tokens a tool may return so that the model can still be called
+// twice: to read them, and to answer if it asks for more instead.
+func (m *Meter) room() int { return m.roomAfter(0) }
 
-// room returns how many tokens a tool may return so that the model can still
-// be called once more, to answer.
-func (m *Meter) room() int {
+// lastPage reports whether no tool may return anything after the next call of the
+// model, which reads what was returned so far.
+func (m *Meter) lastPage() bool { return m.roomAfter(1) < minPage }
+
+// roomAfter returns the room that there is after some more calls.
+func (m *Meter) roomAfter(calls int) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.used.Calls == 0 { // a runner without a model
 		return m.budget
 	}
-	return int(float64(m.budget-m.used.InputTokens)/(m.ratio*safety)) - m.size - m.fed - answerRoom
+	// What the next request repeats. The text around a page and what the model says
+	// when it asks for the next one come on top.
+	next := m.size + m.fed + 128 + m.budget/64
+	left := int(float64(m.budget-m.used.InputTokens) / (m.ratio * safety))
+	return (left-calls*next)/2 - next
 }
 
-// feed counts the result of a tool. read says that there was something of the
-// record in it: searches that find nothing do not keep a sub-agent going.
-func (m *Meter) feed(tokens int, read bool) {
+// feed counts the result of a tool, and how many tokens of the record are in it:
+// searches that find nothing do not keep a sub-agent going.
+func (m *Meter) feed(tokens, read int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fed += tokens
-	if read {
+	m.read += read
+	if read > 0 {
 		m.idle = 0
 	}
 }
 
-// Usage returns the cost so far.
-func (m *Meter) Usage() Usage {
+// spent returns the cost so far, and how many tokens of the record were read for it.
+func (m *Meter) spent() (cost Usage, read int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.used
+	return m.used, m.read
 }
 
 // stopped returns why a call of the model was refused, if one was.

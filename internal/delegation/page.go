@@ -131,6 +131,12 @@ func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, curso
 	if most := p.grant.allows.Depth; most > 0 && (depth == 0 || depth > most) {
 		depth = most
 	}
+	if depth == 0 && in.IncludeMessages {
+		var err error
+		if ids, err = p.grant.matchesFirst(ctx, ids); err != nil {
+			return err
+		}
+	}
 	request := recall.ExpandRequest{
 		SummaryIDs: ids, Where: recall.Where{AllConversations: true}, // the ids were checked against the grant
 		Depth: depth, IncludeMessages: &in.IncludeMessages, TokenCap: p.left/2 + 1, Cursor: cursor,
@@ -155,19 +161,41 @@ func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, curso
 			p.take(piece, store.Node{Message: id.Message, Summary: id.Summary}, true)
 		}
 		if a.NextCursor == "" {
+			p.next = ""
 			return nil
 		}
 		p.next, request.Cursor = cursorSummaries+a.NextCursor, a.NextCursor
 		request.TokenCap = p.left * a.Tokens / cost * 9 / 10
-		if request.TokenCap < minPortion || p.left < p.size/8 {
+		if request.TokenCap < minPortion || p.left < min(p.size/8, wellFilled) {
 			return nil
 		}
 	}
 }
 
+// matchesFirst puts the summaries that match the question, and are or lie beneath one of
+// these, before them: a deep summary has more text beneath it than can be read, and its
+// first levels are summaries. Each text is served once.
+func (g *Grant) matchesFirst(ctx context.Context, ids []string) ([]string, error) {
+	var roots []store.SummaryID
+	for _, id := range ids {
+		roots = append(roots, store.SummaryID(id))
+	}
+	var first []string
+	for _, id := range g.allows.First {
+		if ok, err := beneath(ctx, g.store, store.Node{Summary: id}, roots); err != nil {
+			return nil, err
+		} else if ok {
+			first = append(first, string(id))
+		}
+	}
+	return append(first, ids...), nil
+}
+
 // minPortion is the least that is worth asking recall for once a page has
-// something, leastPortion where it has nothing yet: some very short messages.
+// something, leastPortion where it has nothing yet: some very short messages. A page
+// with less than wellFilled left is full.
 const (
+	wellFilled   = 500
 	minPortion   = 32
 	leastPortion = 4
 )
@@ -223,8 +251,8 @@ func (p *page) text() string {
 		fmt.Fprintf(&b, "\n%s.\n", why)
 	}
 	switch {
-	case p.next != "" && p.grant.left < minPage:
-		b.WriteString("\nThere is more, but the tokens are spent: answer from what you have read and set \"truncated\" to true.\n")
+	case p.next != "" && p.grant.spent():
+		b.WriteString("\nThere is more, but this is the last page that you can read. Answer now, from what you have read, and set \"truncated\" to true.\n")
 	case p.next != "":
 		fmt.Fprintf(&b, "\nThere is more: call %s again with the same arguments and cursor %q.\n", toolname.Expand, p.next)
 	default:

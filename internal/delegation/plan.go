@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ type bucket struct {
 	conversations []store.ConversationID // the best first
 	summaries     []store.SummaryID
 	messages      []store.MessageID
+	// leaves and deeper are the summaries that match or cover a match, the best first:
+	// leaf summaries, and those made of other summaries.
+	leaves, deeper []store.SummaryID
 }
 
 func (b *bucket) addSummary(id store.SummaryID, c store.ConversationID) {
@@ -96,9 +100,11 @@ func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
 		if text == r.Prompt {
 			text = asWords(text) // a query may have operators, a question has none
 		}
-		found, err := d.config.Recall.Grep(ctx, recall.GrepRequest{
-			Pattern: text, Mode: store.FullText, Kinds: recall.InBoth, Where: r.Where, Limit: limit,
-		})
+		g := recall.GrepRequest{Pattern: text, Mode: store.FullText, Kinds: recall.InBoth, Where: r.Where, Limit: limit}
+		if !p.before.IsZero() { // in a long conversation the best matches are elsewhere
+			g.Since, g.Before = p.since.Format(time.RFC3339Nano), p.before.Format(time.RFC3339Nano)
+		}
+		found, err := d.config.Recall.Grep(ctx, g)
 		switch {
 		case err == nil:
 		case i > 0 && p.found, errors.Is(err, search.ErrNoWords):
@@ -110,7 +116,7 @@ func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
 		if p.scope.Kind != recall.ScopeAll || p.matches == 0 { // the next search does not narrow a scope that one widened
 			p.scope = found.Scope
 		}
-		if w := found.Widened; w != nil && p.widened == "" {
+		if w := found.Widened; w != nil && p.widened == "" && p.within == nil {
 			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.Plural(w.Elsewhere, "match", "matches"))
 			p.notes = append(p.notes, p.widened)
 		}
@@ -165,8 +171,7 @@ func (d *Delegator) named(ctx context.Context, r Request, p *plan) error {
 	return nil
 }
 
-// covers widens the time of the messages beneath the named summaries. In a long
-// conversation the best matches are elsewhere.
+// covers widens the time of the messages beneath the named summaries.
 func (p *plan) covers(sum store.Summary) {
 	from, to := sum.Earliest.Add(-time.Second), sum.Latest.Add(time.Second)
 	first := p.since.IsZero() && p.before.IsZero()
@@ -181,43 +186,43 @@ func (p *plan) covers(sum store.Summary) {
 // take sorts matches into buckets.
 func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) error {
 	for _, m := range matches {
-		summary := m.SummaryID
-		var message store.MessageID
-		if m.Type == "message" {
-			id, err := store.ParseID(m.ID)
-			if err != nil {
-				return err
-			}
-			summary, message = m.CoveredBy, id.Message
+		id, err := store.ParseID(m.ID)
+		if err != nil {
+			return err
 		}
 		if p.within != nil {
-			n := store.Node{Summary: store.SummaryID(summary), Message: message}
-			if message != 0 {
-				n.Summary = ""
-			}
-			if ok, err := d.beneath(ctx, n, p.within); err != nil {
+			n := store.Node{Summary: id.Summary, Message: id.Message}
+			if ok, err := beneath(ctx, d.config.Store, n, p.within); err != nil {
 				return err
 			} else if !ok {
 				continue
 			}
-			summary = "" // the named ones are enough
 		}
 		p.found = true
 		b := p.bucket(m.ConversationID)
 		b.conversations = include(b.conversations, m.ConversationID)
-		if summary != "" && len(b.summaries) < maxSeeds {
-			b.addSummary(store.SummaryID(summary), m.ConversationID)
+		if id.Message != 0 && len(b.messages) < maxMessages {
+			b.messages = include(b.messages, id.Message)
 		}
-		if message != 0 && len(b.messages) < maxMessages {
-			b.messages = include(b.messages, message)
+		summary := store.SummaryID(cmp.Or(m.SummaryID, m.CoveredBy))
+		if summary == "" {
+			continue
+		}
+		if m.Depth != nil && *m.Depth > 0 {
+			b.deeper = include(b.deeper, summary)
+		} else {
+			b.leaves = include(b.leaves, summary)
+		}
+		if p.within == nil && len(b.summaries) < maxSeeds { // else the named ones are enough
+			b.addSummary(summary, m.ConversationID)
 		}
 	}
 	return nil
 }
 
 // beneath reports whether a node is one of the summaries or lies beneath one.
-func (d *Delegator) beneath(ctx context.Context, n store.Node, roots []store.SummaryID) (bool, error) {
-	g := Grant{allows: Allowance{Summaries: roots}, store: d.config.Store, known: map[store.Node]bool{}}
+func beneath(ctx context.Context, s recall.Store, n store.Node, roots []store.SummaryID) (bool, error) {
+	g := Grant{allows: Allowance{Summaries: roots}, store: s, known: map[store.Node]bool{}}
 	return g.covers(ctx, n)
 }
 

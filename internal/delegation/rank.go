@@ -285,7 +285,7 @@ func (d *Delegator) inside(ctx context.Context, found []store.MessageID, p *plan
 	}
 	var kept []store.MessageID
 	for _, id := range found {
-		ok, err := d.beneath(ctx, store.Node{Message: id}, p.within)
+		ok, err := beneath(ctx, d.config.Store, store.Node{Message: id}, p.within)
 		if err != nil {
 			return nil, err
 		}

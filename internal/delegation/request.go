@@ -57,7 +57,10 @@ type Request struct {
 	// Runner.
 	Model llms.Model `json:"-"`
 
-	used Usage // by a model that failed; it takes room in the evidence
+	// used and read are what a sub-agent that failed has cost and read. Evidence has
+	// them, within its cap.
+	used Usage
+	read int
 }
 
 // check reports everything that is wrong with a question and fills in defaults.

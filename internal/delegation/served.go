@@ -16,7 +16,6 @@ import (
 type servedTexts struct {
 	byID   map[string]*served
 	order  []string
-	tokens int
 	cut    bool // the tokens ran out before the text did
 	unread bool // the last page left something
 }
@@ -47,9 +46,8 @@ func (s *servedTexts) addSnippet(p recall.Piece, n store.Node) {
 	e.snippets = include(e.snippets, p.Text)
 }
 
-// entry returns the entry of a piece's id and charges the piece.
+// entry returns the entry of a piece's id.
 func (s *servedTexts) entry(p recall.Piece, n store.Node) *served {
-	s.tokens += p.Tokens
 	e, ok := s.byID[p.ID]
 	if !ok {
 		e = &served{node: n, conversation: p.ConversationID, role: p.Role, time: p.CreatedAt}
