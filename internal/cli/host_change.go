@@ -19,7 +19,7 @@ import (
 type hostChange struct {
 	*program
 	all, yes, print bool
-	plan            func(host string) (setup.Plan, error)
+	plan            func(host string, kept *setup.Receipts) (setup.Plan, error)
 	apply           func(setup.Plan, *setup.Receipts) error
 	done            string // the state of a host afterwards
 }
@@ -65,22 +65,25 @@ type step struct {
 
 // change prints the plans, asks, and carries them out. A host that fails stops no other.
 func (h *hostChange) change(ctx context.Context, names []string) error {
+	dir, err := receiptsDir()
+	if err != nil {
+		return err
+	}
+	kept, err := setup.OpenReceipts(dir)
+	if err != nil {
+		return setupFailure(err)
+	}
 	steps := make([]step, len(names))
 	for i, name := range names {
-		p, err := h.plan(name)
-		if err != nil && !slices.Contains(setup.Names(), name) {
-			return setupFailure(err) // a slip of the finger: nothing is done
+		if steps[i] = h.step(name, kept); steps[i].err != nil && !slices.Contains(setup.Names(), name) {
+			return setupFailure(steps[i].err) // a slip of the finger: nothing is done
 		}
-		steps[i] = step{Plan: p, report: setupReport{Host: name, Files: []changedFile{}, Notes: p.Notes}, err: err}
-		for _, ch := range p.Changes {
-			steps[i].report.Files = append(steps[i].report.Files, changedFile{Path: ch.Path, What: ch.What, Diff: ch.Diff()})
-		}
-		if !h.json && err == nil {
-			h.showPlan(p)
+		if !h.json && steps[i].err == nil {
+			h.showPlan(steps[i].Plan)
 		}
 	}
 	if !h.print {
-		if err := h.carryOut(ctx, steps); err != nil {
+		if err := h.carryOut(ctx, dir, steps); err != nil {
 			return err
 		}
 	}
@@ -104,26 +107,43 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 	return h.leftOut(steps)
 }
 
-// carryOut asks, and changes the hosts. It also removes temporary files of a killed run.
-func (h *hostChange) carryOut(ctx context.Context, steps []step) error {
+// step plans the change of one host.
+func (h *hostChange) step(name string, kept *setup.Receipts) step {
+	p, err := h.plan(name, kept)
+	s := step{Plan: p, report: setupReport{Host: name, Files: []changedFile{}, Notes: p.Notes}, err: err}
+	for _, ch := range p.Changes {
+		s.report.Files = append(s.report.Files, changedFile{Path: ch.Path, What: ch.What, Diff: ch.Diff()})
+	}
+	return s
+}
+
+// carryOut asks, and changes the hosts while no other setup does. A host may have written to
+// its files since they were shown, so the same change is planned again. It also removes
+// temporary files of a killed run.
+func (h *hostChange) carryOut(ctx context.Context, dir string, steps []step) error {
 	if slices.ContainsFunc(steps, func(s step) bool { return s.err == nil && len(s.Changes) > 0 }) {
 		if err := h.confirm(ctx, h.yes, "Make these changes?", "add --yes to make these changes, or --print to only see them", "nothing was changed"); err != nil {
 			return err
 		}
 	}
-	kept, err := openReceipts()
+	err := setup.Exclusively(ctx, dir, func(kept *setup.Receipts) error {
+		for i := range steps {
+			s := &steps[i]
+			if s.err == nil {
+				*s = h.step(s.report.Host, kept)
+			}
+			if s.err == nil {
+				s.err = h.apply(s.Plan, kept)
+			}
+			s.report.Changed = s.err == nil && len(s.Changes) > 0
+			if s.report.Changed && !h.json {
+				h.printf("%s %s is %s\n", h.paint(green, "✓"), s.Title, h.done)
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return setupFailure(err)
-	}
-	for i := range steps {
-		s := &steps[i]
-		if s.err == nil {
-			s.err = h.apply(s.Plan, kept)
-		}
-		s.report.Changed = s.err == nil && len(s.Changes) > 0
-		if s.report.Changed && !h.json {
-			h.printf("%s %s is %s\n", h.paint(green, "✓"), s.Title, h.done)
-		}
 	}
 	return nil
 }
@@ -175,18 +195,18 @@ func (h *hostChange) showPlan(p setup.Plan) {
 	}
 }
 
-// openReceipts opens setup's copies of the files it changed. They belong to the user, not
-// to a database, so they are beside the default one.
-func openReceipts() (*setup.Receipts, error) {
+// receiptsDir has setup's copies of the files it changed. They belong to the user, not to a
+// database, so they are beside the default one.
+func receiptsDir() (string, error) {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if dir == "" {
 		m, err := machine()
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		dir = filepath.Join(m.Home, ".local", "share")
 	}
-	return setup.OpenReceipts(filepath.Join(dir, "lcm", "setup"))
+	return filepath.Join(dir, "lcm", "setup"), nil
 }
 
 // setupFailure gives an error of setup its exit code.

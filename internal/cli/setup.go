@@ -58,7 +58,7 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 			return failed(exitNotFound, "hosts: "+strings.Join(setup.Names(), ", "), "no host that lcm knows is installed here")
 		}
 	}
-	cmd.plan = func(name string) (setup.Plan, error) { return setup.For(name, o) }
+	cmd.plan = func(name string, _ *setup.Receipts) (setup.Plan, error) { return setup.For(name, o) }
 	if err := cmd.change(c.Context(), names); err != nil {
 		return err
 	}
@@ -145,14 +145,10 @@ func newRemove(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kept, err := openReceipts()
-			if err != nil {
-				return setupFailure(err)
-			}
 			if cmd.all {
 				names = setup.Names()
 			}
-			cmd.plan = func(name string) (setup.Plan, error) { return setup.Removal(name, m, kept) }
+			cmd.plan = func(name string, kept *setup.Receipts) (setup.Plan, error) { return setup.Removal(name, m, kept) }
 			return cmd.change(c.Context(), names)
 		},
 	}, "every host")

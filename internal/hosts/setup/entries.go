@@ -14,11 +14,32 @@ import (
 
 // member is an entry of a JSON object at a path of names.
 func member(file, what string, value any, path ...string) entry {
-	return entry{path: file, what: what,
+	get := func(src []byte) json.RawMessage {
+		d, err := edit.ParseJSON(src)
+		if err != nil {
+			return nil
+		}
+		return d.Get(path...)
+	}
+	theirs := func(src []byte) bool {
+		var server struct{ Command any }
+		raw := get(src)
+		return raw != nil && (json.Unmarshal(raw, &server) != nil || !isOwnServer(server.Command))
+	}
+	e := entry{path: file, what: what, theirs: theirs,
 		put: func(src []byte) ([]byte, [][]string, error) {
 			d, err := edit.ParseJSON(src)
 			if err != nil {
 				return nil, nil, err
+			}
+			if fields := fieldsOf(value); d.Get(path...) != nil && !theirs(src) {
+				// Keys of the user's own in lcm's entry stay.
+				for _, name := range sortedKeys(fields) {
+					if _, err := d.Set(fields[name], append(slices.Clone(path), name)...); err != nil {
+						return nil, nil, err
+					}
+				}
+				return d.Bytes(), nil, nil
 			}
 			made, err := d.Set(value, path...)
 			return d.Bytes(), made, err
@@ -26,15 +47,39 @@ func member(file, what string, value any, path ...string) entry {
 		cut: func(src []byte, made [][]string) ([]byte, error) {
 			return cutJSON(src, made, func(d *edit.JSON) error { return d.Cut(path...) })
 		},
-		theirs: func(src []byte) bool {
+		back: func(src, original []byte) ([]byte, error) {
 			d, err := edit.ParseJSON(src)
-			if err != nil || d.Get(path...) == nil {
-				return false
+			if err == nil {
+				_, err = d.Set(get(original), path...)
 			}
-			var server struct{ Command any }
-			return json.Unmarshal(d.Get(path...), &server) != nil || !isOwnServer(server.Command)
+			if err != nil {
+				return nil, err
+			}
+			return d.Bytes(), nil
+		},
+		extra: func(src []byte) (names []string) {
+			own := fieldsOf(value)
+			for _, name := range sortedKeys(fieldsOf(get(src))) {
+				if own[name] == nil {
+					names = append(names, name)
+				}
+			}
+			return names
 		},
 	}
+	for n := 1; n < len(path); n++ {
+		e.within = append(e.within, path[:n])
+	}
+	return e
+}
+
+// fieldsOf returns the members of a value that is a JSON object.
+func fieldsOf(value any) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if text, err := json.Marshal(value); err != nil || json.Unmarshal(text, &fields) != nil {
+		return nil
+	}
+	return fields
 }
 
 // ownProgram matches the name of lcm's program, also of a download, lcm-linux-amd64.
@@ -51,7 +96,7 @@ func isOwnServer(command any) bool {
 	return ok && filepath.IsAbs(name) && ownServer().MatchString(name)
 }
 
-// cutJSON removes something from a JSON file, and then empty containers that setup made.
+// cutJSON removes something from a JSON file, and then the containers in made that are empty.
 func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) error) ([]byte, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return src, nil
@@ -69,6 +114,15 @@ func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) error) ([]byte, er
 		return nil, err
 	}
 	return d.Bytes(), nil
+}
+
+// emptiable returns the containers of a JSON file that have something in them.
+func emptiable(src []byte, containers [][]string) [][]string {
+	d, err := edit.ParseJSON(src)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(containers), func(path []string) bool { return d.Empty(path...) })
 }
 
 // hookGroup is the form of hooks in Claude Code and Codex.
@@ -90,7 +144,11 @@ type event struct {
 
 // hooks is the entry of lcm's commands for events.
 func hooks(file, host string, events []event, command string) entry {
-	return entry{path: file, what: "hooks",
+	within := [][]string{{"hooks"}}
+	for _, e := range events {
+		within = append(within, []string{"hooks", e.name})
+	}
+	return entry{path: file, what: "hooks", within: within,
 		put: func(src []byte) ([]byte, [][]string, error) {
 			d, err := edit.ParseJSON(src)
 			if err != nil {
@@ -98,17 +156,10 @@ func hooks(file, host string, events []event, command string) entry {
 			}
 			var made [][]string
 			for _, e := range events {
-				group := hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.timeout}}}
-				all := groups(d, e.name)
-				own := slices.IndexFunc(all, func(g hookGroup) bool { return len(g.Hooks) == 1 && isOwnHook(host, g.Hooks[0].Command) })
-				runs := func(h hookCommand) bool { return h.Command == command }
-				switch {
-				case own >= 0:
-					err = d.SetElement(group, own, "hooks", e.name)
-				case slices.ContainsFunc(all, func(g hookGroup) bool { return slices.ContainsFunc(g.Hooks, runs) }): // in a group of the user
-				default:
+				has, err := replaceHook(d, host, e, command)
+				if err == nil && !has {
 					var more [][]string
-					more, err = d.Append(group, "hooks", e.name)
+					more, err = d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.timeout}}}, "hooks", e.name)
 					made = append(made, more...)
 				}
 				if err != nil {
@@ -123,16 +174,80 @@ func hooks(file, host string, events []event, command string) entry {
 	}
 }
 
-// groups returns the groups of an event's hooks. One of another shape is empty.
-func groups(d *edit.JSON, event string) []hookGroup {
-	elements := d.Elements("hooks", event)
-	all := make([]hookGroup, len(elements))
-	for i, e := range elements {
-		if json.Unmarshal(e, &all[i]) != nil {
-			all[i] = hookGroup{}
+// replaceHook gives the first hook of lcm for an event the command, also one of an older lcm
+// in a group of the user, and removes others. It reports whether there is one.
+func replaceHook(d *edit.JSON, host string, e event, command string) (has bool, err error) {
+	return has, eachHook(d, host, e.name, func(h json.RawMessage, c hookCommand) (json.RawMessage, error) {
+		if has {
+			return nil, nil
+		}
+		has = true
+		if c.Command == command {
+			return h, nil
+		}
+		one, err := edit.ParseJSON(h)
+		if err == nil {
+			_, err = one.Set(command, "command")
+		}
+		if err == nil && c.Timeout == 0 {
+			_, err = one.Set(e.timeout, "timeout")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return one.Bytes(), nil
+	})
+}
+
+// eachHook replaces each of lcm's hooks for an event with the result of fn; nil removes it.
+// A group that has no hook left is removed.
+func eachHook(d *edit.JSON, host, event string, fn func(json.RawMessage, hookCommand) (json.RawMessage, error)) error {
+	gone := 0
+	for i, group := range d.Elements("hooks", event) {
+		var g struct {
+			Hooks []json.RawMessage `json:"hooks"`
+		}
+		if json.Unmarshal(group, &g) != nil {
+			continue
+		}
+		var kept []json.RawMessage
+		same := true
+		for _, h := range g.Hooks {
+			var c hookCommand
+			now := h
+			if json.Unmarshal(h, &c) == nil && isOwnHook(host, c.Command) {
+				var err error
+				if now, err = fn(h, c); err != nil {
+					return err
+				}
+			}
+			if now != nil {
+				kept = append(kept, now)
+			}
+			same = same && bytes.Equal(now, h)
+		}
+		if same {
+			continue
+		}
+		if len(kept) == 0 {
+			if err := d.CutElement(i-gone, "hooks", event); err != nil {
+				return err
+			}
+			gone++
+			continue
+		}
+		whole, err := edit.ParseJSON(group)
+		if err == nil {
+			_, err = whole.Set(kept, "hooks")
+		}
+		if err == nil {
+			err = d.SetElement(json.RawMessage(whole.Bytes()), i-gone, "hooks", event)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return all
+	return nil
 }
 
 // cutHooks removes lcm's commands from every event and group.
@@ -141,49 +256,12 @@ func cutHooks(d *edit.JSON, host string) error {
 	if d.Get("hooks") == nil || json.Unmarshal(d.Get("hooks"), &events) != nil {
 		return nil
 	}
-	var err error
 	for _, event := range sortedKeys(events) {
-		groups := d.Elements("hooks", event)
-		for i := len(groups) - 1; i >= 0; i-- {
-			var g struct {
-				Hooks []json.RawMessage `json:"hooks"`
-			}
-			if json.Unmarshal(groups[i], &g) != nil {
-				continue
-			}
-			var kept []json.RawMessage
-			for _, h := range g.Hooks {
-				var c hookCommand
-				if json.Unmarshal(h, &c) != nil || !isOwnHook(host, c.Command) {
-					kept = append(kept, h)
-				}
-			}
-			switch {
-			case len(kept) == len(g.Hooks):
-				continue
-			case len(kept) == 0:
-				err = d.CutElement(i, "hooks", event)
-			default:
-				err = withoutHooks(d, groups[i], kept, i, event)
-			}
-			if err != nil {
-				return err
-			}
+		if err := eachHook(d, host, event, func(json.RawMessage, hookCommand) (json.RawMessage, error) { return nil, nil }); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// withoutHooks rewrites a group that has other commands.
-func withoutHooks(d *edit.JSON, group json.RawMessage, kept []json.RawMessage, i int, event string) error {
-	g, err := edit.ParseJSON(group)
-	if err == nil {
-		_, err = g.Set(kept, "hooks")
-	}
-	if err != nil {
-		return err
-	}
-	return d.SetElement(json.RawMessage(g.Bytes()), i, "hooks", event)
 }
 
 var ownHook = lazyregexp.New(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)
@@ -205,6 +283,16 @@ func table(file, what string, lines []string, path ...string) entry {
 		theirs: func(src []byte) bool {
 			server, err := edit.HasTable(src, path)
 			return err == nil && server != nil && !isOwnServer(server["command"])
+		},
+		back: func(src, original []byte) ([]byte, error) { return edit.CopyTable(src, original, path) },
+		extra: func(src []byte) (names []string) {
+			server, _ := edit.HasTable(src, path) // a broken file was an error before
+			for _, name := range sortedKeys(server) {
+				if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" = ") }) {
+					names = append(names, name)
+				}
+			}
+			return names
 		},
 	}
 }

@@ -89,11 +89,22 @@ func (r *Receipts) restore(c *Change) {
 	case one.Created && empty && !bytes.Equal(c.Before, c.After): // it had entries of lcm
 		c.Delete = true
 	case one.Original != "" && one.known(c.Before):
-		original, err := os.ReadFile(filepath.Join(r.dir, one.Original))
-		if err == nil && hash(original)[:16] == filepath.Ext(one.Original)[1:] { // else only remove the entries
+		if original := r.original(one); original != nil { // else only remove the entries
 			c.After = original
 		}
 	}
+}
+
+// original returns the copy of a file without lcm, or nil.
+func (r *Receipts) original(one receipt) []byte {
+	if one.Original == "" {
+		return nil
+	}
+	original, err := os.ReadFile(filepath.Join(r.dir, one.Original))
+	if err != nil || hash(original)[:16] != filepath.Ext(one.Original)[1:] {
+		return nil
+	}
+	return original
 }
 
 // willWrite records a change before it is made, so that a killed setup can be undone.
@@ -101,7 +112,7 @@ func (r *Receipts) willWrite(host string, c Change) error {
 	old, known := r.files[c.target]
 	if known && old.Written != hash(c.Before) && bytes.Equal(c.clean, c.Before) {
 		// The file has no entry of lcm: forget the recorded change.
-		old, known = receipt{Dirs: old.Dirs}, false
+		old, known = receipt{Dirs: old.Dirs, Made: old.Made}, false
 	}
 	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Replaced: hash(c.Before), Made: append(old.Made, c.made...), Dirs: append(old.Dirs, c.dirs...)}
 	if known {

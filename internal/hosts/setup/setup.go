@@ -119,6 +119,12 @@ type entry struct {
 	// theirs reports whether the entry was not written by setup: it is the
 	// user's own, and removal gives it back. It may be nil.
 	theirs func(src []byte) bool
+	// back puts the user's own entry of the original file in the place of lcm's.
+	// extra lists the keys in lcm's entry that the user wrote. Both go with theirs.
+	back  func(src, original []byte) ([]byte, error)
+	extra func(src []byte) []string
+	// within are the containers of the entry, outermost first.
+	within [][]string
 	// whole says that only lcm writes the file.
 	whole bool
 }
@@ -146,6 +152,7 @@ type Plan struct {
 	Changes []Change // none: everything is up to date
 	Notes   []string // steps that are left to the user
 
+	machine   hosts.Machine
 	unchanged []Change // files that are up to date
 }
 
@@ -168,7 +175,7 @@ func For(host string, o Options) (Plan, error) {
 				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
 		}
 	}
-	p := Plan{Host: t.name, Title: t.title, Notes: t.notes}
+	p := Plan{Host: t.name, Title: t.title, Notes: t.notes, machine: o.Machine}
 	for _, e := range t.entries(t.dir(o.Machine), o) {
 		if e.put == nil {
 			continue
@@ -203,15 +210,9 @@ func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 	if !ok {
 		return Plan{}, unknownHost(host)
 	}
-	p := Plan{Host: t.name, Title: t.title}
+	p := Plan{Host: t.name, Title: t.title, machine: m}
 	for _, e := range t.entries(t.dir(m), Options{Machine: m, Guidance: ""}) {
-		if err := p.edit(e, func(c *Change) (err error) {
-			if !c.Exists {
-				return nil
-			}
-			c.After, err = e.cut(c.After, kept.files[c.target].Made)
-			return err
-		}); err != nil {
+		if err := p.edit(e, func(c *Change) error { return p.takeOut(e, c, kept) }); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -220,6 +221,33 @@ func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 	}
 	p.settle()
 	return p, nil
+}
+
+// takeOut removes an entry from a file. The user's own entry comes back, or stays.
+func (p *Plan) takeOut(e entry, c *Change, kept *Receipts) (err error) {
+	if !c.Exists {
+		return nil
+	}
+	one, known := kept.files[c.target]
+	if e.theirs != nil {
+		original := kept.original(one)
+		if !known && e.theirs(c.After) {
+			return nil
+		}
+		if original != nil && e.theirs(original) {
+			c.After, err = e.back(c.After, original)
+			return err
+		}
+		if names := e.extra(c.After); len(names) > 0 {
+			p.Notes = append(p.Notes, fmt.Sprintf("lcm's entry in %s had keys that you wrote (%s); the file as it was is kept in %s", c.Path, strings.Join(names, ", "), kept.dir))
+		}
+	}
+	made := one.Made
+	if !known { // an older setup, or lost receipts: what the cut empties was lcm's
+		made = emptiable(c.After, e.within)
+	}
+	c.After, err = e.cut(c.After, made)
+	return err
 }
 
 // edit applies fn to the file of an entry, after the changes of other entries.

@@ -109,15 +109,18 @@ const partPattern = ".lcm-setup-*"
 
 var partName = lazyregexp.New(`^\.lcm-setup-[0-9]+$`)
 
-// sweep removes files that a killed setup was writing.
+// sweep removes files that a killed setup of any host was writing.
 func (p Plan) sweep(kept *Receipts) {
-	dirs := []string{kept.dir}
-	for _, c := range slices.Concat(p.Changes, p.unchanged) {
-		if dir := filepath.Dir(c.target); !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
+	dirs := map[string]bool{kept.dir: true}
+	for _, t := range targets {
+		for _, e := range t.entries(t.dir(p.machine), Options{Machine: p.machine}) {
+			dirs[filepath.Dir(e.path)] = true
+			if real, err := filepath.EvalSymlinks(e.path); err == nil {
+				dirs[filepath.Dir(real)] = true
+			}
 		}
 	}
-	for _, dir := range dirs {
+	for dir := range dirs {
 		entries, _ := os.ReadDir(dir) // a missing directory has none
 		for _, e := range entries {
 			if partName().MatchString(e.Name()) && e.Type().IsRegular() {
@@ -155,9 +158,12 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 }
 
 func writing(err error) error {
-	advice := "see that there is room on the disk"
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+	advice := "repeat the command; `lcm setup --print` shows what to write by hand"
+	switch {
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
 		advice = "the directory must be writable for you; `lcm setup --print` shows what to write by hand"
+	case errors.Is(err, syscall.ENOSPC):
+		advice = "see that there is room on the disk"
 	}
 	return &hint.Error{Err: err, Hint: advice}
 }

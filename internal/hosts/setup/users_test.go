@@ -1,0 +1,166 @@
+package setup_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+// TestOlderHookInAGroupOfTheUser: the hook of an older lcm is replaced where it stands, and
+// a second one for the same event goes.
+func TestOlderHookInAGroupOfTheUser(t *testing.T) {
+	const old = `{"type":"command","command":"/old/lcm hook claude","timeout":7}`
+	m := home(t, map[string]string{".claude/settings.json": `{"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","command":"say"},` + old + `]},{"hooks":[` + old + `]}],"SessionStart":[{"matcher":"startup","hooks":[` + old + `]}]}}`})
+	kept := filepath.Join(t.TempDir(), "kept")
+	apply(t, "claude", options(m), kept)
+	got := tree(t, m.Home)[".claude/settings.json"]
+	now := strings.ReplaceAll(old, "/old/lcm", "/opt/lcm/bin/lcm")
+	for _, want := range []string{`"Stop":[{"matcher":"x","hooks":[{"type":"command","command":"say"},` + now + `]}]`, `"SessionStart":[{"matcher":"startup","hooks":[` + now + `]}]`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nlacks %s", got, want)
+		}
+	}
+	if n := strings.Count(got, "hook claude"); n != 6 || strings.Contains(got, "/old/") {
+		t.Errorf("%d hooks: %s", n, got)
+	}
+}
+
+// TestRemoveWithoutReceipts: what only held lcm's entries goes, what was empty stays.
+func TestRemoveWithoutReceipts(t *testing.T) {
+	m := home(t, map[string]string{".claude.json": `{"a":1}`, ".claude/settings.json": `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say"}]}],"Notification":[]}}`, ".config/opencode/opencode.json": `{"agent":{}}`})
+	before := tree(t, m.Home)
+	for _, host := range []string{"claude", "opencode"} {
+		apply(t, host, options(m), filepath.Join(t.TempDir(), "kept"))
+		remove(t, host, m, filepath.Join(t.TempDir(), "other"))
+	}
+	now := tree(t, m.Home)
+	maps.DeleteFunc(now, func(name, _ string) bool { return strings.HasPrefix(name, ".config/opencode/plugins/") }) // a directory is not an entry
+	if diff := cmp.Diff(before, now); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestKeysOfTheUserInTheEntry: they survive an upgrade; removal names them.
+func TestKeysOfTheUserInTheEntry(t *testing.T) {
+	m := home(t, map[string]string{".claude/x": "", ".codex/config.toml": "a = 1\n"})
+	kept := filepath.Join(t.TempDir(), "kept")
+	apply(t, "claude", options(m), kept)
+	apply(t, "codex", options(m), kept)
+	rewrite(t, m, ".claude.json", `"type": "stdio"`, `"env": {"LCM_LOG": "x"}, "type": "stdio"`)
+	rewrite(t, m, ".codex/config.toml", "args =", "startup_timeout_sec = 30\nargs =")
+	o := options(m)
+	o.Binary = "/new/lcm"
+	apply(t, "claude", o, kept)
+	apply(t, "codex", o, kept)
+	now := tree(t, m.Home)
+	if got := now[".claude.json"]; !strings.Contains(got, `"LCM_LOG"`) || !strings.Contains(got, `"/new/lcm"`) {
+		t.Error(got)
+	}
+	receipts, err := setup.OpenReceipts(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]string{"claude": "(env)", "codex": "(startup_timeout_sec)"} {
+		if p, err := setup.Removal(host, m, receipts); err != nil || !strings.Contains(strings.Join(p.Notes, ""), want) {
+			t.Errorf("%s: %q, %v", host, p.Notes, err)
+		}
+	}
+}
+
+// rewrite changes a file as its host or its user does.
+func rewrite(t *testing.T, m hosts.Machine, name, old, new string) {
+	t.Helper()
+	path := filepath.Join(m.Home, name)
+	content, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(content), old) {
+		t.Fatalf("%s: %v\n%s", name, err, content)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(content), old, new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOwnEntryComesBackIntoAChangedFile: an entry that the user had before comes back, also
+// when the host has written to the file since.
+func TestOwnEntryComesBackIntoAChangedFile(t *testing.T) {
+	for host, tt := range map[string]struct{ file, content, old, new string }{
+		"claude": {".claude.json", `{"numStartups":3,"mcpServers":{"lcm":{"command":"npx","args":["mine"]}}}`, `"numStartups":3`, `"numStartups":4`},
+		"codex":  {".codex/config.toml", "model = \"m\"\n\n[mcp_servers.lcm] # mine\ncommand = \"npx\"\n[mcp_servers.lcm.env]\nA = \"1\"\n", `"m"`, `"n"`},
+	} {
+		m, kept := home(t, map[string]string{tt.file: tt.content, ".claude/x": ""}), filepath.Join(t.TempDir(), "kept")
+		apply(t, host, options(m), kept)
+		rewrite(t, m, tt.file, tt.old, tt.new)
+		remove(t, host, m, kept)
+		if diff := cmp.Diff(strings.Replace(tt.content, tt.old, tt.new, 1), strings.Replace(tree(t, m.Home)[tt.file], "\"n\"\n[", "\"n\"\n\n[", 1)); diff != "" {
+			t.Errorf("%s: %s", host, diff)
+		}
+		before := tree(t, m.Home) // without a receipt it is the user's
+		remove(t, host, m, kept)
+		if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+			t.Errorf("%s: %s", host, diff)
+		}
+	}
+}
+
+// TestSweepOfAnotherSetup: the temporary file of a killed setup goes with the next setup of
+// any host, with or without guidance.
+func TestSweepOfAnotherSetup(t *testing.T) {
+	m := home(t, worlds["fresh"])
+	o := options(m)
+	o.Guidance = setup.SkillGuidance
+	kept := filepath.Join(t.TempDir(), "kept")
+	for n := 1; killedAt(n, func() { apply(t, "claude", o, kept) }); n++ {
+		apply(t, "codex", options(m), kept)
+		names := slices.Concat(slices.Collect(maps.Keys(tree(t, m.Home))), slices.Collect(maps.Keys(tree(t, kept))))
+		if i := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, ".lcm-setup-") }); i >= 0 {
+			t.Fatalf("killed before change %d: %s is left", n, names[i])
+		}
+	}
+}
+
+// TestManyAtOnce: setups and removals at once wait for each other.
+func TestManyAtOnce(t *testing.T) {
+	m, dir := home(t, worlds["settled"]), filepath.Join(t.TempDir(), "kept")
+	before := tree(t, m.Home)
+	run := func(plan func(host string, kept *setup.Receipts) error) error {
+		return setup.Exclusively(t.Context(), dir, func(kept *setup.Receipts) (err error) {
+			for _, host := range setup.Names() {
+				err = errors.Join(err, plan(host, kept))
+			}
+			return err
+		})
+	}
+	setUp := func(host string, kept *setup.Receipts) error {
+		p, err := setup.For(host, options(m))
+		return errors.Join(err, p.Apply(kept))
+	}
+	takeOut := func(host string, kept *setup.Receipts) error {
+		p, err := setup.Removal(host, m, kept)
+		return errors.Join(err, p.Undo(kept))
+	}
+	var all sync.WaitGroup
+	for n := range 24 {
+		all.Go(func() {
+			if err := run([]func(string, *setup.Receipts) error{setUp, setUp, takeOut}[n%3]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if err := run(takeOut); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+		t.Error(diff)
+	}
+}
