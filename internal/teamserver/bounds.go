@@ -26,7 +26,7 @@ const (
 	maxTokenBodies = teamsync.MaxBody
 	// maxRequests is how many requests of a token are handled at a time. Others wait
 	// for up to slotTime.
-	maxRequests = 16
+	maxRequests = 8
 	slotTime    = 30 * time.Second
 	// requestTime is the longest that a request is handled, but for an erasure, which
 	// rewrites the database.
