@@ -117,14 +117,15 @@ func TestCheckInTime(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	o := options(home(t, map[string]string{".claude/x": ""}))
-	if err := os.MkdirAll(filepath.Dir(o.Binary), 0o700); err == nil {
-		_ = os.WriteFile(o.Binary, nil, 0o700) // else it is a path that exists
+	o.Binary = filepath.Join(t.TempDir(), "lcm")
+	if err := os.WriteFile(o.Binary, nil, 0o700); err != nil {
+		t.Fatal(err)
 	}
 	apply(t, "claude", o, filepath.Join(t.TempDir(), "kept"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, f := range setup.Check(ctx, setup.Inspection{Machine: o.Machine, State: db, Feed: lagging{}, Clock: time.Now, Tools: setup.ListTools}) {
-		if f.Code != setup.Unchecked && f.Code != "host-program" {
+		if f.Code != setup.Unchecked {
 			t.Errorf("%+v", f)
 		}
 	}
