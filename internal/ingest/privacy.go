@@ -40,13 +40,36 @@ func (p Privacy) CheckIgnored(key string, in store.Project) error {
 		}
 	}
 	for _, pattern := range p.IgnoreProjects {
-		for _, name := range []string{in.Root, in.Origin} {
-			if name != "" && inside(pattern, name) {
-				return fmt.Errorf("%w: its project %s matches %q of ignore_project_patterns", ErrIgnored, name, pattern)
-			}
+		if KeepsOut(pattern, in) {
+			return fmt.Errorf("%w: its project %s matches %q of ignore_project_patterns", ErrIgnored, cmp.Or(in.Origin, in.Root), pattern)
 		}
 	}
 	return nil
+}
+
+// KeepsOut reports whether a pattern of ignored or private projects matches the directory
+// of a project, one above it, or its git origin. Origins are compared in any case and any
+// form of their URL: a pattern that misses would publish a project.
+func KeepsOut(pattern string, p store.Project) bool {
+	return p.Root != "" && inside(pattern, p.Root) || p.Origin != "" && inside(plainOrigin(pattern), plainOrigin(p.Origin))
+}
+
+// plainOrigin returns the URL of a repository, or a pattern of URLs, as host/path in lower
+// case: without scheme, user, port and ".git".
+func plainOrigin(url string) string {
+	url = strings.ToLower(strings.TrimSpace(filepath.ToSlash(url)))
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	}
+	host, path, _ := strings.Cut(url, "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if name, rest, ok := strings.Cut(host, ":"); ok { // a port, or git@host:path
+		host = name
+		if strings.Trim(rest, "0123456789") != "" {
+			path = rest + "/" + path
+		}
+	}
+	return host + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
 }
 
 // MatchesProject reports whether a pattern matches the git origin of a project or, if it

@@ -34,7 +34,7 @@ func TestMatches(t *testing.T) {
 }
 
 func TestIgnoredProjects(t *testing.T) {
-	p := Privacy{IgnoreProjects: []string{"/home/ada/clients/*", "/srv/secret/", "github.com/acme/*"}}
+	p := Privacy{IgnoreProjects: []string{"/home/ada/clients/*", "/srv/secret/", "github.com/acme/*", "https://git.example.org:8443/Secret/App.git", "git@gitlab.com:Hidden/*"}}
 	for _, c := range []struct {
 		in   store.Project
 		want bool
@@ -47,6 +47,12 @@ func TestIgnoredProjects(t *testing.T) {
 		{store.Project{Root: "/srv/secret/deeper"}, true},
 		{store.Project{Root: "/srv/secretary"}, false},
 		{store.Project{Root: "/anywhere", Origin: "github.com/acme/tool"}, true},
+		{store.Project{Root: "/anywhere", Origin: "GitHub.com/Acme/Tool"}, true},
+		{store.Project{Root: "/anywhere", Origin: "github.com/acme"}, false},
+		{store.Project{Root: "/anywhere", Origin: "github.com/acmex/tool"}, false},
+		{store.Project{Root: "/anywhere", Origin: "git.example.org/secret/app"}, true},
+		{store.Project{Root: "/anywhere", Origin: "gitlab.com/hidden/x/y"}, true},
+		{store.Project{Root: "/HOME/ada/clients/bank"}, false},
 	} {
 		err := p.CheckIgnored("key", c.in)
 		if got := errors.Is(err, ErrIgnored); got != c.want {

@@ -21,9 +21,7 @@ func (p *Pusher) stays(c store.Conversation) bool {
 // private reports whether a project is one of [Pusher.Private], by its directory or by its
 // git origin.
 func (p *Pusher) private(in store.Project) bool {
-	return slices.ContainsFunc(p.Private, func(pattern string) bool {
-		return ingest.MatchesProject(pattern, store.Project{Root: in.Root}) || ingest.MatchesProject(pattern, store.Project{Origin: in.Origin})
-	})
+	return slices.ContainsFunc(p.Private, func(pattern string) bool { return ingest.KeepsOut(pattern, in) })
 }
 
 // errEntered says that a message was said in a private or ignored project.
