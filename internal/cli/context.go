@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/assemble"
 	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/engineconfig"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 	"github.com/lossless-context/lcm/internal/wire"
@@ -108,15 +109,23 @@ func (cmd *contextCommand) context(ctx context.Context, rec *openRecord) error {
 }
 
 func (cmd *contextCommand) writeContext(rec *openRecord, c store.Conversation, view lcm.Context) error {
+	// The session's own agent is given its secrets, but a terminal or another
+	// program is not.
+	for i, m := range view.Messages {
+		var err error
+		if view.Messages[i], err = engineconfig.Privacy(rec.cfg).Shown(m); err != nil {
+			return err
+		}
+	}
 	switch {
 	case cmd.openai:
-		records, err := wire.EncodeAll(llms.FormatOpenAI, llms.WithoutRecords(view.Messages))
+		records, err := wire.EncodeAll(llms.FormatOpenAI, view.Messages)
 		if err != nil {
 			return err
 		}
 		return cmd.printJSON(records)
 	case cmd.anthropic:
-		system, rest := llms.SplitSystem(llms.WithoutRecords(view.Messages))
+		system, rest := llms.SplitSystem(view.Messages)
 		records, err := wire.EncodeAll(llms.FormatAnthropic, rest)
 		if err != nil {
 			return err
@@ -164,7 +173,7 @@ func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Conte
 		r.Items = append(r.Items, contextItem{it.Node.String(), it.Tokens})
 	}
 	r.Damaged, r.Dropped = texts(view.Damaged), texts(view.Dropped)
-	records, err := wire.EncodeAll(llms.FormatLCM, llms.WithoutRecords(view.Messages))
+	records, err := wire.EncodeAll(llms.FormatLCM, view.Messages)
 	if err != nil {
 		return err
 	}

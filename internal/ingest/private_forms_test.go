@@ -44,6 +44,22 @@ func privateForms() map[string]llms.Message {
 		"other markup around it":    "KEEP <b><private><i>HUSH</i></private></b> KEEP",
 		"a text that is JSON":       `{"keep":"KEEP","secret":"<private>HUSH</private>"}`,
 		"JSON in JSON":              `{"keep":"KEEP","a":"{\"b\":\"<Private\\n>HUSH</Private>\"}"}`,
+		"NBSP in the tag":           "KEEP <private\u00a0>HUSH</\u00a0private> KEEP",
+		"thin space in the name":    "KEEP <pri\u2009vate>HUSH</private> KEEP",
+		"zero width in the name":    "KEEP <pri\u200bvate>HUSH</priv\u200date> KEEP",
+		"wide signs":                "KEEP ＜private＞HUSH＜／private＞ KEEP",
+		"wide letters":              "KEEP <ｐｒｉｖａｔｅ>HUSH</private> KEEP",
+		"a combining mark":          "KEEP <pri\u0301vate>HUSH</private> KEEP",
+		"colours in the name":       "KEEP <\x1b[31mpriv\x1b[0mate>HUSH</private> KEEP",
+		"a namespace":               "KEEP <lcm:private>HUSH</lcm:private> KEEP",
+		"entities twice":            "KEEP &amp;lt;private&amp;gt;HUSH&amp;lt;/private&amp;gt; KEEP",
+		"percent twice":             "KEEP %253Cprivate%253EHUSH%253C%252Fprivate%253E KEEP",
+		"entities cut short":        "KEEP &ltprivate&gtHUSH&lt/private&gt KEEP",
+		"a soft line break":         "KEEP <priv=\nate>HUSH</private> KEEP",
+		"base64 in a sentence":      "KEEP, decode " + base64.StdEncoding.EncodeToString([]byte("it says <private>HUSH</private>.")) + " yourself",
+		"a long attribute":          `KEEP <private note="` + strings.Repeat("x", 900) + `">HUSH</private> KEEP`,
+		"after a letter":            "KEEP<private>HUSH</private> KEEP List<Private>",
+		"split over JSON strings":   `{"keep":"KEEP","a":"<private>HUSH","b":["HUSH"],"c":"HUSH</private>"}`,
 		"lines of JSON":             "{\"keep\":\"KEEP\"}\n{\"a\":\"\\u003cprivate\\u003eHUSH\\u003c/private\\u003e\"}",
 	} {
 		all["text: "+name] = llms.User(text)
@@ -87,6 +103,7 @@ func privateForms() map[string]llms.Message {
 	for name, record := range map[string]string{
 		"text":                  `{"role":"user","content":` + q + `}`,
 		"arguments":             `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":\"KEEP <private\\u003eHUSH</private> KEEP\"}"}}]}`,
+		"split arguments":       `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":\"KEEP <private>HUSH\",\"b\":\"HUSH\",\"c\":\"HUSH</private> KEEP\"}"}}]}`,
 		"broken arguments":      `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":\"KEEP <Private>HUSH"}}]}`,
 		"file_data":             `{"role":"user","content":[{"type":"text","text":"KEEP"},{"type":"file","file":{"filename":"a.txt","file_data":"` + b64([]byte(block)) + `"}}]}`,
 		"file_data address":     `{"role":"user","content":[{"type":"text","text":"KEEP"},{"type":"file","file":{"filename":"a.txt","file_data":"data:text/plain;charset=utf-8;base64,` + b64([]byte(block)) + `"}}]}`,
@@ -180,6 +197,7 @@ func TestNotPrivate(t *testing.T) {
 	for _, text := range []string{
 		"write `<private>` around it", "if a < private && b > c { KEEP }", "<private-note>KEEP</private-note>", "<privateer>KEEP", "</private> KEEP",
 		"class X { private: int KEEP; }", "<private/> KEEP", "private KEEP", "<private KEEP", "List<Private.Thing", "x <private(KEEP)> y",
+		"var all List<Private> // KEEP", "Dictionary<_<Private> KEEP", "#include <private/KEEP.h>", "{\"a\":\"List<Private>\",\"b\":\"KEEP\"}",
 	} {
 		b := newPrivateBed(t, ingest.Privacy{})
 		b.sync(t, llms.User(text))

@@ -22,6 +22,17 @@ func (p Privacy) Title(title string) string {
 	return string(out)
 }
 
+// Shown returns a message as it may be shown: without its record and, unless Redact is
+// off, without secrets.
+func (p Privacy) Shown(m llms.Message) (llms.Message, error) {
+	m.Raw = llms.Raw{}
+	if !p.hides() {
+		return m, nil
+	}
+	m, _, err := rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m)
+	return m, err
+}
+
 // hides reports whether secrets are masked or removed.
 func (p Privacy) hides() bool { return p.Redact == redact.Search || p.Redact == redact.All }
 
@@ -76,10 +87,18 @@ func (in *Ingester) cleanOne(m Input) (Input, error) {
 }
 
 // Masked returns the mask of a stored message whose body shows secrets. It is for
-// messages that were stored before masking was switched on.
+// messages that were stored before masking was switched on, or masked by rules that
+// found less.
 func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, error) {
-	if m.Flags&(store.FlagMasked|store.FlagErased) != 0 || sha256.Sum256(record) != m.SHA256 {
+	if m.Flags&store.FlagErased != 0 || sha256.Sum256(record) != m.SHA256 {
 		return store.Mask{}, false, nil
+	}
+	if m.Flags&store.FlagMasked != 0 {
+		_, shows, err := rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m.Body)
+		if err != nil || !shows {
+			return store.Mask{}, false, err
+		}
+		m.Flags &^= store.FlagMasked
 	}
 	said := m.Body
 	if len(store.Refs(said.Parts)) > 0 {

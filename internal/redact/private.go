@@ -19,8 +19,17 @@ type Finding struct {
 // one finding. A tag directly after a letter, a digit or _ counts only if it is
 // closed: List<Private> is code.
 func Private(text []byte) []Finding {
-	var found []Finding
-	var open []tag
+	found, open := blocks(text)
+	for _, t := range open {
+		if t.start == 0 || !alnum[text[t.start-1]] && text[t.start-1] != '_' {
+			return enclose(found, Finding{t.start, len(text), "private"})
+		}
+	}
+	return found
+}
+
+// blocks returns the closed blocks of a text, and the tags that nothing closes.
+func blocks(text []byte) (found []Finding, open []tag) {
 	for i := 0; i < len(text); i++ {
 		if !tagStart[text[i]] {
 			continue
@@ -38,12 +47,7 @@ func Private(text []byte) []Finding {
 			open = open[:len(open)-1]
 		}
 	}
-	for _, t := range open {
-		if t.start == 0 || !alnum[text[t.start-1]] && text[t.start-1] != '_' {
-			return enclose(found, Finding{t.start, len(text), "private"})
-		}
-	}
-	return found
+	return found, open
 }
 
 // enclose adds a block in place of the ones inside it.
@@ -58,17 +62,24 @@ func enclose(found []Finding, block Finding) []Finding {
 // parts of a message do: a block, and even its tag, may begin in one text and
 // end in another. It returns the findings of each text.
 func PrivateTexts(texts [][]byte) [][]Finding {
+	return spread(Private(bytes.Join(texts, between)), texts)
+}
+
+// between separates joined texts; a tag may have it inside.
+var between = []byte{0}
+
+// spread returns the findings in joined texts by text.
+func spread(found []Finding, texts [][]byte) [][]Finding {
 	out := make([][]Finding, len(texts))
 	at := 0
-	blocks := Private(bytes.Join(texts, []byte{0})) // which a tag may have inside
 	for i, text := range texts {
-		for _, f := range blocks {
+		for _, f := range found {
 			from, to := max(f.Start-at, 0), min(f.End-at, len(text))
 			if from < to {
 				out[i] = append(out[i], Finding{from, to, f.Kind})
 			}
 		}
-		at += len(text) + 1
+		at += len(text) + len(between)
 	}
 	return out
 }
@@ -80,21 +91,23 @@ type tag struct {
 }
 
 const (
-	longestTag  = 512 // with its attributes
-	longestName = 48  // with its namespace
-	mostBlanks  = 16  // before the name
+	longestTag  = 4096 // with its attributes
+	longestName = 48   // with its namespace
+	mostBlanks  = 16   // before the name
 )
 
 // tagStart are the bytes that the first sign of a tag may begin with: plain, as an
-// entity, in a URL, as an escape of a string, and wide.
-var tagStart = classOf("<&%\\\xef")
+// entity, in a URL, as an escape of a string or a mail, and wide.
+var tagStart = classOf("<&%\\=\xe2\xe3\xef")
+
+var wideLess = []string{"＜", "﹤", "‹", "〈", "⟨"}
 
 // tagAt returns the tag that begins at i. A tag between backticks does not count,
 // because texts about the tag are written so, and neither does an empty one that
 // closes itself.
 func tagAt(text []byte, i int) (tag, bool) {
 	r := reader{text: text[:min(len(text), i+longestTag)], at: i}
-	if r.next() != '<' {
+	if c := text[i]; c >= 0xe0 && !slices.ContainsFunc(wideLess, func(s string) bool { return bytes.HasPrefix(text[i:], []byte(s)) }) || r.next() != '<' {
 		return tag{}, false
 	}
 	t := tag{start: i}
@@ -154,7 +167,7 @@ func (r *reader) tagEnd(c byte, bare bool) int {
 		case c == '>':
 			return r.at
 		case c == ' ':
-		case c == '/':
+		case c == '/' && !first: // but not <private/>, nor <private/file.h>
 			if c = r.next(); c == '>' {
 				return 0
 			}
@@ -197,9 +210,10 @@ func SplitBlocks(raw []byte) map[string][]byte {
 		i = end - 1
 	}
 	changes := map[string][]byte{}
-	for i, found := range PrivateTexts(texts) {
+	closed, _ := blocks(bytes.Join(texts, between))
+	for i, found := range spread(closed, texts) {
 		text := texts[i]
-		if !slices.Equal(found, Private(text)) && !(names[i] && count(text, tagStart) == 0) {
+		if alone, _ := blocks(text); !slices.Equal(found, alone) && !(names[i] && count(text, tagStart) == 0) {
 			changes[string(text)] = Replace(text, found)
 		}
 	}

@@ -47,6 +47,8 @@ func visible(text []byte) (byte, int) {
 		c, n = percent(text)
 	case c == '\\':
 		c, n = escape(text)
+	case c == '=':
+		c, n = printable(text)
 	case c >= utf8.RuneSelf:
 		c, n = utf8.DecodeRune(text)
 	}
@@ -69,6 +71,10 @@ func plain(c rune) byte {
 		return byte(c)
 	case c == '\u2044' || c == '\u2215':
 		return '/'
+	case c == '‹' || c == '〈' || c == '⟨':
+		return '<'
+	case c == '›' || c == '〉' || c == '⟩':
+		return '>'
 	case unicode.In(c, unicode.Mn, unicode.Me, unicode.Cf):
 		return invisible
 	}
@@ -76,6 +82,22 @@ func plain(c rune) byte {
 		return plain(rune(d[0]))
 	}
 	return other
+}
+
+// printable decodes the quoted-printable text of a mail: a soft line break, or a sign of
+// a tag.
+func printable(text []byte) (rune, int) {
+	for _, end := range []string{"=\n", "=\r\n"} {
+		if bytes.HasPrefix(text, []byte(end)) {
+			return 0, len(end)
+		}
+	}
+	if len(text) > 2 {
+		if c, ok := number(text[1:3], 16); ok && (c == '<' || c == '>' || c == '/') {
+			return c, 3
+		}
+	}
+	return '=', 1
 }
 
 // entity decodes an entity of HTML, also one whose & is an entity itself.
@@ -94,6 +116,14 @@ func entity(text []byte) (rune, int) {
 			return c, at
 		}
 		break
+	}
+	if len(text) > 2 && text[2]|0x20 == 't' { // &lt and &gt may lack their semicolon
+		switch text[1] | 0x20 {
+		case 'l':
+			return '<', 3
+		case 'g':
+			return '>', 3
+		}
 	}
 	return '&', 1
 }
