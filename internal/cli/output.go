@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
@@ -41,6 +42,8 @@ type program struct {
 	log     *slog.Logger
 	logTo   io.Writer           // where the log goes without a file; nil is err
 	hide    func(string) string // takes the secrets of the settings out of a text
+
+	lingers atomic.Bool // it takes its time to end: it waits for an agent, or for requests
 }
 
 func newProgram(in io.Reader, out, err io.Writer) *program {

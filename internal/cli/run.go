@@ -289,6 +289,7 @@ func (cmd *runCommand) wait(ctx context.Context, child launch.Child, terminal fu
 	if err := c.Start(); err != nil {
 		return failed(exitFailure, "see that it can be started", "start %s: %w", child.Path, err)
 	}
+	cmd.lingers.Store(true)
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {

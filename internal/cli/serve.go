@@ -81,6 +81,7 @@ func (cmd *serveCommand) serve(ctx context.Context, rec *openRecord) error {
 		return failed(exitFailure, "choose another port with --http", "listen on %s: %w", addr, err)
 	}
 	// The server outlives ctx to drain.
+	cmd.lingers.Store(true)
 	traces, err := otlp.Start(ctx, version, log)
 	if err != nil {
 		return errors.Join(&failure{exitConfig, err}, l.Close())

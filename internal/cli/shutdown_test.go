@@ -149,3 +149,51 @@ func TestEndsWhileItWaitsForInput(t *testing.T) {
 		}
 	}
 }
+
+// SIGTERM ends a command that hears nothing of it: the configuration is a pipe whose
+// writer says nothing.
+func TestEndsWhenItHangs(t *testing.T) {
+	program, err := exec.LookPath("lcm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	config := filepath.Join(dir, "config.toml")
+	if err := syscall.Mkfifo(config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(program, "status")
+	c.Env = append(os.Environ(), "HOME="+dir, "LCM_CONFIG="+config)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	limit := time.After(time.Minute)
+	for { // it can be opened once the program reads it
+		pipe, err := os.OpenFile(config, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			defer pipe.Close()
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended by itself: %v", err)
+		case <-limit:
+			t.Fatal("it does not read its configuration")
+		default:
+		}
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-limit:
+		_ = c.Process.Kill()
+		t.Fatal("it hangs")
+	}
+	if code := c.ProcessState.ExitCode(); code != exitTerminated {
+		t.Errorf("it ends with %d, not %d", code, exitTerminated)
+	}
+}
