@@ -122,19 +122,22 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 // importPath imports a file or a directory.
 func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
 	known := hostNames()
-	if path == "-" {
-		return cmd.importMessages(c, path)
+	if path == "-" || path == "/dev/stdin" {
+		return cmd.importMessages(c, "-")
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return missingPath(err, path, known)
+	}
+	if err := isFile(path, info); err != nil {
+		return err
 	}
 	switch {
 	case info.IsDir() && (cmd.session != "" || cmd.title != ""):
 		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
 	case !info.IsDir() && (cmd.session != "" || cmd.agent != "" || cmd.title != ""):
 		return cmd.importMessages(c, path)
-	case info.Mode().IsRegular() && isArchive(path): // a pipe can be read only once
+	case !info.IsDir() && isArchive(path):
 		return cmd.importArchive(c.Context(), path)
 	}
 	if info.IsDir() { // links below it are not followed, but the one that was named is
@@ -220,6 +223,10 @@ func (cmd *importCommand) lookInto(ctx context.Context, path string) (contents, 
 	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil // the import reports files that cannot be read
+		}
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			in.others = append(in.others, file)
+			return nil
 		}
 		for _, h := range all.Hosts() {
 			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {

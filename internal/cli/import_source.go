@@ -31,32 +31,33 @@ func openSource(ctx context.Context, p *program, name string) (*source, error) {
 	if name == "-" {
 		return spool("standard input", p.typed(ctx))
 	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, failed(exitFailure, "check the path and that you may read it", "%w", err)
+	case info.IsDir():
+		return nil, failed(exitFailure, "name its files, or leave --session, --agent and --title out", "%s is a directory", name)
+	}
+	if err := isFile(name, info); err != nil {
+		return nil, err
+	}
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, failed(exitFailure, "check the path and that you may read it", "%w", err)
-	}
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, errors.Join(err, file.Close())
-	case info.IsDir():
-		return nil, errors.Join(failed(exitFailure, "name its files, or leave --session, --agent and --title out", "%s is a directory", name), file.Close())
 	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	if info.Mode()&os.ModeDevice != 0 && !isTerminal(file) {
-		return nil, errors.Join(failed(exitFailure, "name a file or a pipe", "%s is a device; nothing was stored", name), file.Close())
-	}
-	if !info.Mode().IsRegular() {
-		s, err := spool(name, lasting{ctx, file})
-		if err == nil {
-			s.path = abs
-		}
-		return s, errors.Join(err, file.Close())
-	}
 	return &source{name: name, path: abs, file: file, size: info.Size()}, nil
+}
+
+// isFile refuses a pipe or a device: opening one may wait for ever.
+func isFile(name string, info os.FileInfo) error {
+	if info.Mode().IsRegular() || info.IsDir() {
+		return nil
+	}
+	return failed(exitFailure, "name a file, or pipe the messages into `lcm import -`", "%s is a pipe or a device; nothing was stored", name)
 }
 
 func spool(name string, r io.Reader) (*source, error) {
