@@ -17,6 +17,8 @@ import (
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type backupReport struct {
@@ -48,22 +50,26 @@ func newBackup(p *program) *cobra.Command {
 			case cmd.keep > 0 && len(args) > 0:
 				return wrongUsage(c, errors.New("--keep is about the backups beside the database: leave FILE out"))
 			}
-			return cmd.use(c.Context(), toRead, func(rec *openRecord) error { return cmd.backup(c.Context(), rec, args) })
+			cfg, err := cmd.settings()
+			if err != nil {
+				return err
+			}
+			path := doctor.BackupPath(dbfile.Resolve(cfg.Storage.DatabasePath), time.Now(), "")
+			if len(args) > 0 {
+				path = args[0]
+			}
+			return cmd.useReadable(c.Context(), cfg, func(rec *openRecord, damage []store.Fault) error { return cmd.backup(c.Context(), rec, path, damage) })
 		},
 	}
 	c.Flags().IntVar(&cmd.keep, "keep", 0, "keep this many backups beside the database, and remove older ones")
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, args []string) error {
+func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, path string, damage []store.Fault) error {
 	begun := time.Now()
 	db, err := rec.inFile("use pg_dump, or continuous archiving (PITR); `lcm copy` makes a database file of it")
 	if err != nil {
 		return err
-	}
-	path := doctor.BackupPath(db.Path(), begun, "")
-	if len(args) > 0 {
-		path = args[0]
 	}
 	bar := cmd.newBar("copying")
 	proof, err := db.Backup(ctx, path, func(done, total int) {
@@ -73,14 +79,20 @@ func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, args []st
 	if err != nil {
 		return err
 	}
+	damage = withFaults(damage, proof.Faults...)
 	r := backupReport{
 		File: path, Conversations: proof.Conversations, Messages: proof.Messages, Digest: hex.EncodeToString(proof.Digest[:]),
-		Faults: len(proof.Faults), Removed: []string{},
+		Removed: []string{},
 	}
 	if info, err := os.Stat(path); err == nil {
 		r.Bytes = info.Size()
 	}
-	if cmd.keep > 0 {
+	if r.Faults = len(damage); r.Faults > 0 { // a proof also counts what is missing
+		if r.Messages, err = storedMessages(ctx, rec.db); err != nil {
+			return err
+		}
+	}
+	if cmd.keep > 0 && r.Faults == 0 { // older ones may have what is damaged
 		if r.Removed, err = rotate(filepath.Dir(path), cmd.keep); err != nil {
 			return err
 		}
@@ -88,10 +100,9 @@ func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, args []st
 	r.Seconds = time.Since(begun).Seconds()
 	if r.Faults == 0 { // an unfinished copy may hold messages that the database lost
 		removeLeftovers(cmd.program, filepath.Dir(path), begun)
-	} else {
-		cmd.warn("the database has %s, and so has the backup: see `lcm doctor`", prose.Count(r.Faults, "fault", "faults"))
 	}
-	return cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
+	err = cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
+	return errors.Join(err, cmd.damageWritten(damage))
 }
 
 // extent counts messages and their conversations.

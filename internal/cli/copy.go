@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/sqldb/transfer"
 	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/store"
 )
 
 type copyReport struct {
@@ -41,8 +42,7 @@ func newCopy(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
-	begun := time.Now()
+func (cmd *copyCommand) run(ctx context.Context, from, to string) error {
 	cfg, err := cmd.settings()
 	if err != nil {
 		return err
@@ -57,13 +57,22 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 			return failed(exitNotFound, "name a database: a file or a URL", "%w", err)
 		}
 	}
-	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)}
-	source, err := openPath(ctx, address(cfg, from), o)
-	if err != nil {
-		return databaseFailure(err)
+	source := *cfg
+	source.Storage.DatabasePath, source.DatabasePassword = from, ""
+	if postgres.IsURL(from) {
+		if source.Storage.DatabasePath, source.DatabasePassword, err = postgres.TakePassword(address(cfg, from)); err != nil {
+			return &failure{exitUsage, err}
+		}
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := openPath(ctx, address(cfg, to), o)
+	return cmd.useReadable(ctx, &source, func(rec *openRecord, damage []store.Fault) error {
+		return cmd.copy(ctx, cfg, rec.db, copyReport{From: source.Storage.DatabasePath, To: to}, damage)
+	})
+}
+
+func (cmd *copyCommand) copy(ctx context.Context, cfg *config.Config, source database, r copyReport, damage []store.Fault) (err error) {
+	begun := time.Now()
+	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)}
+	target, err := openPath(ctx, address(cfg, r.To), o)
 	if err != nil {
 		return databaseFailure(err)
 	}
@@ -77,7 +86,7 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 	if err := target.Reindex(ctx); err != nil {
 		return err
 	}
-	r := copyReport{From: source.Path(), To: target.Path()}
+	r.To = target.Path()
 	before, err := verify.Prove(ctx, source.SQL())
 	if err != nil {
 		return err
@@ -86,7 +95,13 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Conversations, r.Messages, r.Faults = after.Conversations, after.Messages, len(after.Faults)
+	damage = withFaults(damage, after.Faults...)
+	r.Conversations, r.Messages, r.Faults = after.Conversations, after.Messages, len(damage)
+	if r.Faults > 0 { // a proof also counts what is missing
+		if r.Messages, err = storedMessages(ctx, target); err != nil {
+			return err
+		}
+	}
 	r.FromDigest, r.ToDigest = hex.EncodeToString(before.Digest[:]), hex.EncodeToString(after.Digest[:])
 	r.Seconds = time.Since(begun).Seconds()
 	if cmd.json {
@@ -95,16 +110,10 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) (err error) {
 		cmd.printf("%s copied, %s\ndigest %s of %s\ndigest %s of %s\n", extent(r.Messages, r.Conversations), took(r.Seconds),
 			r.FromDigest, safetext.Line(r.From), r.ToDigest, safetext.Line(r.To))
 	}
-	warnFaults(cmd.program, after.Faults)
-	switch {
-	case err != nil:
-		return err
-	case r.FromDigest != r.ToDigest:
-		return failed(exitFaults, "if messages were added to the source meanwhile, copy it again into an empty database while nobody writes", "the digests differ")
-	case r.Faults > 0:
-		return failed(exitFaults, "`lcm verify` lists the faults of each database", "the copy has faults, as the source has")
+	if err == nil && r.FromDigest != r.ToDigest {
+		err = failed(exitFaults, "if messages were added to the source meanwhile, copy it again into an empty database while nobody writes", "the digests differ")
 	}
-	return nil
+	return errors.Join(err, cmd.damageWritten(damage))
 }
 
 // address returns the path with the password of the configured database, if it is that one.

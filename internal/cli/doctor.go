@@ -246,6 +246,12 @@ func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
 // surroundings checks the settings and the hosts.
 func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
+	if wasHere(cfg.Storage.DatabasePath) {
+		found = append(found, doctor.Finding{
+			Code: "gone", Severity: doctor.Warning, Where: cfg.Storage.DatabasePath, Message: "there was a database, and it is gone",
+			Advice: "`lcm restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts",
+		})
+	}
 	if cfg.Log.File != "" {
 		if err := writable(cfg.Log.File); err != nil {
 			found = append(found, doctor.Finding{

@@ -70,15 +70,16 @@ func newExport(p *program) *cobra.Command {
 			case !cmd.raw && cmd.output == "" && cmd.terminal:
 				return wrongUsage(c, errors.New("an archive is not for a terminal: name a file, or pipe it"))
 			}
-			rec, done, err := openToExport(cmd.program, c.Context())
+			cfg, err := cmd.settings()
 			if err != nil {
 				return err
 			}
-			defer done()
-			if cmd.raw {
-				return cmd.exportRaw(c.Context(), rec)
-			}
-			return cmd.exportArchive(c.Context(), rec)
+			return cmd.useReadable(c.Context(), cfg, func(rec *openRecord, damage []store.Fault) error {
+				if cmd.raw {
+					return errors.Join(cmd.exportRaw(c.Context(), rec), cmd.damageWritten(damage))
+				}
+				return cmd.exportArchive(c.Context(), rec, damage)
+			})
 		},
 	}
 	c.Flags().StringVarP(&cmd.output, "output", "o", "", "the same as FILE (default, or -: standard output)")
@@ -90,9 +91,9 @@ func newExport(p *program) *cobra.Command {
 }
 
 // exportArchive writes an archive to a file or to standard output.
-func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord) error {
+func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, damage []store.Fault) error {
 	begun := time.Now()
-	r := exportReport{File: cmd.output}
+	r := exportReport{File: cmd.output, Damaged: damage}
 	write := func(w io.Writer) (err error) {
 		counting := &countingWriter{w: w}
 		err = rec.pack(ctx, cmd.conversations, counting, &r, cmd.newBar("archiving"))
@@ -101,7 +102,10 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord) er
 	}
 	if cmd.output == "" {
 		err := write(cmd.out)
-		return errors.Join(err, cmd.exportDamage(r))
+		if damaged(err) { // it cannot be written again from its beginning
+			err = failed(exitFaults, "name a file instead of standard output: it is then written from what can be read page by page", "%v", err)
+		}
+		return errors.Join(err, cmd.damageWritten(r.Damaged))
 	}
 	if err := create(cmd.output, write); err != nil {
 		return err
@@ -110,17 +114,7 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord) er
 	r.Seconds = time.Since(begun).Seconds()
 	err := cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes),
 		extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
-	return errors.Join(err, cmd.exportDamage(r))
-}
-
-// exportDamage warns of the damaged parts of an archive and returns their error.
-func (cmd *exportCommand) exportDamage(r exportReport) error {
-	if len(r.Damaged) == 0 {
-		return nil
-	}
-	warnFaults(cmd.program, r.Damaged)
-	return failed(exitFaults, "everything was written, what is damaged with a mark; `lcm doctor` says what can be done about it",
-		"%s in what was exported", prose.Count(len(r.Damaged), "fault is", "faults are"))
+	return errors.Join(err, cmd.damageWritten(r.Damaged))
 }
 
 // maxFaults is how many faults are warned of one by one.
@@ -215,7 +209,7 @@ func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Wri
 			out, err = portable.NewWriter(w, m)
 			return err
 		},
-		Fault: func(f store.Fault) { r.Damaged = append(r.Damaged, f) },
+		Fault: func(f store.Fault) { r.Damaged = withFaults(r.Damaged, f) },
 		Row: func(table string, columns []string, values []any, damage string) error {
 			if table == "messages" {
 				done++
@@ -229,6 +223,11 @@ func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Wri
 	})
 	if err != nil {
 		return err
+	}
+	if len(r.Damaged) > 0 && len(ids) == 0 { // the conversations also count what is missing
+		if r.Messages, err = storedMessages(ctx, rec.db); err != nil {
+			return err
+		}
 	}
 	return out.Close()
 }
@@ -290,7 +289,7 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, rec *openRecord, dir
 		return err
 	}
 	r := exportReport{File: dir}
-	failures := 0
+	failures, code := 0, exitFaults
 	for _, c := range list {
 		// The name has nothing of the session in it: keys can hold slashes.
 		path := filepath.Join(dir, fmt.Sprintf("conversation-%d.jsonl", c.ID))
@@ -310,12 +309,15 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, rec *openRecord, dir
 		}
 		if err = errors.Join(err, faults.err(c)); err != nil {
 			failures++
+			if exitCode(err) != exitFaults {
+				code = exitFailure
+			}
 			text, _ := split(err)
 			cmd.warn("conversation %d: %s", c.ID, safetext.Line(text))
 		}
 	}
 	if failures > 0 {
-		return failed(exitFailure, "everything else was written", "%s could not be written whole", prose.Count(failures, "conversation", "conversations"))
+		return failed(code, "everything else was written", "%s could not be written whole", prose.Count(failures, "conversation", "conversations"))
 	}
 	removeLeftovers(cmd.program, dir, time.Now())
 	return cmd.result(r, "%s: %s in %s, %s\n", safetext.Line(dir), prose.Count(r.Messages, "record", "records"),

@@ -167,6 +167,9 @@ func (h *hookCommand) open(ctx context.Context) (*openRecord, *hosts.Feed, error
 
 func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (database, error) {
 	address := postgres.WithPassword(h.path, h.cfg.DatabasePassword)
+	if wasHere(h.path) {
+		h.log(errGone)
+	}
 	db, err := openPath(ctx, address, o)
 	if dbfile.Full(err) && !h.goOn {
 		// Nothing can be stored, but a session is still told of earlier work.
@@ -175,7 +178,7 @@ func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (datab
 		return openPath(ctx, address, o)
 	}
 	if err == nil && !postgres.IsURL(h.path) {
-		reserveLog(hookLog(h.path))
+		reserveLog(h.path)
 	}
 	return db, err
 }

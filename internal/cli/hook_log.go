@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/lossless-context/lcm/internal/postgres"
 )
 
 // logReserve is the room for errors of hooks on a full disk: a block of the file system.
@@ -14,15 +18,43 @@ func reservePath(log string) string {
 	return filepath.Join(filepath.Dir(log), "."+filepath.Base(log)+".reserve")
 }
 
-// reserveLog keeps room for a log. If there is none, the next process tries again.
-func reserveLog(log string) {
-	path := reservePath(log)
-	if info, err := os.Stat(path); err == nil && info.Size() >= logReserve {
+// reserveLog keeps room for the log of a database. The file begins with the names of the
+// databases that were opened beside it, see [wasHere]. If there is no room, the next
+// process tries again.
+func reserveLog(database string) {
+	path := reservePath(hookLog(database))
+	old, err := os.ReadFile(path)
+	if err == nil && len(old) >= logReserve && lists(old, database) {
 		return
 	}
-	if os.WriteFile(path, make([]byte, logReserve), 0o600) != nil {
+	names := bytes.TrimRight(old, "\x00")
+	if !lists(old, database) && !postgres.IsURL(database) {
+		names = append(names, reserveLine(database)...)
+	}
+	if len(names) > logReserve {
+		names = nil
+	}
+	if os.WriteFile(path, append(names, make([]byte, logReserve-len(names))...), 0o600) != nil {
 		_ = os.Remove(path)
 	}
+}
+
+func reserveLine(database string) string { return filepath.Base(database) + "\n" }
+
+func lists(reserve []byte, database string) bool {
+	return postgres.IsURL(database) || bytes.HasPrefix(reserve, []byte(reserveLine(database))) || bytes.Contains(reserve, []byte("\n"+reserveLine(database)))
+}
+
+// errGone is logged by a hook that makes a new database in the place of one that is gone.
+var errGone = errors.New("the database is gone, and a new one is made; `lcm restore FILE` puts a backup in its place")
+
+// wasHere reports whether a database file that does not exist is known to have existed.
+func wasHere(database string) bool {
+	if _, err := os.Lstat(database); !errors.Is(err, fs.ErrNotExist) || postgres.IsURL(database) {
+		return false
+	}
+	reserve, err := os.ReadFile(reservePath(hookLog(database)))
+	return err == nil && lists(reserve, database)
 }
 
 // appendToLog adds a line to a log. On a full disk the reserve becomes the log.

@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/fromconfig"
 	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/sqlite"
@@ -135,7 +136,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*op
 		return nil, err
 	}
 	if n == toWrite {
-		reserveLog(hookLog(cfg.Storage.DatabasePath))
+		reserveLog(cfg.Storage.DatabasePath)
 	}
 	rec, err := newOpenRecord(cfg, db, p.logger(cfg))
 	if err != nil {
@@ -147,7 +148,13 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*op
 func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) (database, error) {
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(path) {
+		if wasHere(path) {
+			return nil, failed(exitNotFound, "`lcm restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts", "the database at %s is gone", path)
+		}
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
+	}
+	if n == toWrite && wasHere(path) {
+		p.note("the database that was at %s is gone, and a new one is made; `lcm restore FILE` puts a backup in its place", safetext.Line(path))
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
 	address := postgres.WithPassword(path, cfg.DatabasePassword)

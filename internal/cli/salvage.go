@@ -2,15 +2,17 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/postgres"
 	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/sqldb"
+	"github.com/lossless-context/lcm/internal/sqldb/record"
 	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/salvage"
 	"github.com/lossless-context/lcm/internal/store"
@@ -72,46 +74,65 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 	return err
 }
 
-// openToExport opens the database, or a salvaged copy if SQLite cannot read all of it.
-func openToExport(p *program, ctx context.Context) (rec *openRecord, done func(), err error) {
-	cfg, err := p.settings()
-	if err != nil {
-		return nil, nil, err
-	}
+// useReadable calls fn with the database that cfg names, to read all of it. Where SQLite
+// cannot, fn gets a new database of what can be read page by page, and damage says what is
+// wrong with the file. Damage that shows only while fn reads makes it run a second time.
+func (p *program) useReadable(ctx context.Context, cfg *config.Config, fn func(rec *openRecord, damage []store.Fault) error) error {
 	path := cfg.Storage.DatabasePath
-	if postgres.IsURL(path) {
-		rec, err = p.openWith(ctx, cfg, toRead)
-		return rec, func() { _ = rec.close(ctx) }, err // it was only read
-	}
-	broken := false
-	if faults, err := dbcheck.File(ctx, path); err == nil {
-		broken = slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "truncated" })
-	}
-	if !broken {
-		rec, err = p.openWith(ctx, cfg, toRead)
-		if err == nil {
-			_, err = rec.db.Conversations(ctx, store.ConversationQuery{Limit: 1})
-			if err != nil {
-				err = errors.Join(err, rec.close(ctx))
-			}
+	var found *store.Fault
+	if _, err := os.Stat(path); err == nil && !postgres.IsURL(path) {
+		if found, err = dbcheck.Unreadable(ctx, path); err != nil {
+			return databaseFailure(err)
 		}
-		if !damaged(err) {
-			return rec, func() { _ = rec.close(ctx) }, err // it was only read
+	}
+	if found == nil {
+		err := p.useWith(ctx, cfg, toRead, func(rec *openRecord) error { return fn(rec, nil) })
+		if !damaged(err) || postgres.IsURL(path) {
+			return err
 		}
+		why, _ := split(err)
+		found = &store.Fault{Code: "page", Node: path, Detail: plain(why)}
 	}
 	scratch, err := salvage.File(ctx, path, path)
 	if err != nil { // the directory may be one that cannot be written to
 		scratch, err = salvage.File(ctx, path, filepath.Join(os.TempDir(), "lcm.db"))
 	}
 	if err != nil {
-		return nil, nil, databaseFailure(err)
+		return databaseFailure(err)
 	}
-	p.warn("%s is damaged: what can be read of it page by page is exported; `lcm doctor --salvage NEW.db` makes a database of it", path)
+	defer scratch.Remove()
+	if scratch.Proof.Conversations == 0 {
+		return failed(exitFaults, "restore a backup; nothing was written", "no conversation can be read in %s: %s", path, found.Detail)
+	}
+	p.warn("%s is damaged (%s): what can be read of it page by page is taken; `lcm doctor` says more", path, safetext.Line(found.Detail))
 	saved := *cfg
 	saved.Storage.DatabasePath = scratch.Path()
-	if rec, err = p.openWith(ctx, &saved, toRead); err != nil {
-		scratch.Remove()
-		return nil, nil, err
+	return p.useWith(ctx, &saved, toRead, func(rec *openRecord) error { return fn(rec, append([]store.Fault{*found}, scratch.Proof.Faults...)) })
+}
+
+// storedMessages counts the messages that a damaged database has.
+func storedMessages(ctx context.Context, db database) (int64, error) {
+	return sqldb.Read(ctx, db.SQL(), func(c sqldb.Conn) (int64, error) {
+		return sqldb.Value[int64](c, `SELECT count(*) FROM messages WHERE `+record.NotErased)
+	})
+}
+
+// damageWritten warns of the faults of a result, and returns the error for them.
+func (p *program) damageWritten(faults []store.Fault) error {
+	if len(faults) == 0 {
+		return nil
 	}
-	return rec, func() { _ = rec.close(ctx); scratch.Remove() }, nil
+	warnFaults(p, faults)
+	return failed(exitFaults, "everything that can be read was written, what is damaged with a mark; `lcm doctor` says what can be done about it",
+		"%s in what was written", prose.Count(len(faults), "fault is", "faults are"))
+}
+
+// withFaults adds the faults that are not listed yet.
+func withFaults(list []store.Fault, more ...store.Fault) []store.Fault {
+	for _, f := range more {
+		if !slices.ContainsFunc(list, func(g store.Fault) bool { return f.Code == g.Code && f.Node == g.Node }) {
+			list = append(list, f)
+		}
+	}
+	return list
 }

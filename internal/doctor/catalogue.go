@@ -26,6 +26,7 @@ var catalogue = map[string]entry{
 	// The file.
 	"absent":       {Note, "", "`lcm import` or the first session makes it"},
 	"file":         {Problem, "", salvage},
+	"empty":        {Problem, "", "restore a backup with `lcm restore --force FILE`, or remove the file to begin anew"},
 	"header":       {Problem, "the first bytes are rewritten", ""},
 	"truncated":    {Problem, "", salvage},
 	"wal-orphan":   {Problem, "the database is rebuilt from its log, if the log is complete", ""},

@@ -255,7 +255,7 @@ func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 // closed reports whether faults prevent the file from being opened.
 func closed(faults []store.Fault) bool {
 	return slices.ContainsFunc(faults, func(f store.Fault) bool {
-		return slices.Contains([]string{"absent", "wal-orphan", "header", "file", "schema-newer", "schema-version"}, f.Code)
+		return slices.Contains([]string{"absent", "empty", "wal-orphan", "header", "file", "schema-newer", "schema-version"}, f.Code)
 	})
 }
 

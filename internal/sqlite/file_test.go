@@ -205,7 +205,8 @@ func TestOpenWaitsForWhoeverMakesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+	// The file is made with its first page, and then waits for its tables.
+	if err := other.Exec("PRAGMA application_id=0x4c434d31; BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	if db, err := sqlite.Open(t.Context(), path, sqlite.Options{BusyTimeout: 20 * time.Millisecond}); !errors.Is(err, sqlite3.BUSY) {

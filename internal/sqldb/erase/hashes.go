@@ -85,7 +85,7 @@ func (e *erasing) names() (map[int64]*name, error) {
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq < m.seq ORDER BY p.seq DESC LIMIT 1),
 			(SELECT p.sha256 FROM messages p WHERE p.conversation = m.conversation AND p.seq > m.seq ORDER BY p.seq LIMIT 1),
 			o.origin, o.root
-		FROM temp.erasing e JOIN messages m ON m.id = e.id JOIN conversations c ON c.id = m.conversation JOIN projects o ON o.id = c.project`, func(s sqldb.Row) error {
+		FROM temp.erasing e JOIN messages m ON m.id = e.id JOIN conversations c ON c.id = m.conversation LEFT JOIN projects o ON o.id = c.project`, func(s sqldb.Row) error {
 		n := &name{area: tombstone.Area(store.Project{Origin: s.ColumnText(11), Root: s.ColumnText(12)})}
 		n.Fingerprint, n.Asked = store.Fingerprint{Native: s.ColumnText(1), Said: sqldb.Millis(s, 2), SHA256: sqldb.Hash(s, 3)}, true
 		n.Neighbours = tombstone.Neighbours(s.ColumnBlob(9, nil), s.ColumnBlob(10, nil))

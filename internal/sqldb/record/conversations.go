@@ -37,7 +37,7 @@ const conversationFields = `
 	c.erased_at, c.erased, c.seal`
 
 const conversationTables = `
-	FROM conversations c JOIN projects p ON p.id = c.project`
+	FROM conversations c LEFT JOIN projects p ON p.id = c.project` // damage may have taken the project
 
 // isActive selects the active conversation of a session.
 const isActive = `c.key = ? AND c.archived_at IS NULL`

@@ -185,7 +185,7 @@ func Conversation(v store.Conversation) []byte {
 // Named seals what a conversation is called and belongs to.
 func Named(c sqldb.Conn, id int64) error {
 	v := store.Conversation{ID: store.ConversationID(id)}
-	_, err := c.One(`SELECT c.key, c.segment, c.agent, c.title, p.origin, p.root FROM conversations c JOIN projects p ON p.id = c.project WHERE c.id = ?`,
+	_, err := c.One(`SELECT c.key, c.segment, c.agent, c.title, p.origin, p.root FROM conversations c LEFT JOIN projects p ON p.id = c.project WHERE c.id = ?`,
 		sqldb.Into(&v.Key, &v.Segment, &v.Agent, &v.Title, &v.Project.Origin, &v.Project.Root), id)
 	if err != nil {
 		return err

@@ -70,10 +70,13 @@ func Copy(ctx context.Context, from, to sqldb.DB, progress func(done, total int6
 // identity names a database by its first salt, which no other has.
 func identity(c sqldb.Conn) (string, error) {
 	u, err := tombstone.ReadHasher(c)
+	if errors.Is(err, store.ErrNotFound) {
+		return "without a salt", nil // it is damaged
+	}
 	if err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(u.Salts[0][:8]), nil
+	return hex.EncodeToString(u.Salts[0][:min(8, len(u.Salts[0]))]), nil
 }
 
 // begin marks the target, or finds its mark. It returns how many messages it has.

@@ -36,8 +36,27 @@ func OrphanFaults(c sqldb.Conn) ([]store.Fault, error) {
 		}
 		f.Fault("conversation-missing", fmt.Sprintf("conversation %d", id), "%d messages and %d summaries belong to it, but it is not there", messages, summaries)
 	}
-	err = sqldb.Steps(func() error { return danglingFaults(c, &f) }, func() error { return f.Take(seal.Faults(c)) })
+	err = sqldb.Steps(func() error { return danglingFaults(c, &f) }, func() error { return f.Take(SetFaults(c)) })
 	return f.List, err
+}
+
+// SetFaults checks the sets of rows that are sealed: the list of conversations and the
+// tombstones. It is quick.
+func SetFaults(c sqldb.Conn) ([]store.Fault, error) {
+	var f Findings
+	err := sqldb.Steps(func() error { return unrecorded(c, &f) }, func() error { return f.Take(seal.Faults(c)) })
+	return f.List, err
+}
+
+// UnrecordedErasures selects the erasures that have tombstones and no row of their own.
+const UnrecordedErasures = `(SELECT erasure AS id FROM forgotten UNION SELECT erasure FROM tombstones EXCEPT SELECT id FROM erasures)`
+
+// unrecorded finds erasures of which only tombstones are left.
+func unrecorded(c sqldb.Conn, f *Findings) error {
+	return c.Query(`SELECT u.id FROM `+UnrecordedErasures+` u ORDER BY u.id`, func(s sqldb.Row) error {
+		f.Fault("erasure-missing", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "it is not noted any more when and why something was erased")
+		return nil
+	})
 }
 
 // OrphanIDs lists the conversations that rows belong to and that are not there.

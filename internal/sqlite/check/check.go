@@ -62,7 +62,7 @@ func (k *checkup) all(ctx context.Context) error {
 		look func(context.Context) error
 	}{
 		{"the state", k.state}, // the quick ones first
-		{"the tombstones", k.tombstones},
+		{"the list of conversations and the tombstones", func(context.Context) error { return k.Take(verify.SetFaults(k.Conn)) }},
 		{"the conversations", k.conversations},
 		{"the references", func(context.Context) error { return k.Take(verify.OrphanFaults(k.Conn)) }},
 		{"the search index", func(ctx context.Context) error { return k.Take(k.search.Check(ctx, k.Conn)) }},

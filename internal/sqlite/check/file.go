@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -40,7 +41,8 @@ func File(ctx context.Context, path string) ([]store.Fault, error) {
 	}
 	k.permissions(info)
 	if info.Size() == 0 {
-		return k.List, nil // an empty file is a new database
+		k.Fault("empty", path, "it is empty: what was in it is gone, or something else made it")
+		return k.List, nil
 	}
 	if err := k.header(info.Size()); err != nil {
 		return k.List, dbfile.Explain(path, err)
@@ -87,6 +89,15 @@ func (k *fileCheck) header(size int64) error {
 	case string(head[:16]) != dbfile.Magic:
 		k.broken = true
 		k.Fault("file", k.path, "it is not a database, or its beginning was overwritten")
+		return nil
+	case dbfile.PageSize(head) != dbfile.PageBytes && binary.BigEndian.Uint32(head[68:]) == dbfile.ApplicationID:
+		k.broken = true
+		k.Fault("header", k.path, "its header says that its pages have %d bytes, they have %d", dbfile.PageSize(head), dbfile.PageBytes)
+		return nil
+	}
+	if !dbfile.IsSoundHeader(head) && binary.BigEndian.Uint32(head[68:]) == dbfile.ApplicationID {
+		k.broken = true
+		k.Fault("header", k.path, "fields of its header are not those of a database of lcm")
 		return nil
 	}
 	page := dbfile.PageSize(head)
@@ -176,6 +187,34 @@ func tables(all map[string]dbfile.Object) map[string]string {
 		}
 	}
 	return shape
+}
+
+// Unreadable looks for damage that keeps SQLite from reading all rows of a file: in its
+// header, its size and its pages. It is nil if there is none.
+func Unreadable(ctx context.Context, path string) (*store.Fault, error) {
+	faults, err := File(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range faults {
+		if slices.Contains([]string{"empty", "file", "header", "truncated", "schema-version"}, f.Code) {
+			return &f, nil
+		}
+	}
+	found := store.Fault{Code: "page", Node: path}
+	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) (err error) {
+		found.Detail, err = sqldb.Value[string](c, "PRAGMA quick_check(1)")
+		return err
+	})
+	switch {
+	case ctx.Err() != nil || dbfile.Full(err):
+		return nil, errors.Join(ctx.Err(), err)
+	case err != nil:
+		found.Detail = sqldb.WithoutHint(err)
+	case found.Detail == "ok" || IndexTrouble().MatchString(found.Detail):
+		return nil, nil
+	}
+	return &found, nil
 }
 
 // Unopenable reports whether an error means that the file is damaged or not a

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 
@@ -57,21 +56,9 @@ func (k *checkup) state(context.Context) error {
 	}, store.LeaseSpace)
 }
 
-// tombstones finds erasures of which only tombstones are left.
-func (k *checkup) tombstones(context.Context) error {
-	return k.Query(`SELECT id FROM `+UnrecordedErasures+` ORDER BY id`, func(s sqldb.Row) error {
-		k.Fault("erasure-missing", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "it is not noted any more when and why something was erased")
-		return nil
-	})
-}
-
 func until(t time.Time) string {
 	if t.IsZero() {
 		return "for ever"
 	}
 	return t.Format(time.RFC3339)
 }
-
-// UnrecordedErasures selects the erasures that have tombstones and no row of
-// their own.
-const UnrecordedErasures = `(SELECT erasure AS id FROM forgotten UNION SELECT erasure FROM tombstones EXCEPT SELECT id FROM erasures)`

@@ -120,7 +120,11 @@ func open(ctx context.Context, path string, o Options) (*File, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if err := prepare(path, o); err != nil {
+	err := prepare(path, o)
+	if err == nil && o.VFS == "" {
+		err = checkHeader(path)
+	}
+	if err != nil {
 		return nil, Explain(path, err)
 	}
 	c, err := OpenConn(ctx, path, o)
@@ -211,7 +215,10 @@ func prepare(path string, o Options) error {
 	if err := OrphanWAL(path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return create(path)
+	}
 	if errors.Is(err, os.ErrPermission) {
 		if f, rerr := os.Open(path); rerr == nil {
 			return errors.Join(store.ErrReadOnly, f.Close())

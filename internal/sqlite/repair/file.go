@@ -32,7 +32,7 @@ func File(ctx context.Context, path string, faults []store.Fault) error {
 				errs = append(errs, os.Chmod(f.Node, info.Mode().Perm()&^0o022))
 			}
 		case "header":
-			errs = append(errs, overwrite(path, []byte(dbfile.Magic)))
+			errs = append(errs, repairHeader(path))
 		case "schema-version":
 			errs = append(errs, restamp(ctx, path))
 		}
@@ -40,11 +40,21 @@ func File(ctx context.Context, path string, faults []store.Fault) error {
 	return dbfile.Explain(path, errors.Join(errs...))
 }
 
-func overwrite(path string, head []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+// repairHeader writes the fields of the header that every database has alike.
+func repairHeader(path string) error {
+	head, err := dbfile.ReadHeader(path)
 	if err != nil {
 		return err
 	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	head = dbfile.SoundHeader(head, uint32(info.Size()/dbfile.PageBytes))
 	_, err = f.WriteAt(head, 0)
 	return errors.Join(err, f.Sync(), f.Close())
 }

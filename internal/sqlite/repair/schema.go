@@ -11,6 +11,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/sqldb"
 	"github.com/lossless-context/lcm/internal/sqldb/seal"
+	"github.com/lossless-context/lcm/internal/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/sqlite/check"
 	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
@@ -42,7 +43,7 @@ const outOfView = "(64 | 128)"
 // Erasures are recorded as unfinished: scrubbing twice does no harm.
 const noteErasures = `
 	INSERT INTO erasures (id, cause, created_at, messages, bytes)
-	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + check.UnrecordedErasures + ` e`
+	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + verify.UnrecordedErasures + ` e`
 
 // Sessions whose conversations were all erased refuse messages up to that time.
 const forgottenOfWhole = `

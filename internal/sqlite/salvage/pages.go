@@ -17,7 +17,6 @@ type pageFile struct {
 	file, log *os.File
 	logged    map[uint32]int64 // where the log has a page
 	pageSize  int64
-	reserved  int64
 	count     uint32 // of pages
 }
 
@@ -43,12 +42,7 @@ func openPages(path string) (p *pageFile, err error) {
 	if string(head[:16]) != dbfile.Magic && !dbfile.PlausibleHeader(head) { // an unknown header is not trusted
 		clear(head)
 	}
-	if p.pageSize = dbfile.PageSize(head); p.pageSize == 0 {
-		p.pageSize = 4096 // as every database of ours has
-	}
-	if p.reserved = int64(head[20]); p.reserved > p.pageSize-480 {
-		p.reserved = 0
-	}
+	p.pageSize = dbfile.PageBytes // whatever the header says
 	p.count = uint32((info.Size() + p.pageSize - 1) / p.pageSize)
 	// The header has the number of pages, if it is plausible.
 	if says := binary.BigEndian.Uint32(head[28:]); says > p.count && int64(says) < 2*int64(p.count)+1024 {
@@ -99,6 +93,9 @@ func (p *pageFile) page(n uint32) []byte {
 	}
 	if _, err := from.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
 		clear(b)
+	}
+	if n == 1 && (b[100] == pageLeaf || b[100] == pageInterior) {
+		copy(b, dbfile.SoundHeader(b, p.count))
 	}
 	return b
 }
@@ -158,7 +155,7 @@ func (p *pageFile) row(page []byte, at int) (id int64, values []any, ok bool) {
 
 // payload reads the content of a cell, which may go on in other pages.
 func (p *pageFile) payload(page []byte, at int, size int64) ([]byte, bool) {
-	usable := p.pageSize - p.reserved
+	usable := p.pageSize // nothing is reserved
 	local := size
 	if limit := usable - 35; size > limit {
 		least := (usable-12)*32/255 - 23
