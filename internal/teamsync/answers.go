@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/recall"
 )
 
 // limit bounds the answer to a request.
@@ -95,4 +97,32 @@ func (c Client) compare(ctx context.Context, q VerifyRequest, through int64) (a 
 		}
 	}
 	return a, nil
+}
+
+// maxMatches is more than a server answers at a time.
+const maxMatches = 1000
+
+// word is the form of ids and cursors, which are shown as they are.
+var word = regexp.MustCompile(`^[A-Za-z0-9_.:=+/-]*$`)
+
+// checkFound refuses an answer to a search that would not be shown as what it is.
+func checkFound(a recall.GrepAnswer) error {
+	if len(a.Matches) > maxMatches || a.Total < 0 {
+		return fmt.Errorf("%w: it has %d matches of %d", errAnswer, len(a.Matches), a.Total)
+	}
+	words := []string{a.NextCursor}
+	for _, m := range a.Matches {
+		words = append(words, m.ID, m.SummaryID, m.CoveredBy)
+		if m.Context != nil {
+			for _, n := range append(m.Context.Before, m.Context.After...) {
+				words = append(words, n.ID, string(n.Role))
+			}
+		}
+	}
+	for _, w := range words {
+		if !word.MatchString(w) {
+			return fmt.Errorf("%w: %q is no id", errAnswer, prose.Clip(w, 80))
+		}
+	}
+	return nil
 }

@@ -183,7 +183,10 @@ func unlessEnded(ctx context.Context) time.Duration {
 
 // Grep searches the team's record.
 func (c Client) Grep(ctx context.Context, q recall.GrepRequest) (a recall.GrepAnswer, err error) {
-	return a, c.Post(ctx, GrepPath, q, &a)
+	if err := c.Post(ctx, GrepPath, q, &a); err != nil {
+		return a, err
+	}
+	return a, checkFound(a)
 }
 
 // Describe shows one thing of the team's record.
