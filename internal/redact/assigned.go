@@ -24,6 +24,7 @@ type assignment struct {
 	quoted bool
 	tight  bool // "=" directly before the value, as in a shell
 	comma  bool // the sign is a comma, as in define('NAME', 'value')
+	line   bool // it is the rest of its line
 	joined bool // the name has a qualifier: X-Server-Token, _authToken
 }
 
@@ -228,6 +229,7 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 		to--
 	}
 	v.value = text[i:to]
+	v.line = to == len(text) || text[to] == '\n' || text[to] == '\r'
 	return v, i, to
 }
 

@@ -91,9 +91,9 @@ type tag struct {
 }
 
 const (
-	longestTag  = 4096 // with its attributes
-	longestName = 48   // with its namespace
-	mostBlanks  = 16   // before the name
+	longestTag  = 64 << 10 // with its attributes
+	longestName = 48       // with its namespace
+	mostBlanks  = 16       // before the name
 )
 
 // tagStart are the bytes that the first sign of a tag may begin with: plain, as an

@@ -178,7 +178,7 @@ func TestTimeIsLinear(t *testing.T) {
 	}
 	for _, unit := range []string{
 		"sk-ant-", "eyJ", "eyJ-", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY----------END ", "token=", "token:", "a://a:a", "bearer ",
-		"<private>", "<", "{", "[\"", "\\\"", "password=a", "SG.", "=", "::::", "hooks.slack.com/services/",
+		"<private>", "<private \"", "<private a='b ", "<", "{", "[\"", "\\\"", "password=a", "SG.", "=", "::::", "hooks.slack.com/services/",
 		"curl -u a:", "login user: ", "basic QWxhZGRpbjpvcGVu", "password is ",
 	} {
 		text := []byte(strings.Repeat(unit, (1<<18)/len(unit)))

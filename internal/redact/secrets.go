@@ -15,7 +15,7 @@ type detector func(text []byte, start, end int) (Finding, bool)
 // detectors returns the detectors by their keywords.
 func detectors() map[string]detector {
 	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "bearer ": bearer, "basic ": basic, "pat": airtable}
-	for _, name := range []string{"client(", "connect(", "connection(", "login(", "auth(", "authenticate(", "sign(", "verify(", "hmac(", "hmac.new(", "pdo(", "mysqli(", "bot(", "api(",
+	for _, name := range []string{"client(", "connect(", "connection(", "login(", "auth(", "auth=(", "authenticate(", "sign(", "verify(", "hmac(", "hmac.new(", "pdo(", "mysqli(", "bot(", "api(",
 		"sdk(", "credentials(", "password(", "secret(", "token("} {
 		all[name] = argument
 	}
