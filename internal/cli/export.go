@@ -194,6 +194,7 @@ func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Wri
 		return err
 	}
 	var out *portable.Writer
+	var exported []store.Conversation
 	done := int64(0)
 	err = dbarchive.Export(ctx, db.File(), ids, dbarchive.Dump{
 		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
@@ -201,6 +202,7 @@ func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Wri
 				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,
 				Digest: hex.EncodeToString(digest[:]),
 			}
+			exported = list
 			for _, c := range list {
 				m.Conversations = append(m.Conversations, portable.Conversation{Key: c.Key, Segment: c.Segment, Title: c.Title, Messages: c.Messages})
 				r.Messages += c.Messages - c.Erased
@@ -223,6 +225,13 @@ func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Wri
 	})
 	if err != nil {
 		return err
+	}
+	for _, c := range exported { // views, summaries and names too
+		v, err := rec.db.Verify(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		r.Damaged = withFaults(r.Damaged, v.Faults...)
 	}
 	if len(r.Damaged) > 0 && len(ids) == 0 { // the conversations also count what is missing
 		if r.Messages, err = storedMessages(ctx, rec.db); err != nil {

@@ -275,6 +275,9 @@ func dumpPayloads(c *dbfile.Conn, where, list string, to Dump) error {
 				return err
 			}
 			size = max(0, min(size, chunks*record.ChunkSize))
+			if found, err := record.HashChunks(c, p.Num); err == nil { // its row is wrong
+				size = found.Size
+			}
 		}
 		if err := to.Payload(p.Sum, size, &chunkReader{Conn: c, num: p.Num, lenient: !whole}, !whole); err != nil {
 			return fmt.Errorf("archive %s: %w", p.ID, err)

@@ -66,7 +66,11 @@ func (s *Scratch) settle(ctx context.Context, f *dbfile.File, l *Loader) (err er
 		if !l.KeepDamaged {
 			err = f.Transact(ctx, func(c *dbfile.Conn) error { return blankRecords(c, s.Proof.Faults) })
 		}
-		err = errors.Join(err, repair.Run(ctx, f, ix))
+		if failed := repair.Run(ctx, f, ix); failed != nil && ctx.Err() == nil && !dbfile.Full(failed) { // what it left is still to be had
+			l.lost = append(l.lost, store.Fault{Code: "unreadable", Node: "the derived rows", Detail: sqldb.WithoutHint(failed)})
+		} else {
+			err = errors.Join(err, failed)
+		}
 		if err == nil {
 			s.Proof, err = check.Prove(ctx, f)
 		}

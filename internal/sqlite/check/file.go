@@ -141,7 +141,7 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 	switch {
 	case err != nil:
 		return err
-	case app == dbfile.ApplicationID && says > len(known):
+	case app == dbfile.ApplicationID && says > len(known) && (is == 0 || says < implausible):
 		k.Fault("schema-newer", k.path, "it has schema version %d, this lcm knows versions up to %d", says, len(known))
 	case is == 0 && app != dbfile.ApplicationID:
 		k.Fault("file", k.path, "it is the database of another program")
@@ -152,6 +152,9 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 	}
 	return nil
 }
+
+// implausible is a schema version that no lcm will have: the header is damaged.
+const implausible = 1000
 
 // TablesVersion returns the schema version whose tables and columns the file
 // has, or 0. Of versions that differ only in indexes it prefers the one in the

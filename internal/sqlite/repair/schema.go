@@ -43,7 +43,7 @@ const outOfView = "(64 | 128)"
 // Erasures are recorded as unfinished: scrubbing twice does no harm.
 const noteErasures = `
 	INSERT INTO erasures (id, cause, created_at, messages, bytes)
-	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + verify.UnrecordedErasures + ` e`
+	SELECT e.id, 'unknown', unixepoch() * 1000, (SELECT ifnull(sum(messages), 0) FROM forgotten WHERE erasure = e.id), 0 FROM ` + verify.UnrecordedErasures + ` e WHERE typeof(e.id) = 'integer'`
 
 // Sessions whose conversations were all erased refuse messages up to that time.
 const forgottenOfWhole = `
