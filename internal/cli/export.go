@@ -175,9 +175,14 @@ func writeNew(path, pattern string, write func(io.Writer) error) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	err = os.Link(f.Name(), path) // unlike a rename it replaces nothing
+	return nameFile(f.Name(), path)
+}
+
+// nameFile gives a complete file its name, and never replaces another one.
+func nameFile(from, path string) error {
+	err := os.Link(from, path) // unlike a rename it replaces nothing
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(f.Name(), path) // a file system without links
+		err = os.Rename(from, path) // a file system without links
 	}
 	return err
 }

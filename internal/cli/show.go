@@ -76,7 +76,7 @@ func newShow(p *program) *cobra.Command {
 	forceFlag(c, &cmd.force)
 	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
-	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file")
+	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file, or pages to a folder of that name")
 	return cmd.jsonFlag(c)
 }
 
@@ -86,8 +86,7 @@ func (cmd *showCommand) showHTML(ctx context.Context, rec *openRecord) error {
 	if err != nil {
 		return err
 	}
-	sel := ui.Selection{From: cmd.from, Limit: cmd.limit, All: cmd.all}
-	return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteSession(ctx, w, conv, sel) })
+	return cmd.writePages(ctx, rec, cmd.html, conv, ui.Selection{From: cmd.from, Limit: cmd.limit, All: cmd.all})
 }
 
 func (cmd *showCommand) check(c *cobra.Command, args []string) error {

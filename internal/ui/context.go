@@ -24,10 +24,11 @@ const (
 	replaySteps  = 40
 )
 
-// contextData is the data of the page that shows what a model would be sent at a
-// point of a session.
+// contextData is the data of the pages that show a context: of the view that is
+// stored, or of a replay up to a point of the session.
 type contextData struct {
 	Session Session `json:"session"`
+	Stored  bool    `json:"stored,omitempty"`
 	At      int64   `json:"at"` // the last message, by Seq
 	Budget  int     `json:"budget"`
 	Tokens  int     `json:"tokens"`
@@ -44,7 +45,12 @@ type contextData struct {
 	Sent int `json:"sent,omitempty"`
 }
 
-func (d contextData) title() string { return "Context of " + d.Session.Title }
+func (d contextData) title() string {
+	if d.Stored {
+		return "Stored context of " + d.Session.Title
+	}
+	return "Replayed context of " + d.Session.Title
+}
 
 // Share is the part of a context of one kind.
 type Share struct {
@@ -78,6 +84,62 @@ type Point struct {
 type contextCache struct {
 	mu   sync.Mutex
 	made map[string]contextData
+}
+
+// storedPage shows what `lcm context` prints: the view that is kept of the session,
+// within its budget. ?at= is kept for the link to the replay.
+func (s *Server) storedPage(r *http.Request) (d contextData, err error) {
+	ctx := r.Context()
+	c, err := s.conversation(r)
+	if err != nil {
+		return d, err
+	}
+	d = contextData{Stored: true, From: 1, History: c.Tokens}
+	if d.At, err = positive(r, "at", c.Messages); err != nil {
+		return d, err
+	}
+	sent, err := s.requests(ctx, c.Key)
+	if err != nil {
+		return d, err
+	}
+	d.Sent = len(sent)
+	if d.Session, err = s.session(ctx, c); err != nil {
+		return d, err
+	}
+	session, err := s.Engine.Resume(ctx, c.ID)
+	if err != nil {
+		return d, err
+	}
+	shown, err := session.Preview(ctx, 0)
+	if err != nil {
+		return d, d.refuse(err)
+	}
+	d.Budget, d.Tokens, d.Left = shown.Budget, shown.Tokens, len(shown.Dropped)+shown.Skipped
+	var ids []store.MessageID
+	for _, it := range shown.Items {
+		if !it.IsSummary() {
+			ids = append(ids, it.Message)
+		}
+	}
+	messages := map[lcm.MessageID]store.Message{}
+	for m, err := range s.record.Messages(ctx, store.MessageQuery{IDs: ids, NoRaw: true}) {
+		if err != nil {
+			return d, err
+		}
+		messages[m.ID] = m
+	}
+	return d, d.fill(ctx, s.record, shown, messages)
+}
+
+// refuse keeps the error of a budget that is too small for the page to tell, and
+// returns any other.
+func (d *contextData) refuse(err error) error {
+	var small *assemble.BudgetError
+	if !errors.As(err, &small) {
+		return err
+	}
+	d.Refused = fmt.Sprintf("The newest round of messages needs %s tokens: nothing useful fits this budget.", prose.Number(small.Need))
+	return nil
 }
 
 func (s *Server) contextPage(r *http.Request) (d contextData, err error) {
@@ -122,11 +184,9 @@ func (s *Server) replayed(r *http.Request, c store.Conversation) (contextData, e
 		return d, nil
 	}
 	if err := s.replay(ctx, c, &d); err != nil {
-		var small *assemble.BudgetError
-		if !errors.As(err, &small) {
+		if err := d.refuse(err); err != nil {
 			return d, err
 		}
-		d.Refused = fmt.Sprintf("The newest round of messages needs %s tokens: nothing useful fits this budget.", prose.Number(small.Need))
 	}
 	s.contexts.mu.Lock()
 	defer s.contexts.mu.Unlock()

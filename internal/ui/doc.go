@@ -12,6 +12,7 @@
 //	GET /activity               messages per day; ?day= is marked        (/api/activity)
 //	GET /session/{n}            messages around ?at=SEQ, or from ?day=2026-02-18 on; beside them ?summary=sum_… (/api/session/{n})
 //	GET /session/{n}/map        the summaries as an icicle               (/api/session/{n}/map)
+//	GET /session/{n}/stored     the context of the stored view           (/api/session/{n}/stored)
 //	GET /session/{n}/context    the context at ?at=SEQ with ?budget=N    (/api/session/{n}/context)
 //	GET /session/{n}/sent       its requests that came through lcm       (/api/session/{n}/sent)
 //	GET /message/msg_…          one message and its summaries            (/api/message/msg_…)
@@ -33,8 +34,8 @@
 //	POST /health/check          runs a check                             (POST /api/health/check)
 //	POST /forget                erases the messages of a preview         (POST /api/forget)
 //
-// [Server.WriteSession] and [Server.WriteTree] write a page into one file that needs
-// no server.
+// [Server.WriteTree] writes a page into one file that needs no server, and
+// [Server.WriteSession] writes as many as the messages need.
 //
 // Times and days on pages are in the zone of the server, which every page names; those
 // of the API are in UTC, except for the days of /api/activity.

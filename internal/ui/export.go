@@ -2,15 +2,19 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
 	"html"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/prose"
 	"github.com/lossless-context/lcm/internal/store"
 )
 
@@ -28,40 +32,118 @@ type Selection struct {
 	All   bool  // with records that no model sees
 }
 
-// WriteSession writes a page with the messages of a conversation that needs no
-// server: styles and images are in it, and it makes no request.
-func (s *Server) WriteSession(ctx context.Context, w io.Writer, c store.Conversation, sel Selection) error {
-	return s.export(ctx, w, c, false, func(out *bytes.Buffer, flush func() error) error {
-		shown := 0
-		day := ""
-		for m, err := range s.record.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: sel.From - 1, NoRaw: true}) {
-			if err != nil {
-				return err
-			}
-			if m.Flags&store.FlagHidden != 0 && !sel.All {
-				continue
-			}
-			if sel.Limit > 0 && shown == sel.Limit {
-				break
-			}
-			shown++
-			v := []Message{showMessage(m, true)}
-			fold(v[0].Parts)
-			markDays(v)
-			if today := v[0].Time.Local().Format("2006-01-02"); today == day {
-				v[0].NewDay = false
-			} else {
-				day = today
-			}
-			if err := s.templates.execute(out, "article", v[0]); err != nil {
-				return err
-			}
-			if err := flush(); err != nil {
-				return err
-			}
+// How much one page of a file holds. A browser shows it within a second.
+const (
+	pageMessages = 2000
+	pageBytes    = 4 << 20
+)
+
+// WriteSession writes the messages of a conversation as pages that need no server:
+// styles and images are in them, and they make no request. create returns the
+// writer of the page with a name. What one page holds is [Page] 1; more are linked
+// pages and index.html. It returns how many pages of messages there are.
+func (s *Server) WriteSession(ctx context.Context, create func(name string) (io.Writer, error), c store.Conversation, sel Selection) (pages int, err error) {
+	next, stop := iter.Pull2(s.selected(ctx, c, sel))
+	defer stop()
+	m, err, more := next()
+	var index bytes.Buffer
+	for pages == 0 || more {
+		pages++
+		w, failed := create(Page(pages))
+		if failed != nil {
+			return pages, failed
 		}
+		count := &counter{Writer: w}
+		shown := 0
+		failed = s.export(ctx, count, c, false, func(out *bytes.Buffer, flush func() error) error {
+			first, last, day := m.Seq, m.Seq, ""
+			if pages > 1 {
+				out.WriteString(pageLinks(pages, false))
+			}
+			for ; more && shown < pageMessages && count.n < pageBytes; m, err, more = next() {
+				if err != nil {
+					return err
+				}
+				v := []Message{showMessage(m, true)}
+				fold(v[0].Parts)
+				markDays(v)
+				if today := v[0].Time.Local().Format(time.DateOnly); today == day {
+					v[0].NewDay = false
+				} else {
+					day = today
+				}
+				if err := s.templates.execute(out, "article", v[0]); err != nil {
+					return err
+				}
+				if err := flush(); err != nil {
+					return err
+				}
+				last, shown = m.Seq, shown+1
+			}
+			if pages > 1 || more {
+				out.WriteString(pageLinks(pages, more))
+				fmt.Fprintf(&index, `<li><a href="%s">Messages %s to %s</a></li>`, Page(pages), prose.Number(first), prose.Number(last))
+			}
+			return nil
+		})
+		if err = cmp.Or(err, failed); err != nil {
+			return pages, err
+		}
+	}
+	if pages == 1 {
+		return pages, nil
+	}
+	w, err := create("index.html")
+	if err != nil {
+		return pages, err
+	}
+	return pages, s.export(ctx, w, c, false, func(out *bytes.Buffer, _ func() error) error {
+		fmt.Fprintf(out, "<ul>%s</ul>", index.String())
 		return nil
 	})
+}
+
+// Page returns the name of a page of messages.
+func Page(n int) string { return fmt.Sprintf("page-%04d.html", n) }
+
+// pageLinks returns the links of a page to those beside it.
+func pageLinks(n int, more bool) string {
+	links := `<p class="actions"><a href="index.html">All pages</a>`
+	if n > 1 {
+		links += fmt.Sprintf(`<a href="%s">Earlier messages</a>`, Page(n-1))
+	}
+	if more {
+		links += fmt.Sprintf(`<a href="%s">Later messages</a>`, Page(n+1))
+	}
+	return links + "</p>\n"
+}
+
+// counter counts the bytes that it passes on.
+type counter struct {
+	io.Writer
+	n int
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += n
+	return n, err
+}
+
+// selected returns the messages of a selection.
+func (s *Server) selected(ctx context.Context, c store.Conversation, sel Selection) iter.Seq2[store.Message, error] {
+	return func(yield func(store.Message, error) bool) {
+		shown := 0
+		for m, err := range s.record.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: sel.From - 1, NoRaw: true}) {
+			if err == nil && m.Flags&store.FlagHidden != 0 && !sel.All {
+				continue
+			}
+			if sel.Limit > 0 && shown == sel.Limit || !yield(m, err) {
+				return
+			}
+			shown++
+		}
+	}
 }
 
 // fold closes the calls, results and reasoning of a message.
@@ -88,7 +170,7 @@ func (s *Server) WriteTree(ctx context.Context, w io.Writer, c store.Conversatio
 			}
 		}
 		for _, id := range ids {
-			d, err := s.summary(ctx, id)
+			d, err := s.summary(ctx, id, false)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,13 +21,49 @@ func (v *site) written(n store.ConversationID, sel ui.Selection) (session, tree 
 		v.t.Fatal(err)
 	}
 	var s, t bytes.Buffer
-	if err := v.server.WriteSession(v.t.Context(), &s, c, sel); err != nil {
-		v.t.Fatal(err)
+	pages, err := v.server.WriteSession(v.t.Context(), func(string) (io.Writer, error) { return &s, nil }, c, sel)
+	if err != nil || pages != 1 {
+		v.t.Fatalf("%d pages, %v", pages, err)
 	}
 	if err := v.server.WriteTree(v.t.Context(), &t, c); err != nil {
 		v.t.Fatal(err)
 	}
 	return s.String(), t.String()
+}
+
+// A long session becomes pages that lead to each other, with every message once.
+func TestLongSessionsAreWrittenAsPages(t *testing.T) {
+	v := newSite(t)
+	var ms []llms.Message
+	for i := range 4100 {
+		ms = append(ms, llms.User(fmt.Sprintf("message %d", i)))
+	}
+	v.add("long", 0, ms)
+	c, err := v.engine.Store().Conversation(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]*bytes.Buffer{}
+	pages, err := v.server.WriteSession(t.Context(), func(name string) (io.Writer, error) {
+		files[name] = &bytes.Buffer{}
+		return files[name], nil
+	}, c, ui.Selection{From: 1})
+	if err != nil || pages != 3 || len(files) != 4 {
+		t.Fatalf("%d pages in %d files: %v", pages, len(files), err)
+	}
+	for n, wanted := range map[int]int{1: 2000, 2: 2000, 3: 100} {
+		if got := strings.Count(files[ui.Page(n)].String(), "<article"); got != wanted {
+			t.Errorf("page %d has %d messages, want %d", n, got, wanted)
+		}
+	}
+	for name, wanted := range map[string][]string{
+		"index.html": {`<a href="page-0003.html">Messages 4,001 to 4,100</a>`},
+		ui.Page(1):   {`href="page-0002.html"`, `href="#msg_1"`},
+		ui.Page(2):   {`href="page-0001.html"`, `href="page-0003.html"`},
+		ui.Page(3):   {`href="page-0002.html"`, `href="index.html"`},
+	} {
+		has(t, files[name].String(), wanted...)
+	}
 }
 
 // TestWrittenPagesNeedNoServer checks that links lead within the file, and that
@@ -58,6 +95,9 @@ func TestWrittenPagesNeedNoServer(t *testing.T) {
 		}
 		if n == 1 && (strings.Count(session, "<article") != 563 || strings.Count(tree, `<section class="summary"`) < 5) {
 			t.Error("the pages of the bundled session are not whole")
+		}
+		if n == 1 && strings.Contains(tree, `class="role`) {
+			t.Error("the page of the summaries lists messages")
 		}
 		if n == 22 && !strings.Contains(session, "data:image/png;base64,") {
 			t.Error("the image is not in the page")

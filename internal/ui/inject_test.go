@@ -61,7 +61,7 @@ func (v *site) addProxiedPayloads() {
 var (
 	ownElements = strings.Fields(`!doctype html head meta title link script body a header form label input kbd nav main h1 h2 p span time article
 		section aside div ul ol li details summary code pre em strong del blockquote hr br table thead tbody tr th td svg g rect text line polyline
-		figure figcaption noscript button fieldset legend textarea output img mark dl dt dd h3 caption progress`)
+		figure figcaption noscript button fieldset legend textarea output img mark dl dt dd h3 caption progress dialog`)
 	ownAttributes = strings.Fields(`lang charset name content href rel type src class role for id value placeholder autocomplete spellcheck
 		aria-hidden aria-label aria-live aria-current datetime title tabindex hidden data-seq data-day data-load data-for data-panel data-whole data-session
 		data-total data-all data-messages data-since data-before action method formmethod formaction viewbox preserveaspectratio x y width height rx

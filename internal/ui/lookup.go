@@ -126,12 +126,13 @@ type summaryData struct {
 	Session Session       `json:"session"`
 	Summary store.Summary `json:"summary"`
 	// Expand is the line of the body that names the details left out.
-	Expand  string      `json:"expand,omitempty"`
-	Body    string      `json:"-"` // without that line
-	Sources []Reference `json:"sources"`
-	Left    int         `json:"left,omitempty"` // sources that are not listed
-	Derived []Reference `json:"derived"`
-	First   int64       `json:"first,omitempty"` // the first message covered, by Seq
+	Expand   string      `json:"expand,omitempty"`
+	Body     string      `json:"-"` // without that line
+	Sources  []Reference `json:"sources"`
+	Left     int         `json:"left,omitempty"` // sources that are not listed
+	Unlisted int         `json:"-"`              // messages that were left out for a file
+	Derived  []Reference `json:"derived"`
+	First    int64       `json:"first,omitempty"` // the first message covered, by Seq
 }
 
 func (d summaryData) title() string {
@@ -154,10 +155,11 @@ func (s *Server) summaryPage(r *http.Request) (d summaryData, err error) {
 	if err != nil {
 		return d, err
 	}
-	return s.summary(r.Context(), id.Summary)
+	return s.summary(r.Context(), id.Summary, true)
 }
 
-func (s *reader) summary(ctx context.Context, id store.SummaryID) (d summaryData, err error) {
+// summary returns a summary, with or without the messages among its sources.
+func (s *reader) summary(ctx context.Context, id store.SummaryID, messages bool) (d summaryData, err error) {
 	if d.Summary, err = store.First(s.record.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}})); err != nil {
 		return d, missing(err, "summary", string(id))
 	}
@@ -175,6 +177,10 @@ func (s *reader) summary(ctx context.Context, id store.SummaryID) (d summaryData
 	sources, err := s.record.Sources(ctx, id)
 	if err != nil {
 		return d, err
+	}
+	if all := len(sources); !messages {
+		sources = slices.DeleteFunc(sources, func(n store.Node) bool { return !n.IsSummary() })
+		d.Unlisted = all - len(sources)
 	}
 	d.Left = max(0, len(sources)-listed)
 	if d.Sources, err = s.references(ctx, sources[:min(listed, len(sources))]); err != nil {

@@ -287,6 +287,35 @@ func TestContextFitsItsBudget(t *testing.T) {
 	}
 }
 
+// The first view of a context is the one that lcm keeps, with the size that `lcm
+// context` prints, and each of the three says in its title which it is.
+func TestStoredContextComesFirst(t *testing.T) {
+	v := newSite(t)
+	v.addSample()
+	has(t, v.page("/session/1"), `<a href="/session/1/stored?at=40" id="context-link">`)
+	s, err := v.engine.Resume(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.Preview(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := api[struct {
+		Stored bool
+		Tokens int
+		Items  []struct{ Tokens int }
+	}](v, "/session/1/stored?at=40")
+	if !got.Stored || got.Tokens != want.Tokens || len(got.Items) != len(want.Items) {
+		t.Errorf("%d items with %d tokens, want %d with %d", len(got.Items), got.Tokens, len(want.Items), want.Tokens)
+	}
+	for path, title := range map[string]string{"stored": "Stored", "context?at=40": "Replayed", "sent": "Sent"} {
+		page := v.page("/session/1/" + path)
+		has(t, page, "<title>"+title+" ", "<h1>"+title+": ", `aria-current="page">`+title)
+		checkTags(t, path, page)
+	}
+}
+
 func TestAskCitesMessages(t *testing.T) {
 	v := newSite(t)
 	v.addSample()

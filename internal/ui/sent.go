@@ -23,7 +23,7 @@ type sentData struct {
 	Kinds     []Share       `json:"kinds"`
 }
 
-func (d sentData) title() string { return "Requests of " + d.Session.Title }
+func (d sentData) title() string { return "Sent requests of " + d.Session.Title }
 
 // Sent is a request of an agent that lcm passed on.
 type Sent struct {

@@ -156,6 +156,7 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/activity", "/activity", "activity", s.activityPage)
 	page(s, mux, "/session/{id}", "", "session", s.sessionPage)
 	page(s, mux, "/session/{id}/map", "", "map", s.mapPage)
+	page(s, mux, "/session/{id}/stored", "", "stored", s.storedPage)
 	page(s, mux, "/session/{id}/context", "", "context", s.contextPage)
 	page(s, mux, "/session/{id}/sent", "", "sent", s.sentPage)
 	page(s, mux, "/message/{id}", "", "message", s.messagePage)

@@ -16,22 +16,25 @@ async function fragment(path, signal) {
   return box.content;
 }
 
-// keys moves through the items of a page with j, k and Enter; "/" goes to the
-// search box and Escape leaves it, or closes the panel.
+// keys moves through the items of a page with j, k and Enter, from the message that the
+// address names or the first one on the screen; "/" goes to the search box and Escape
+// leaves it, or closes the panel; "?" shows the keys.
 function keys() {
-  let at = -1;
   addEventListener('keydown', (e) => {
     const typing = e.target.matches('input, textarea');
+    const help = $('#keys');
+    if (help.open) return; // Escape closes it
     if (e.key === 'Escape') {
       if (typing) e.target.blur();
       else closePanel();
       return;
     }
-    if (typing && e.target.id === 'q' && e.key === 'ArrowDown') { e.target.blur(); at = -1; move(1); e.preventDefault(); return; }
+    if (typing && e.target.id === 'q' && e.key === 'ArrowDown') { e.target.blur(); move(1); e.preventDefault(); return; }
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const text = e.target.matches('textarea, input:not([type=number], [type=range], [type=radio], [type=checkbox])');
     if (e.key === '/' && !text) { $('#q').focus(); $('#q').select(); e.preventDefault(); }
     if (typing) return;
+    if (e.key === '?') help.showModal();
     if (e.key === 'j') move(1);
     if (e.key === 'k') move(-1);
     if (e.key === 'Enter') {
@@ -42,8 +45,10 @@ function keys() {
   function move(step) {
     const items = all('.item, #messages .message');
     if (!items.length) return;
-    const current = items.findIndex((i) => i.classList.contains('current'));
-    at = Math.min(Math.max((current < 0 ? (step > 0 ? -1 : 1) : current) + step, 0), items.length - 1);
+    let from = items.findIndex((i) => i.classList.contains('current'));
+    if (from < 0) from = items.indexOf($('.message.focus, .message:target'));
+    if (from < 0) from = items.findIndex((i) => i.getBoundingClientRect().bottom > 60) - step;
+    const at = Math.min(Math.max(from + step, 0), items.length - 1);
     items.forEach((i, n) => i.classList.toggle('current', n === at));
     items[at].scrollIntoView({ block: 'nearest' });
   }

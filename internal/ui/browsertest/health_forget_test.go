@@ -221,6 +221,6 @@ func TestSent(t *testing.T) {
 	}
 	b.accessible("sent")
 	b.run(chromedp.Click(`.tabs a`, chromedp.ByQuery))
-	b.until(`location.pathname.endsWith('/context') && document.querySelector('.tabs')?.innerText.includes('Really sent 2')`)
+	b.until(`location.pathname.endsWith('/stored') && document.querySelector('.tabs')?.innerText.includes('Sent 2')`)
 	b.clean()
 }

@@ -249,3 +249,21 @@ func TestLive(t *testing.T) {
 	}
 	b.clean()
 }
+
+// TestKeys moves from the message that an address names, also after the page has loaded
+// the messages before it, and shows the keys.
+func TestKeys(t *testing.T) {
+	b := sessions(t)
+	b.visit("/session/1?at=155#msg_155")
+	b.until(`+document.querySelector('.message').dataset.seq < 145`)
+	b.run(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"))
+	if got := eval[string](b, `document.querySelector('.message.current').id`); got != "msg_156" {
+		t.Errorf("j j k leads from msg_155 to %s", got)
+	}
+	b.run(chromedp.KeyEvent("?"))
+	b.until(`document.querySelector('#keys').open`)
+	b.accessible("keys")
+	b.run(chromedp.KeyEvent(kb.Escape))
+	b.until(`!document.querySelector('#keys').open`)
+	b.clean()
+}
