@@ -194,6 +194,7 @@ func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, host, pa
 	if p.server, err = cmd.newServer(ctx, rec, cmd.proxyFlags, host, agent.Dir, p.routes); err != nil {
 		return nil, err
 	}
+	p.server.Windows = agent.Windows()
 	l, err := p.server.Listen("127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type call struct {
 	began   time.Time
 	made    Composition
 	answer  *answer // the proxy answers itself
+	million bool    // the request asks for a window of a million tokens
 }
 
 // prepare reads a request to a model and replaces its body if that is needed. It
@@ -133,6 +134,7 @@ func (c *call) fail(why string) {
 func (c *call) watch(resp *http.Response) {
 	c.made.Status = resp.StatusCode
 	if resp.StatusCode != http.StatusOK {
+		c.readError(resp)
 		c.done(apiUsage{}, true)
 		return
 	}
@@ -141,7 +143,12 @@ func (c *call) watch(resp *http.Response) {
 		resp.Header.Set("X-Reasoning-Included", "true")
 	}
 	stream := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
-	resp.Body = &apiform.UsageReader{ReadCloser: resp.Body, Stream: stream, Done: c.done}
+	reader := &apiform.UsageReader{ReadCloser: resp.Body, Stream: stream}
+	reader.Done = func(u apiUsage, complete bool) {
+		c.learnWindow(reader.Refusal)
+		c.done(u, complete)
+	}
+	resp.Body = reader
 }
 
 // done ends a call.

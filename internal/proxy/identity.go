@@ -7,7 +7,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/claude"
 	"github.com/lossless-context/lcm/internal/hosts/codex"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
-	"github.com/lossless-context/lcm/internal/store"
 )
 
 // identity names the session of a request, as the host's transcripts name it. Without
@@ -37,33 +36,4 @@ func subscription(h http.Header) bool {
 	return strings.HasPrefix(h.Get("Authorization"), "Bearer sk-ant-oat") ||
 		strings.Contains(h.Get("Anthropic-Beta"), "oauth") ||
 		h.Get("Chatgpt-Account-Id") != ""
-}
-
-// longWindow is in the header of requests to a model with a window of a million
-// tokens.
-const longWindow = "context-1m"
-
-// The windows of models, in tokens.
-const (
-	defaultWindow = 200_000
-	millionWindow = 1_000_000
-)
-
-// window returns the size of a model's window.
-func window(h http.Header, model string) int {
-	if strings.Contains(h.Get("Anthropic-Beta"), longWindow) || strings.Contains(model, "[1m]") {
-		return millionWindow
-	}
-	return defaultWindow
-}
-
-// The default budget.
-const (
-	budgetShare = 60 // percent of the window
-	maxBudget   = 150_000
-)
-
-// DefaultBudget is 60 percent of the window, and at most 150,000 tokens.
-func DefaultBudget(_ string, window int, _ store.Project) int {
-	return min(window*budgetShare/100, maxBudget)
 }

@@ -45,6 +45,7 @@ type bed struct {
 	headers  []http.Header
 
 	perToken int // bytes, as the model counts
+	window   int // of the model, in tokens; 0 is none
 	tools    []any
 	lines    []string // of the transcript
 	messages []any    // of the host's request
@@ -133,6 +134,11 @@ func (b *bed) model(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Own", "kept")
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.RequestURI(), body)
+		return
+	}
+	if tokens := len(body) / b.perToken; b.window > 0 && tokens > b.window {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: %d tokens > %d maximum"}}`, tokens, b.window)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

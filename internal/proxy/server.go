@@ -39,6 +39,9 @@ type Config struct {
 	// Budget returns the budget for a model with the given window, in tokens. The
 	// project is that of the session, and empty until its transcript was read.
 	Budget func(model string, window int, of store.Project) int
+	// Windows are the windows of models as the host's settings name them, with the name
+	// "" for all models.
+	Windows map[string]int
 	// Observe records and measures, and changes nothing.
 	Observe bool
 	// Subscription allows requests with a subscription login to be changed.

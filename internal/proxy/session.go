@@ -111,8 +111,9 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		s.last, s.lastSent = req, req.Units
 	}
 	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
-	win := window(h, req.Model)
-	s.model, s.budget = req.Model, s.server.Budget(req.Model, win, s.project)
+	win, budget := s.budgetOf(h, req.Model)
+	s.model, s.budget = req.Model, budget
+	c.million = hasMillion(h, req.Model)
 	made := &c.made
 	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
 	made.Window, made.Budget = win, s.budget

@@ -86,6 +86,9 @@ type UsageReader struct {
 	Stream bool
 	// Done gets the usage, and whether the body ended as it should.
 	Done func(u Usage, complete bool)
+	// Refusal is an event of a stream with which the API says that the request is too
+	// long for the model.
+	Refusal []byte
 
 	usage Usage
 	line  []byte
@@ -149,6 +152,9 @@ func (r *UsageReader) take() {
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("data:")))
 	if bytes.Contains(line, []byte(`"usage"`)) && line[0] == '{' {
 		r.usage.add(line)
+	}
+	if bytes.Contains(line, []byte("context_length_exceeded")) {
+		r.Refusal = bytes.Clone(line)
 	}
 	r.line = r.line[:0]
 }

@@ -39,6 +39,7 @@ type codexConfig struct {
 	Profile   string                    `toml:"profile"`         // in settings of older versions
 	Providers map[string]map[string]any `toml:"model_providers"`
 	Servers   map[string]map[string]any `toml:"mcp_servers"`
+	Window    int                       `toml:"model_context_window"`
 }
 
 // openaiProvider is the name of Codex's built-in provider.
@@ -177,6 +178,13 @@ func (c codexConfig) check() error {
 func (c codexConfig) builtIn() bool { return c.Provider == "" || c.Provider == openaiProvider }
 
 var codexCLI = host{
+	windows: func(p Program) map[string]int {
+		c, err := readCodex(p)
+		if err != nil || c.Window <= 0 {
+			return nil
+		}
+		return map[string]int{"": c.Window}
+	},
 	routes: func(p Program) (map[string]*url.URL, error) {
 		c, err := readCodex(p)
 		if err != nil {

@@ -60,6 +60,8 @@ type host struct {
 	// child returns the arguments and the environment for the program. connect says
 	// that the MCP server has to be connected.
 	child func(p Program, x Proxy, routes map[string]*url.URL, connect bool) (Child, error)
+	// windows returns the windows of models in the program's settings; it may be nil.
+	windows func(p Program) map[string]int
 }
 
 var known = map[string]host{"claude": claudeCode, "codex": codexCLI, "opencode": openCode}
@@ -99,6 +101,15 @@ const maxLinks = 40
 // the proxy, because lcm never chooses where requests go. With the key route+[Login] it
 // returns where requests of a route with a subscription login go, if that is elsewhere.
 func (p Program) Routes() (map[string]*url.URL, error) { return known[p.Host].routes(p) }
+
+// Windows returns the windows of models that the program's settings name, in tokens, with
+// the name "" for all models.
+func (p Program) Windows() map[string]int {
+	if windows := known[p.Host].windows; windows != nil {
+		return windows(p)
+	}
+	return nil
+}
 
 // Child returns how the program is started behind the proxy.
 func (p Program) Child(x Proxy, routes map[string]*url.URL) (Child, error) {

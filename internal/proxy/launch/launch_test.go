@@ -272,3 +272,22 @@ func TestHostOf(t *testing.T) {
 		}
 	}
 }
+
+// TestWindows: the windows of models are those of the program's settings.
+func TestWindows(t *testing.T) {
+	for host, c := range map[string]struct {
+		files map[string]string
+		args  []string
+		model string
+		want  int
+	}{
+		"opencode": {files: map[string]string{".config/opencode/opencode.jsonc": `{"provider": {"x": {"options": {"baseURL": "http://x/v1"}, "models": {"name": {"id": "small", "limit": {"context": 64000, "output": 4000}}}}}} // mine`},
+			model: "small", want: 60_000},
+		"codex":  {files: map[string]string{".codex/config.toml": "model_context_window = 128000\n"}, args: []string{"-c", "model_context_window=96000"}, want: 96_000},
+		"claude": {},
+	} {
+		if got := program(t, host, c.files, nil, c.args...).Windows()[c.model]; got != c.want {
+			t.Errorf("%s: %d, want %d", host, got, c.want)
+		}
+	}
+}

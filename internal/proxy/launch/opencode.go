@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ var builtIn = map[string]struct{ variable, base, key string }{
 }
 
 var openCode = host{
+	windows: opencodeWindows,
 	routes: func(p Program) (map[string]*url.URL, error) {
 		bases := map[string]string{}
 		for name, b := range builtIn {
@@ -41,20 +43,13 @@ var openCode = host{
 		if err := checkOpencodeElsewhere(p); err != nil {
 			return nil, err
 		}
-		for _, file := range opencodeFiles(p) {
-			src, err := os.ReadFile(file)
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-				continue
+		err := eachProvider(p, func(name string, provider opencodeProvider) {
+			if provider.Options.BaseURL != "" {
+				bases[name] = provider.Options.BaseURL
 			}
-			if err == nil {
-				err = addProviders(p, bases, src)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", file, err)
-			}
-		}
-		if err := addProviders(p, bases, []byte(p.Machine.Env(configEnv, "{}"))); err != nil {
-			return nil, fmt.Errorf("%s: %w", configEnv, err)
+		})
+		if err != nil {
+			return nil, err
 		}
 		routes := map[string]*url.URL{}
 		for name, base := range bases {
@@ -168,8 +163,62 @@ func opencodeFiles(p Program) (files []string) {
 // variable is how opencode's settings name a variable of the environment.
 var variable = lazyregexp.New(`\{env:([^}]+)\}`)
 
-// addProviders adds the providers of a settings file that have a base URL.
-func addProviders(p Program, bases map[string]string, src []byte) error {
+// opencodeProvider is a provider in opencode's settings.
+type opencodeProvider struct {
+	Options struct {
+		BaseURL string `json:"baseURL"`
+	} `json:"options"`
+	Models map[string]struct {
+		ID    string `json:"id"` // of the API, if it is another one
+		Limit struct {
+			Context int `json:"context"`
+			Input   int `json:"input"`
+			Output  int `json:"output"`
+		} `json:"limit"`
+	} `json:"models"`
+}
+
+// eachProvider calls use with the providers of each settings file, in the order of the
+// files' weight.
+func eachProvider(p Program, use func(name string, provider opencodeProvider)) error {
+	for _, file := range opencodeFiles(p) {
+		src, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err == nil {
+			err = providersIn(p, src, use)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if err := providersIn(p, []byte(p.Machine.Env(configEnv, "{}")), use); err != nil {
+		return fmt.Errorf("%s: %w", configEnv, err)
+	}
+	return nil
+}
+
+// opencodeWindows returns the windows of models. opencode compacts before the output would
+// no longer fit.
+func opencodeWindows(p Program) map[string]int {
+	windows := map[string]int{}
+	err := eachProvider(p, func(_ string, provider opencodeProvider) {
+		for name, m := range provider.Models {
+			window := cmp.Or(m.Limit.Input, m.Limit.Context-min(m.Limit.Output, m.Limit.Context/2))
+			if window > 0 {
+				windows[cmp.Or(m.ID, name)] = window
+			}
+		}
+	})
+	if err != nil {
+		return nil // the routes tell the error
+	}
+	return windows
+}
+
+// providersIn calls use with the providers of a settings file.
+func providersIn(p Program, src []byte, use func(name string, provider opencodeProvider)) error {
 	src = variable().ReplaceAllFunc(src, func(name []byte) []byte {
 		return []byte(p.Machine.Env(string(name[len("{env:"):len(name)-1]), ""))
 	})
@@ -177,11 +226,7 @@ func addProviders(p Program, bases map[string]string, src []byte) error {
 	if err != nil {
 		return err
 	}
-	var providers map[string]struct {
-		Options struct {
-			BaseURL string `json:"baseURL"`
-		} `json:"options"`
-	}
+	var providers map[string]opencodeProvider
 	raw := d.Get("provider")
 	if raw == nil {
 		return nil
@@ -190,9 +235,7 @@ func addProviders(p Program, bases map[string]string, src []byte) error {
 		return err
 	}
 	for name, provider := range providers {
-		if provider.Options.BaseURL != "" {
-			bases[name] = provider.Options.BaseURL
-		}
+		use(name, provider)
 	}
 	return nil
 }

@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/internal/store"
+)
+
+// longWindow is in the header of requests to a model with a window of a million
+// tokens.
+const longWindow = "context-1m"
+
+// The windows of models, in tokens.
+const (
+	defaultWindow = 200_000
+	millionWindow = 1_000_000
+)
+
+// smallWindows are models with a window below the default one, by the beginnings of their
+// names. The longest one counts.
+var smallWindows = map[string]int{
+	"gpt-3.5-turbo": 16_385, "gpt-4": 8_192, "gpt-4-32k": 32_768, "gpt-4-turbo": 128_000, "gpt-4o": 128_000, "chatgpt-4o": 128_000,
+	"gpt-4.1": defaultWindow, "gpt-4.5": 128_000, "o1-mini": 128_000, "o1-preview": 128_000,
+	"deepseek-chat": 128_000, "deepseek-reasoner": 128_000, "mistral-large": 128_000,
+}
+
+// window returns the size of a model's window: as the request's header says it, else the
+// smaller one of the host's settings and of what the API's errors have told, else that of
+// the table. known is false if nothing is known of the model.
+func (s *Server) window(h http.Header, model string) (tokens int, known bool) {
+	if hasMillion(h, model) {
+		return millionWindow, false
+	}
+	for _, w := range []int{s.Windows[model], s.Windows[""], s.cal.window(s.ctx, model)} {
+		if w > 0 && (tokens == 0 || w < tokens) {
+			tokens = w
+		}
+	}
+	if tokens > 0 {
+		return tokens, true
+	}
+	name, longest := model[strings.LastIndexByte(model, '/')+1:], ""
+	for prefix := range smallWindows {
+		if strings.HasPrefix(name, prefix) && len(prefix) > len(longest) {
+			longest = prefix
+		}
+	}
+	if longest != "" {
+		return smallWindows[longest], true
+	}
+	return defaultWindow, false
+}
+
+func hasMillion(h http.Header, model string) bool {
+	return strings.Contains(h.Get("Anthropic-Beta"), longWindow) || strings.Contains(model, "[1m]")
+}
+
+// The default budget.
+const (
+	budgetShare = 60 // percent of the window
+	maxBudget   = 150_000
+	mostShare   = 90 // percent of a window that is known, for a budget of the user's own
+)
+
+// DefaultBudget is 60 percent of the window, and at most 150,000 tokens.
+func DefaultBudget(_ string, window int, _ store.Project) int {
+	return min(window*budgetShare/100, maxBudget)
+}
+
+// budgetOf returns the window of a model and the budget of its requests. A request that
+// does not fit the window helps nobody, whatever budget the user has set.
+func (s *session) budgetOf(h http.Header, model string) (window, budget int) {
+	window, known := s.server.window(h, model)
+	budget = s.server.Budget(model, window, s.project)
+	if known {
+		budget = min(budget, window*mostShare/100)
+	}
+	return window, budget
+}
+
+// maxError bounds how much of an error of the API is read.
+const maxError = 64 << 10
+
+// readError learns the window of the model from an answer that is no success. It leaves
+// the body readable.
+func (c *call) readError(resp *http.Response) {
+	start, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // the client gets the error
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
+	if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusRequestEntityTooLarge {
+		c.learnWindow(start)
+	}
+}
+
+// learnWindow takes the window from an error of the API. An error without a number says
+// that the window is smaller than the request. The budget follows.
+func (c *call) learnWindow(text []byte) {
+	window, tooLong := apiform.TooLong(text)
+	if !tooLong || c.million {
+		return
+	}
+	if window == 0 {
+		window = c.made.Tokens
+	}
+	s := c.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if window < leastWindow || window >= c.made.Window {
+		return
+	}
+	s.server.cal.learnWindow(c.made.Model, window)
+	if s.model == c.made.Model {
+		_, s.budget = s.budgetOf(nil, s.model)
+	}
+}
