@@ -2,9 +2,11 @@
 //
 // Sessions are rows of a SQLite database: a session, its messages and their parts,
 // which the program rewrites while it works. Each row becomes a record: its columns as
-// one line of JSON with the data unchanged, without the time of the last change. A
-// message is read when it is complete. Later changes are stored too, hidden, under ids
-// of their own.
+// one line of JSON with the data unchanged. It leaves out what opencode rewrites by itself
+// later: the time of the last change, the title of a session, which the conversation has,
+// and the list of the files that a turn has changed. So a session that was followed has the
+// records of one that is read at its end. A message is read when it is complete. Other
+// changes are stored too, hidden, under ids of their own.
 //
 // The database is opened read-only. The reader never creates it and never blocks a
 // writer.

@@ -192,6 +192,26 @@ func TestLaterChangesAreRead(t *testing.T) {
 	}
 }
 
+// opencode writes the title of a session and the files that a turn has changed when the
+// records may have been read. They are the same before and after.
+func TestRewrittenRowsStayTheSame(t *testing.T) {
+	b := newBed(t)
+	b.turn(1)
+	b.message("msg_1_q", `{"role":"user","time":{"created":1},"agent":"build"}`)
+	_, _, before := b.read(hosts.Position{})
+	b.exec(`UPDATE session SET title = 'Another title'`)
+	b.message("msg_1_q", `{"role":"user","time":{"created":1},"summary":{"diffs":[{"file":"a,\"b\"","additions":1}]},"agent":"build"}`)
+	_, _, after := b.read(hosts.Position{})
+	for i := range max(len(before), len(after)) {
+		if string(before[i].Raw.Bytes) != string(after[i].Raw.Bytes) {
+			t.Errorf("%s\nis now\n%s", before[i].Raw.Bytes, after[i].Raw.Bytes)
+		}
+	}
+	if after[0].Title == before[0].Title {
+		t.Errorf("the session's title is still %q", after[0].Title)
+	}
+}
+
 // A message that changes while the pass waits for the answer after it is read with that
 // answer, although nothing changes any more.
 func TestChangesDuringAPassAreRead(t *testing.T) {
@@ -199,7 +219,7 @@ func TestChangesDuringAPassAreRead(t *testing.T) {
 	b.turn(1)
 	b.message("msg_2_r", `{"role":"assistant","time":{"created":1}}`)
 	_, end, _ := b.read(hosts.Position{})
-	const changed = `{"role":"user","time":{"created":1},"summary":{"diffs":[]}}`
+	const changed = `{"role":"user","time":{"created":1},"agent":"plan"}`
 	b.message("msg_1_q", changed)
 	b.message("msg_2_r", `{"role":"assistant","time":{"created":1,"completed":2}}`)
 	_, _, records := b.read(end)

@@ -1,10 +1,12 @@
 package opencode
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -157,13 +159,13 @@ func (r *reader) begin() error {
 	if err != nil {
 		return err
 	}
-	return query(r.db, `SELECT id, project_id, parent_id, slug, directory, title, version, time_created FROM session WHERE id = ?`,
+	return query(r.db, `SELECT id, project_id, parent_id, slug, directory, version, time_created FROM session WHERE id = ?`,
 		func(s *sqlite3.Stmt) error {
 			w := row{}
-			for i, name := range []string{"id", "project_id", "parent_id", "slug", "directory", "title", "version"} {
+			for i, name := range []string{"id", "project_id", "parent_id", "slug", "directory", "version"} {
 				w.text(name, s.ColumnText(i), s.ColumnType(i) == sqlite3.NULL)
 			}
-			w.number("time_created", s.ColumnInt64(7))
+			w.number("time_created", s.ColumnInt64(6))
 			rec := record(w.end(), llms.RoleSystem)
 			rec.Type, rec.Flags = "session", store.FlagHidden
 			rec.Dir, rec.Title, rec.Parent = r.t.Dir, r.t.Title, r.t.Parent
@@ -237,7 +239,7 @@ func (r *reader) take(m message, parts []part, last bool) error {
 	w.text("id", m.id, false)
 	w.text("session_id", r.t.Session, false)
 	w.number("time_created", m.created)
-	w.raw("data", m.data)
+	w.raw("data", settled(m.data))
 	rec := record(w.end(), llms.RoleSystem)
 	rec.Type, rec.Flags = "message", rec.Flags|store.FlagHidden
 	if err := r.wentBack(m, &rec); err != nil {
@@ -270,6 +272,23 @@ func (r *reader) take(m message, parts []part, last bool) error {
 		}
 	}
 	return nil
+}
+
+// settled returns the data of a message without the list of changed files, which opencode
+// derives and writes into a prompt at the end of its turn: a row that was read before then
+// has to be the row that is read later.
+func settled(data []byte) []byte {
+	v, err := wire.Members(data, "summary")
+	if err != nil || len(v[0]) == 0 || v[0][0] != '{' {
+		return data
+	}
+	member := append([]byte(`"summary":`), v[0]...)
+	for _, form := range [][]byte{append([]byte(","), member...), append(slices.Clone(member), ',')} {
+		if bytes.Count(data, form) == 1 {
+			return bytes.Replace(data, form, nil, 1)
+		}
+	}
+	return data
 }
 
 // wentBack sets where the first new message continues from: opencode deletes undone ones.
