@@ -64,8 +64,9 @@ type BackendFigures struct {
 	Bytes    int64   `json:"bytes"`
 }
 
-// sessions is how many append at once.
-const sessions = 64
+// sessions is how many append at once. Each has a writer and a reader of the engine and
+// a connection by hand, of the 100 that PostgreSQL has by default.
+const sessions = 24
 
 // MeasureServer measures a PostgreSQL database. It works in schemas of its own, which it
 // removes.
