@@ -28,7 +28,7 @@ func TestSignalForAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ready := filepath.Join(t.TempDir(), "ready")
 			done := make(chan error, 1)
-			cmd := &runCommand{}
+			cmd := &runCommand{program: &program{}}
 			go func() {
 				done <- cmd.wait(t.Context(), launch.Child{Path: "/bin/sh", Args: []string{"-c", script, "sh", ready}}, func() bool { return c.terminal })
 			}()

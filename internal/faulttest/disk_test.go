@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
 )
 
 // lines is an io.Writer that reads acknowledgements into a want at once.
@@ -30,6 +32,11 @@ type workbench struct {
 
 func newWorkbench(t testing.TB, seed uint64, path string, want *expected) *workbench {
 	t.Helper()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // the disk begins below it
+		if err := dbfile.Create(path); err != nil {
+			t.Fatal(err)
+		}
+	}
 	b := &workbench{disk: newDisk(seed), path: path, want: want, seed: seed}
 	t.Cleanup(b.disk.Remove)
 	return b

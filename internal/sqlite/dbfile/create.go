@@ -53,15 +53,16 @@ func IsSoundHeader(head []byte) bool {
 	return head[18] == head[19] && (head[18] == 1 || head[18] == 2) // a journal or a log
 }
 
-// create makes a database that does not exist yet. The file has its first page when it
-// gets its name, so that an empty file is never a new database.
-func create(path string) error {
+// Create makes a database that does not exist yet. The file has its first page on the disk
+// before it gets its name, so that an empty file is never a new database, also after a
+// power cut.
+func Create(path string) error {
 	part, err := NewPart(path)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(part)
-	if err := os.WriteFile(part, firstPage(), 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(part, firstPage(), 0o600), SyncFile(part)); err != nil {
 		return err
 	}
 	err = os.Link(part, path) // unlike a rename it replaces nothing
@@ -76,7 +77,7 @@ func create(path string) error {
 		return err
 	}
 	_, err = f.Write(firstPage())
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // checkHeader refuses a file that lost its content, or whose header has a page size that is

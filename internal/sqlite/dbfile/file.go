@@ -217,7 +217,7 @@ func prepare(path string, o Options) error {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		return create(path)
+		return Create(path)
 	}
 	if errors.Is(err, os.ErrPermission) {
 		if f, rerr := os.Open(path); rerr == nil {
