@@ -32,7 +32,7 @@ var Layers = [][]string{
 		"internal/turns",
 	}, {
 		"internal/config",
-		"internal/redact",
+		"internal/redact/...",
 		"llms",
 	}, {
 		"internal/wire",
