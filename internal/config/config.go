@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/regularfile"
 )
 
 // Config holds the values of all settings. [Table] documents each.
@@ -183,7 +185,7 @@ type Options struct {
 	Flags map[string]string
 	// Getenv is os.Getenv when nil. An empty variable counts as not set.
 	Getenv func(string) string
-	// ReadFile is os.ReadFile when nil. For a missing file it must return
+	// ReadFile reads regular files when nil. For a missing file it must return
 	// fs.ErrNotExist.
 	ReadFile func(string) ([]byte, error)
 	// Home is the user's home directory, os.UserHomeDir when empty.
@@ -197,9 +199,13 @@ func (o Options) getenv(name string) string {
 	return o.Getenv(name)
 }
 
+// maxFile is more than any file of settings has.
+const maxFile = 1 << 20
+
 func (o Options) readFile(name string) ([]byte, error) {
 	if o.ReadFile == nil {
-		return os.ReadFile(name)
+		content, _, err := regularfile.Read(name, maxFile) // a pipe would wait for a writer
+		return content, err
 	}
 	return o.ReadFile(name)
 }

@@ -170,6 +170,9 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 	if err := json.Unmarshal(text, answer); err != nil {
 		return 0, fmt.Errorf("the server's answer: %w", err)
 	}
+	if string(bytes.TrimSpace(text)) == "null" {
+		return 0, fmt.Errorf("%w: it is null", errAnswer)
+	}
 	return 0, nil
 }
 

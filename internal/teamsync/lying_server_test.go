@@ -237,7 +237,7 @@ func TestLargeAnswer(t *testing.T) {
 // The ids and counts of a search are shown as they are: an answer with others is refused.
 func TestLyingSearch(t *testing.T) {
 	for _, says := range []string{
-		`{"nextCursor":"\u001b]0;x\u0007"}`, `{"total":-1}`, `{"matches":[{"id":"msg_1\n"}]}`, `{"matches":[{"id":"msg_1","context":{"after":[{"id":"\u009b2J"}]}}]}`,
+		`null`, `{"nextCursor":"\u001b]0;x\u0007"}`, `{"total":-1}`, `{"matches":[{"id":"msg_1\n"}]}`, `{"matches":[{"id":"msg_1","context":{"after":[{"id":"\u009b2J"}]}}]}`,
 		`{"matches":[` + strings.Repeat("{},", 2000) + `{}]}`,
 	} {
 		c := teamsync.Client{URL: "http://lcm.example", Token: "lcm_x", HTTP: &http.Client{Transport: &liar{t: t, lines: []string{"200 " + says}, hosts: map[string]bool{}}}}

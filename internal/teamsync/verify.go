@@ -45,17 +45,22 @@ func (p *Pusher) Verify(ctx context.Context) (v Verified, err error) {
 		v.Conversations++
 		v.Messages += here.Count()
 		v.ErasedThere += len(there.Erased)
-		if here.String() != there.Digest {
+		if differ(here, there) {
 			v.Differ = append(v.Differ, c.ID)
 		}
 	}
 	return v, nil
 }
 
+// differ reports whether the server has other messages, or another number of them.
+func differ(here *Digest, there VerifyAnswer) bool {
+	return here.String() != there.Digest || here.Count() != there.Messages
+}
+
 // verify fails if the server's messages of a conversation are not those that were pushed.
 func (p *Pusher) verify(ctx context.Context, src Source, c store.Conversation, row local) error {
 	here, there, err := p.digests(ctx, src, c, row)
-	if err == nil && here.String() != there.Digest {
+	if err == nil && differ(here, there) {
 		err = fmt.Errorf("the server has %d messages of %d, or others: the digest is %.12s here and %.12s there", there.Messages, here.Count(), here, there.Digest)
 	}
 	return err

@@ -184,7 +184,7 @@ func (s *Server) forgetPage(r *http.Request) (d forgetData, err error) {
 			return d, nil
 		}
 		if _, err := d.preview(r.Context(), s); err != nil {
-			if status(err) == http.StatusInternalServerError && !isPatternError(err) {
+			if status(err) == http.StatusInternalServerError {
 				return d, err
 			}
 			d.Refused = refusal(err)

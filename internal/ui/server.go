@@ -354,7 +354,7 @@ func status(err error) int {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest):
+	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest), isPatternError(err):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError

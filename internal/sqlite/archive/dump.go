@@ -213,9 +213,15 @@ func DumpTable(c *dbfile.Conn, table, where, list string, to Dump) error {
 // checkRow verifies a row of messages or payloads against its hashes. Rows of
 // other tables have none.
 func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (store.Fault, error) {
-	number := func(name string) int64 { n, _ := values[slices.Index(columns, name)].(int64); return n }
-	text := func(name string) string { s, _ := values[slices.Index(columns, name)].(string); return s }
-	data := func(name string) []byte { b, _ := values[slices.Index(columns, name)].([]byte); return b }
+	value := func(name string) any {
+		if i := slices.Index(columns, name); i >= 0 {
+			return values[i]
+		}
+		return nil // the table has lost a column
+	}
+	number := func(name string) int64 { n, _ := value(name).(int64); return n }
+	text := func(name string) string { s, _ := value(name).(string); return s }
+	data := func(name string) []byte { b, _ := value(name).([]byte); return b }
 	hash := func(name string) (sum [sha256.Size]byte) { copy(sum[:], data(name)); return sum }
 	switch table {
 	case "payloads":
@@ -229,7 +235,7 @@ func checkRow(c *dbfile.Conn, table string, columns []string, values []any) (sto
 			Role: store.RoleOf(int(number("role"))), Flags: store.Flag(number("flags")), Native: text("native"), Format: llms.Format(text("format")),
 			Size: number("size"), SHA256: hash("sha256"), Record: data("record"),
 		}, StoredBody: data("body"), Chain: hash("chain"), Cut: text("cuts") != ""}
-		if said, ok := values[slices.Index(columns, "said")].(int64); ok {
+		if said, ok := value("said").(int64); ok {
 			m.Said = time.UnixMilli(said).UTC()
 		}
 		if m.Flags&store.FlagErased != 0 {
