@@ -150,46 +150,39 @@ func TestEndsWhileItWaitsForInput(t *testing.T) {
 	}
 }
 
-// SIGTERM ends a command that hears nothing of it: the configuration is a pipe whose
-// writer says nothing.
+// SIGTERM ends a command that hears nothing of it: it writes to a socket that nobody reads
+// to the end.
 func TestEndsWhenItHangs(t *testing.T) {
 	program, err := exec.LookPath("lcm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	config := filepath.Join(dir, "config.toml")
-	if err := syscall.Mkfifo(config, 0o600); err != nil {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(program, "status")
-	c.Env = append(os.Environ(), "HOME="+dir, "LCM_CONFIG="+config)
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	defer ours.Close()
+	if err := syscall.SetsockoptInt(pair[1], syscall.SOL_SOCKET, syscall.SO_SNDBUF, 1); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(program, "completion", "bash") // more than the socket holds
+	c.Env, c.Stdout = append(os.Environ(), "HOME="+t.TempDir()), theirs
 	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	if _, err := ours.Read(make([]byte, 1)); err != nil { // it has begun to write
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	limit := time.After(time.Minute)
-	for { // it can be opened once the program reads it
-		pipe, err := os.OpenFile(config, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		if err == nil {
-			defer pipe.Close()
-			break
-		}
-		select {
-		case err := <-ended:
-			t.Fatalf("it ended by itself: %v", err)
-		case <-limit:
-			t.Fatal("it does not read its configuration")
-		default:
-		}
-	}
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-ended:
-	case <-limit:
+	case <-time.After(time.Minute):
 		_ = c.Process.Kill()
 		t.Fatal("it hangs")
 	}
