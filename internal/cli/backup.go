@@ -89,6 +89,7 @@ func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, path stri
 	}
 	if r.Faults = len(damage); r.Faults > 0 { // a proof also counts what is missing
 		if r.Messages, err = storedMessages(ctx, rec.db); err != nil {
+			_ = os.Remove(path) // a copy that cannot be read; useReadable calls again with one that can
 			return err
 		}
 	}

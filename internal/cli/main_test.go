@@ -125,19 +125,25 @@ func rot() {
 	check(os.WriteFile(os.Args[1], data, 0o600))
 }
 
-// scratch makes the page of a database that holds a text unreadable: scratch
-// FILE TEXT.
+// scratch makes the page of a database that holds a text unreadable, or exchanges it with
+// the page of another text: scratch FILE TEXT [OTHER].
 func scratch() {
 	data, err := os.ReadFile(os.Args[1])
 	check(err)
-	at := bytes.Index(data, []byte(os.Args[2]))
-	if at < 0 {
-		check(fmt.Errorf("%q is not there", os.Args[2]))
+	page := func(text string) []byte {
+		at := bytes.Index(data, []byte(text))
+		if at < 0 {
+			check(fmt.Errorf("%q is not there", text))
+		}
+		return data[at-at%4096:][:4096]
 	}
-	page := at - at%4096
-	for i := page; i < page+4096; i++ {
-		data[i] = 0x5a
+	one, other := page(os.Args[2]), bytes.Repeat([]byte{0x5a}, 4096)
+	if len(os.Args) > 3 {
+		other = page(os.Args[3])
 	}
+	kept := bytes.Clone(one)
+	copy(one, other)
+	copy(other, kept)
 	check(os.WriteFile(os.Args[1], data, 0o600))
 }
 
