@@ -307,7 +307,11 @@ func (cmd *showCommand) showSummary(ctx context.Context, rec *openRecord, id sto
 	}
 	r := summaryReport{Summary: s, Sources: texts(sources)}
 	r.Body, r.Encoding = encoded([]byte(s.Body))
-	return cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
+	err = cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
+	if err == nil && s.Damaged {
+		err = damageShown(1)
+	}
+	return err
 }
 
 var flagWords = []struct {
