@@ -40,7 +40,11 @@ func TestEmbeddings(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the encoder did not start: %v", err)
 	}
-	c := exec.CommandContext(t.Context(), buildLCM(t), "bench", "recall", "--json", "--data", "testdata/embeddings/paraphrases.json")
+	bench := filepath.Join(t.TempDir(), "bench")
+	if _, stderr, err := run(t, exec.CommandContext(t.Context(), "go", "build", "-o", bench, "../bench")); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	c := exec.CommandContext(t.Context(), bench, "recall", "--json", "--data", "testdata/embeddings/paraphrases.json")
 	c.Env = append(os.Environ(), "HOME="+t.TempDir(), "LCM_EMBEDDINGS_MODEL=use-lite", "LCM_EMBEDDINGS_BASE_URL="+strings.TrimSpace(address))
 	stdout, stderr, err := run(t, c)
 	if err != nil {
