@@ -61,7 +61,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" FUZZJOBS="$(FUZZJOBS)" sh scripts/fuzz.sh
 
 torture: ## Kill, fail and crowd the record for TORTURE (default 10m), then print the figures
-	LCM_TORTURE=$(TORTURE) $(GO) test -count=1 -v -timeout 0 -run '^TestTorture' ./internal/faulttest ./internal/postgres
+	LCM_TORTURE=$(TORTURE) $(GO) test -count=1 -v -timeout 0 -run '^TestTorture' ./internal/proof/faulttest ./internal/record/postgres
 
 soak: ## Append, search and fold for SOAK (default 1h) and watch memory and latency
 	$(GO) run ./bench soak --duration $(SOAK)
@@ -72,7 +72,7 @@ audit: ## Look for known vulnerabilities (needs the network) and check licences
 bench: ## Measure scale, retention and the Go benchmarks
 	$(GO) run ./bench scale
 	$(GO) run ./bench retention
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./internal/bench/...
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./bench/...
 
 dist: ## Cross-compile for every platform into dist/, with checksums
 	@rm -rf dist && mkdir -p dist

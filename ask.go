@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/view/compact"
 )
 
 // lowBySoft is the low threshold by the soft one. `go run ./bench cache` compares

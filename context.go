@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lossless-context/lcm/internal/assemble"
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
+	"github.com/lossless-context/lcm/internal/view/compact"
 	"github.com/lossless-context/lcm/llms"
 )
 

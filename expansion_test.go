@@ -14,13 +14,13 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/assemble"
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/delegation"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
+	"github.com/lossless-context/lcm/internal/view/compact"
+	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
 	"github.com/lossless-context/lcm/tools"
@@ -280,6 +280,6 @@ func TestSessionToolsReachTheModelAsTheSeedsSay(t *testing.T) {
 		t.Errorf("tools %v, want %v: lcm_expand is for sub-agents only", names, want)
 	}
 	if listed := append(toolname.Agent(), tools.ExpandName); !slices.Equal(names, listed) {
-		t.Errorf("tools %v, but internal/toolname lists %v", names, listed)
+		t.Errorf("tools %v, but internal/kit/toolname lists %v", names, listed)
 	}
 }

@@ -3,7 +3,7 @@ package lcm
 import (
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/compact"
+	"github.com/lossless-context/lcm/internal/view/compact"
 )
 
 // foldWait is how long calls of Context wait for a run from its beginning. The

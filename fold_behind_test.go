@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/view/compact"
+	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/compact"
 )
 
 // FoldOptions bound [Engine.FoldDue].

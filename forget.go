@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/ingest"
-	"github.com/lossless-context/lcm/internal/redact"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // WithPrivacy keeps sessions, projects and secrets out of the record. It applies

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/backendtest"
-	"github.com/lossless-context/lcm/internal/ingest"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/proof/backendtest"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

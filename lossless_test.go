@@ -13,11 +13,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/backendtest"
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/proof/backendtest"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/view/compact"
 	"github.com/lossless-context/lcm/llms"
 )
 

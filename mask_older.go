@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Unmasked counts the messages whose secrets are shown because they were stored

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/turns"
+	"github.com/lossless-context/lcm/internal/kit/turns"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/backendtest"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/proof/backendtest"
+	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -75,7 +75,7 @@ func prefixStays(t *testing.T, b backendtest.Backend, folds, kept *int) {
 			switch {
 			case c.Summaries > summaries:
 				*folds++
-				if float64(grown.ViewTokens) < 0.75*float64(budget) && grown.Summaries == summaries {
+				if soft := int64(budget) * 3 / 4; int64(grown.ViewTokens) < soft && grown.Summaries == summaries {
 					rt.Fatalf("request %d: folded a view of %d tokens, the budget is %d", n, grown.ViewTokens, budget)
 				}
 			default:

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/ingest"
+	"github.com/lossless-context/lcm/internal/proof/sample"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/sample"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -3,7 +3,7 @@ package lcm
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Resume returns the session of a conversation that exists, by number. An

@@ -12,10 +12,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/assemble"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/view/assemble"
+	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -1,8 +1,8 @@
 package lcm
 
 import (
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/engineconfig"
+	"github.com/lossless-context/lcm/internal/settings/config"
+	"github.com/lossless-context/lcm/internal/settings/engineconfig"
 )
 
 // WithSettings applies the user's settings as the command does: environment

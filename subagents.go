@@ -7,7 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/delegation"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/delegation"
-	"github.com/lossless-context/lcm/internal/jsonstring"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )

@@ -1,14 +1,14 @@
 package lcm
 
 import (
-	"github.com/lossless-context/lcm/internal/assemble"
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/delegation"
-	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/redact"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
+	"github.com/lossless-context/lcm/internal/view/compact"
+	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 

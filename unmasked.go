@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

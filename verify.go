@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // StoreVerification is the result of [Engine.Verify]: the proofs of all conversations of

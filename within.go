@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/scope"
+	"github.com/lossless-context/lcm/internal/record/scope"
 )
 
 // Within restricts an engine to the given projects. For its sessions, their tools,

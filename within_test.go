@@ -13,11 +13,11 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/backendtest"
-	"github.com/lossless-context/lcm/internal/scope"
-	"github.com/lossless-context/lcm/internal/scopetest"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/proof/backendtest"
+	"github.com/lossless-context/lcm/internal/proof/scopetest"
+	"github.com/lossless-context/lcm/internal/record/scope"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -65,7 +65,7 @@ func withinRefuses(t *testing.T, b backendtest.Backend) {
 	session := engine.Session(w.Key)
 	for _, name := range toolname.Agent() {
 		if !slices.ContainsFunc(w.Refused(), func(c scopetest.Call) bool { return c.Tool == name }) {
-			t.Errorf("no request of internal/scopetest/requests.go calls %s", name)
+			t.Errorf("no request of internal/proof/scopetest/requests.go calls %s", name)
 		}
 	}
 	for name, tools := range map[string][]core.Tool{"session": session.Tools(), "project": session.Tools(lcm.ProjectScope())} {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/turns"
+	"github.com/lossless-context/lcm/internal/kit/turns"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )

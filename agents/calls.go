@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/guard"
+	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/turns"
+	"github.com/lossless-context/lcm/internal/kit/turns"
 	"github.com/lossless-context/lcm/llms"
 )
 

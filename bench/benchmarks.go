@@ -11,26 +11,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/bench/answer"
-	"github.com/lossless-context/lcm/internal/bench/cache"
-	"github.com/lossless-context/lcm/internal/bench/harness"
-	"github.com/lossless-context/lcm/internal/bench/hooks"
-	"github.com/lossless-context/lcm/internal/bench/imports"
-	"github.com/lossless-context/lcm/internal/bench/needle"
-	"github.com/lossless-context/lcm/internal/bench/pages"
-	"github.com/lossless-context/lcm/internal/bench/patterns"
-	"github.com/lossless-context/lcm/internal/bench/proxy"
-	evidence "github.com/lossless-context/lcm/internal/bench/recall"
-	"github.com/lossless-context/lcm/internal/bench/retention"
-	"github.com/lossless-context/lcm/internal/bench/scale"
-	"github.com/lossless-context/lcm/internal/bench/soak"
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/fromconfig"
-	"github.com/lossless-context/lcm/internal/postgres"
-	"github.com/lossless-context/lcm/internal/sample"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/bench/answer"
+	"github.com/lossless-context/lcm/bench/cache"
+	"github.com/lossless-context/lcm/bench/harness"
+	"github.com/lossless-context/lcm/bench/hooks"
+	"github.com/lossless-context/lcm/bench/imports"
+	"github.com/lossless-context/lcm/bench/needle"
+	"github.com/lossless-context/lcm/bench/pages"
+	"github.com/lossless-context/lcm/bench/patterns"
+	"github.com/lossless-context/lcm/bench/proxy"
+	evidence "github.com/lossless-context/lcm/bench/recall"
+	"github.com/lossless-context/lcm/bench/retention"
+	"github.com/lossless-context/lcm/bench/scale"
+	"github.com/lossless-context/lcm/bench/soak"
+	"github.com/lossless-context/lcm/internal/proof/sample"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
+	"github.com/lossless-context/lcm/internal/settings/fromconfig"
+	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -53,7 +53,7 @@ postgres://… it measures that server, in schemas of its own, beside SQLite and
 Ask every question of a data set and count how much of its evidence is among the first 5, 10 and 20 messages found, and how often a
 session that holds evidence comes first: by the index alone, by two plain full-text searches, and by lcm grep on a database with the whole
 data set in it. Where embeddings.model is set, lcm grep is measured with it too. The bundled set has 2,211 messages and 342 questions;
---data takes LoCoMo's JSON, or the evidence format that the package internal/bench/recall documents.`, benchRecall,
+--data takes LoCoMo's JSON, or the evidence format that the package bench/recall documents.`, benchRecall,
 }, {
 	"needle", `Hide facts in long conversations and find them by their key.
 
@@ -277,7 +277,7 @@ func dataset(path string) (evidence.Dataset, error) {
 	}
 	data, err := evidence.Load(path)
 	if err != nil {
-		return data, fmt.Errorf("%w (`go doc ./internal/bench/recall` describes the formats)", err)
+		return data, fmt.Errorf("%w (`go doc ./bench/recall` describes the formats)", err)
 	}
 	return data, nil
 }

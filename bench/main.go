@@ -5,7 +5,7 @@
 //	go run ./bench recall -h   explains one
 //	go run ./bench scale --sizes 1000,10000 --json
 //
-// Each benchmark is a package in internal/bench, on the harness there. Times
+// Each benchmark is a package in bench, on the harness there. Times
 // depend on the machine and its other work; compare ratios of one run. The exit
 // code is 1 if a target was missed or the run failed, and 2 if a flag is wrong.
 package main
@@ -24,7 +24,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"github.com/lossless-context/lcm/internal/bench/harness"
+	"github.com/lossless-context/lcm/bench/harness"
 )
 
 // A report is the outcome of a benchmark: its JSON, and a text for people. It

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	evidence "github.com/lossless-context/lcm/internal/bench/recall"
+	evidence "github.com/lossless-context/lcm/bench/recall"
 )
 
 // TestEmbeddings orders matches with a real encoder, which a Node.js server offers

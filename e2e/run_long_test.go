@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // longRun is one turn of many steps that does not fit the model's window.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/hint"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // Class is the kind of a failed model call. It tells a caller what to do.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/llms"
 )
 

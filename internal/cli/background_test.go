@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/bench/imports"
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/sample"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/bench/imports"
+	"github.com/lossless-context/lcm/internal/proof/sample"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // writeLong writes a transcript of Claude Code: long FILE SESSION RECORDS.

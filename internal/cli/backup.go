@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/doctor"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqlite/backup"
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/doctor"
+	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 type backupReport struct {

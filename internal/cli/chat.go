@@ -15,10 +15,10 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/fromconfig"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/assemble"
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/engineconfig"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/settings/engineconfig"
+	"github.com/lossless-context/lcm/internal/view/assemble"
+	"github.com/lossless-context/lcm/internal/view/compact"
 	"github.com/lossless-context/lcm/llms"
 )
 

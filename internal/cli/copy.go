@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/postgres"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqldb/transfer"
-	"github.com/lossless-context/lcm/internal/sqldb/verify"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/record/sqldb/transfer"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 type copyReport struct {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/doctor"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/doctor"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // quietRun is how long a run may last without a request before it is reported.

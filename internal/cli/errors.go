@@ -10,11 +10,11 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/hint"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 )
 
 func TestExplainableNamesAllTools(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/project"
-	"github.com/lossless-context/lcm/internal/sqldb/search"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/record/project"
+	"github.com/lossless-context/lcm/internal/record/sqldb/search"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/record/postgres"
 )
 
 // logReserve is the room for errors of hooks on a full disk: a block of the file system.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
-	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 )
 
 // hostChange changes the settings of hosts, for setup and remove.

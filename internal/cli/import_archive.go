@@ -11,13 +11,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/portable"
-	"github.com/lossless-context/lcm/internal/postgres"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
-	dbarchive "github.com/lossless-context/lcm/internal/sqlite/archive"
-	"github.com/lossless-context/lcm/internal/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/portable"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	dbarchive "github.com/lossless-context/lcm/internal/record/sqlite/archive"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 type archiveReport struct {

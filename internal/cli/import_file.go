@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/engineconfig"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/engineconfig"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/config"
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/postgres"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // hostImport is the JSON output of an import of agents' sessions.

@@ -8,14 +8,14 @@ import (
 	"iter"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/engineconfig"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
-	"github.com/lossless-context/lcm/internal/ingest"
-	"github.com/lossless-context/lcm/internal/lease"
-	"github.com/lossless-context/lcm/internal/process"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/lease"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/settings/engineconfig"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
-	"github.com/lossless-context/lcm/internal/portable"
+	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // How large a log file grows, and how many older ones are kept.

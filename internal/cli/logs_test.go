@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/config"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // Nothing that is a secret, or looks like one, gets into a log or an error.

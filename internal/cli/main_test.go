@@ -17,7 +17,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/proof/sample"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/mcpserver"
-	"github.com/lossless-context/lcm/internal/project"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/project"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // transcripts feeds the MCP server from the agents' transcripts on this machine.

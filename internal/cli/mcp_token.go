@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/regularfile"
+	"github.com/lossless-context/lcm/internal/kit/regularfile"
 )
 
 // mcpTokenFile is beside the database: its readers may ask the server.

@@ -20,7 +20,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 )
 
 // program has the streams, and the flags that more than one command has.

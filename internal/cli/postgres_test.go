@@ -9,8 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/lossless-context/lcm/internal/postgres"
-	"github.com/lossless-context/lcm/internal/postgres/pgtest"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/record/postgres/pgtest"
 )
 
 // TestPostgresScripts drives the real program with a PostgreSQL database.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/compact"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/compact"
 )
 
 // bar shows the progress of long work on standard error, if that is a terminal.

@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/postgres"
-	"github.com/lossless-context/lcm/internal/process"
+	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/launch"
-	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/tools"
 )
 

@@ -3,8 +3,8 @@ package cli
 import (
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // TestBudgets: a budget may depend on the model and on the session's project.

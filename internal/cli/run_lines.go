@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // started is the line at the beginning of a run. It names where requests go.

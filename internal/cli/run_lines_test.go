@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/process"
+	"github.com/lossless-context/lcm/internal/kit/process"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
 )
 
 // TestEnded: the line at the end of a run says what the run did not do.

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/config"
-	"github.com/lossless-context/lcm/internal/postgres"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/sqldb"
-	"github.com/lossless-context/lcm/internal/sqldb/record"
-	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
-	"github.com/lossless-context/lcm/internal/sqlite/salvage"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	dbcheck "github.com/lossless-context/lcm/internal/record/sqlite/check"
+	"github.com/lossless-context/lcm/internal/record/sqlite/salvage"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 type salvageReport struct {

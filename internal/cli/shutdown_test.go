@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
-	dbcheck "github.com/lossless-context/lcm/internal/sqlite/check"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	dbcheck "github.com/lossless-context/lcm/internal/record/sqlite/check"
 )
 
 // A program that is asked to end does so within two seconds, in the middle of

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/spend"
-	"github.com/lossless-context/lcm/internal/sqldb/stats"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/spend"
+	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 )
 
 // statusReport is the JSON output of `lcm status`.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/process"
-	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/safetext"
 )
 
 // runReport is a run of `lcm run` or `lcm proxy` in JSON.

@@ -22,9 +22,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/lossless-context/lcm/internal/jsonstring"
-	"github.com/lossless-context/lcm/internal/redact"
-	"github.com/lossless-context/lcm/internal/redact/redacttest"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/record/redact/redacttest"
 )
 
 // planted is a secret in a stored message.
@@ -37,7 +37,7 @@ func plantSecrets(t *testing.T, path string) (all []planted) {
 	var lines bytes.Buffer
 	random := rand.New(rand.NewPCG(28, 4))
 	masks := redact.Redactor{Secrets: true}
-	for i, f := range redacttest.Read(t, "../redact/testdata/formats.txt") {
+	for i, f := range redacttest.Read(t, "../record/redact/testdata/formats.txt") {
 		for _, carrier := range []string{"plain text", "JSON", "YAML block", "TOML", "tool arguments", "tool result"} {
 			text, secret := f.Fill(random)
 			text = redacttest.Carriers[carrier](text)

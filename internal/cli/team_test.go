@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/access"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/llms"
 )
 

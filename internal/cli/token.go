@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/access"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/team/access"
 )
 
 func newToken(p *program) *cobra.Command {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/lossless-context/lcm/internal/teamsync"
+	"github.com/lossless-context/lcm/internal/team/teamsync"
 )
 
 // wiretap passes requests on to the server, keeps them, and cuts some off.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/process"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // leaseTime is how long a killed process blocks its transcript. Every batch renews it.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
-	"github.com/lossless-context/lcm/internal/process"
-	"github.com/lossless-context/lcm/internal/project"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/record/project"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Feed keeps the record up to date with transcripts. It is safe for concurrent use,

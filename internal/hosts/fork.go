@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // fork opens the conversation of a session that begins with the history of another one,

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // pending is a transcript with new records.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/delegation"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
 )
 
 // refusal is an error in the words of the tool.

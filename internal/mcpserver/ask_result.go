@@ -1,8 +1,8 @@
 package mcpserver
 
 import (
-	"github.com/lossless-context/lcm/internal/delegation"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // askResult is an answer of lcm_expand_query as structured content.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/lossless-context/lcm/internal/project"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/project"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Caller says where a call comes from, as far as the host tells. Empty fields

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/lease"
-	"github.com/lossless-context/lcm/internal/process"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/record/lease"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Feed brings the record up to date with the hosts' transcripts. Implementations

@@ -7,9 +7,9 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/delegation"
-	"github.com/lossless-context/lcm/internal/jsonstring"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
 )
 
 // fits reports whether both forms of an answer are within the bound: some hosts

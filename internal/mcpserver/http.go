@@ -15,7 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/lossless-context/lcm/internal/httpbody"
+	"github.com/lossless-context/lcm/internal/kit/httpbody"
 )
 
 // Path is the path of the endpoint.

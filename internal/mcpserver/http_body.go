@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/lossless-context/lcm/internal/httpbody"
+	"github.com/lossless-context/lcm/internal/kit/httpbody"
 )
 
 // readingBody reads the whole body of a request before it is handled. A hundred clients

@@ -12,9 +12,9 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/guard"
-	"github.com/lossless-context/lcm/internal/jsonstring"
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/kit/guard"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/tools"
 )
 

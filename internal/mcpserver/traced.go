@@ -6,7 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/lossless-context/lcm/internal/tracing"
+	"github.com/lossless-context/lcm/internal/kit/tracing"
 )
 
 // traced makes a span of each call of a tool and each read of a resource. The context of

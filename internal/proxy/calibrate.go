@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // defaultRatio is how many tokens a unit has where no answer has told it yet.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/assemble"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
+	"github.com/lossless-context/lcm/internal/view/summary"
 )
 
 // coverReader reads summaries with everything beneath them. It reads those that it knows

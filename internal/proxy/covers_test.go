@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/summary"
 )
 
 // summaries is a store with summaries alone.

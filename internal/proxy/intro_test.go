@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 )
 
 // TestIntroNamesOfferedTools: the text before the summaries names lcm's tools only if the

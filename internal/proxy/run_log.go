@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // runLog keeps the record of a run and of its last requests in memory, and writes both

@@ -3,7 +3,7 @@ package proxy
 import (
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Composition describes one request: the ids of the summaries in it and the sizes of its

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // The marks between which a session's requests stay, as percentages of the part of the

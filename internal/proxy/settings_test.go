@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // TestBudgetOfProject: the budget is asked for with the project of the session, which

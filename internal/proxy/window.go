@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // longWindow is in the header of requests to a model with a window of a million

@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
-	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 )
 
 // A cursor is opaque to its holder: the kind of question, a digest of it and a

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/tracing"
+	"github.com/lossless-context/lcm/internal/kit/tracing"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // DescribeRequest asks for one thing whole: a summary, a file or a message.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // FileDetail has the fields of a file.

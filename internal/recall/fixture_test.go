@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/summary"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/search"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // place is how far a cursor has come in one lane.

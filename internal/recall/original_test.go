@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/ingest"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/redact"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Where says in which conversations a question is asked. ConversationID wins

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

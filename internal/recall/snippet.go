@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/recall/search"
 )
 
 // snippetRunes is how much text is shown around a match unless the request

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // step is a node on the way down from a summary to its messages.

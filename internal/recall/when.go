@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 )
 
 // layouts are the forms of ISO 8601 that people and models write. One without

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/delegation"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // askData is the data of the page that answers a question.

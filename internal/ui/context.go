@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/assemble"
-	"github.com/lossless-context/lcm/internal/ingest"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
 	"github.com/lossless-context/lcm/llms"
 )
 

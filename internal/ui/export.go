@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/lazyregexp"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // exported is the data of a page that is written to a file.

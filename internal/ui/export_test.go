@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
 )

@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/sample"
-	"github.com/lossless-context/lcm/internal/sqldb/stats"
-	"github.com/lossless-context/lcm/internal/sqlite"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/proof/sample"
+	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
 )

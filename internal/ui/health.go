@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/doctor"
-	"github.com/lossless-context/lcm/internal/prose"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/spend"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/doctor"
+	"github.com/lossless-context/lcm/internal/record/spend"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // health makes the page of health and cost and its parts. It runs one check at a

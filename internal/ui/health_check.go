@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/doctor"
-	"github.com/lossless-context/lcm/internal/hint"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/doctor"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Check is the outcome of proving every session and looking for problems.

@@ -9,8 +9,8 @@ import (
 	"sort"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Branch is a run of messages that a rewind took out of the view: the conversation

@@ -16,9 +16,9 @@ import (
 	rendererhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/lossless-context/lcm/internal/lazyregexp"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // renderMarkdown is goldmark, with HTML shown as text, images as links, and

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // sentData is the data of the page that shows the requests of a session that came

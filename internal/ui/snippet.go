@@ -4,9 +4,9 @@ import (
 	"html"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/safetext"
 	"github.com/lossless-context/lcm/llms"
 )
 

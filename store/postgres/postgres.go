@@ -16,7 +16,7 @@ package postgres
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/internal/postgres"
+	"github.com/lossless-context/lcm/internal/record/postgres"
 )
 
 // DB is an open store. Pass it to lcm.New, and close it after the engine.

@@ -16,7 +16,7 @@ package sqlite
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/internal/sqlite"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
 )
 
 // Memory is the path of a store that is private to its opener and ends with

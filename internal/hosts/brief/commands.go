@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/lazyregexp"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

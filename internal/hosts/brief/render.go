@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
-	"github.com/lossless-context/lcm/internal/safetext"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // DefaultLimit is the most characters of a block. Claude Code takes 10,000.

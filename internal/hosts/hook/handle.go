@@ -13,8 +13,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/brief"
 	"github.com/lossless-context/lcm/internal/hosts/reminder"
-	"github.com/lossless-context/lcm/internal/jsonstring"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // memory is how long the shown context of a session is remembered.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
 )
 
 // maxResumed is how many positions a reading is resumed from.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/lossless-context/lcm/internal/sample"
+	"github.com/lossless-context/lcm/internal/proof/sample"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/ingest"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/wire"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
-	"github.com/lossless-context/lcm/internal/search"
-	"github.com/lossless-context/lcm/internal/secondhand"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/recall/secondhand"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

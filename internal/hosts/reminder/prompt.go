@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lossless-context/lcm/internal/lazyregexp"
-	"github.com/lossless-context/lcm/internal/search/analysis"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 )
 
 // reference is how clearly a prompt refers to earlier work.

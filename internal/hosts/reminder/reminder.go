@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
-	"github.com/lossless-context/lcm/internal/search"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
-	"github.com/lossless-context/lcm/internal/prose"
-	"github.com/lossless-context/lcm/internal/store"
-	"github.com/lossless-context/lcm/internal/toolname"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/tools"
 )
 

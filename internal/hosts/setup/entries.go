@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // member is an entry of a JSON object at a path of names.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
-	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
 // lockTime is how long one setup waits for another, which writes a few small files.

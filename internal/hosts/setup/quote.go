@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)

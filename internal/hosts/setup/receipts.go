@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
 // Receipts record the changes to files, and keep the files as they were before.

@@ -26,8 +26,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
 // Guidance says how an agent is taught to use its memory.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/lossless-context/lcm/internal/hint"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // Tests stop before each change of the file system, as a kill would, and skip syncs.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/jsonstring"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 )
 
 // Edit replaces the messages from From to To-1 with one user message that says the

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lossless-context/lcm/internal/jsonstring"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 )
 
 // errShape says that a body is not of the form that its path promises.

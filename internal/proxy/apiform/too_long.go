@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // windowNumber finds the size of the window in an error of an API: "200251 tokens > 200000

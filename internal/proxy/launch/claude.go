@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/lossless-context/lcm/internal/hint"
+	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
 // anthropicAPI is where Anthropic's models are.

@@ -16,9 +16,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
 // Proxy is the part of the proxy that a program has to know.

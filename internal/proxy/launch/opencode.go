@@ -13,9 +13,9 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/lossless-context/lcm/internal/hint"
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
-	"github.com/lossless-context/lcm/internal/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // configEnv is the variable with settings that go before opencode's files.

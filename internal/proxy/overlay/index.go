@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 

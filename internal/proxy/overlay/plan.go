@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
-	"github.com/lossless-context/lcm/internal/store"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Cover is a summary and its sources.

@@ -85,7 +85,7 @@ func (r *record) start() {
 
 // sample returns the path of the bundled session.
 func sample() string {
-	path, err := filepath.Abs(filepath.Join("..", "..", "sample", "session.jsonl"))
+	path, err := filepath.Abs(filepath.Join("..", "..", "proof", "sample", "session.jsonl"))
 	if err != nil {
 		panic(err)
 	}

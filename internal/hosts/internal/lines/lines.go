@@ -23,7 +23,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/lossless-context/lcm/internal/regularfile"
+	"github.com/lossless-context/lcm/internal/kit/regularfile"
 )
 
 // MaxLine is the longest line that is read. A longer one is reported and skipped.

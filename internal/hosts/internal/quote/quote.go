@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/ingest"
-	"github.com/lossless-context/lcm/internal/safetext"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/ingest"
 )
 
 // Text returns stored text between quotation marks, on one line of at most n characters.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/lossless-context/lcm/internal/tomledit"
+	"github.com/lossless-context/lcm/internal/kit/tomledit"
 )
 
 // SetTable sets the keys of a TOML table [a.b] to lines like `key = value`. Other keys

@@ -1,0 +1,155 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/bench/harness"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// embedTimeout lets the benchmark wait for an embedding model longer than a search
+// does: it measures the order, not the time.
+const embedTimeout = 10 * time.Minute
+
+// Measure runs all questions of a dataset, also through the search of a database
+// that it makes in a temporary directory. embedder, unless it is nil, returns the
+// embedding model to run them with once more; its use is recorded in that database.
+func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.Embedder) (r Report, err error) {
+	record, err := harness.Temp(ctx, "", sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, record.Close(ctx)) }()
+	in, err := load(ctx, record.DB, data)
+	if err != nil {
+		return r, err
+	}
+	also := []Contender{{Name: "lcm grep on a database", Search: in.search}}
+	if embedder != nil {
+		if e := embedder(record.DB); e != nil {
+			with := *in
+			reranker := recall.NewReranker(e, record.DB, embedTimeout)
+			if with.recall, err = recall.New(record.DB, recall.WithReranker(reranker)); err != nil {
+				return r, err
+			}
+			embedAll := sync.OnceValue(func() error {
+				_, err := reranker.EmbedAll(ctx, record.DB, recall.EmbedLimits{})
+				return err
+			})
+			also = append(also, Contender{Name: "lcm grep with " + e.Name(), Search: with.searchByMeaning},
+				Contender{Name: "lcm grep after lcm embed", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
+					if err := embedAll(); err != nil {
+						return nil, err
+					}
+					return with.searchByMeaning(ctx, conversation, question)
+				}})
+		}
+	}
+	folded := false
+	also = append(also, Contender{Name: "lcm grep after compaction", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
+		if !folded {
+			if err := fold(ctx, record.Engine, data); err != nil {
+				return nil, err
+			}
+			folded = true
+		}
+		return in.search(ctx, conversation, question)
+	}})
+	return Run(ctx, data, Options{Also: also})
+}
+
+// fold compacts all conversations of a dataset into extractive summaries.
+func fold(ctx context.Context, engine *lcm.Engine, data Dataset) error {
+	for _, talk := range data.Conversations {
+		if _, err := engine.Session(talk.ID).Compact(ctx, lcm.CompactOptions{Budget: 8000, Full: true}); err != nil {
+			return fmt.Errorf("compact conversation %s: %w", talk.ID, err)
+		}
+	}
+	return nil
+}
+
+// database is a dataset in a database.
+type database struct {
+	recall        *recall.Service
+	conversations map[string]store.ConversationID
+	names         map[string]string // message → its id in the dataset
+}
+
+func load(ctx context.Context, db *sqlite.DB, data Dataset) (*database, error) {
+	svc, err := recall.New(db)
+	if err != nil {
+		return nil, err
+	}
+	in, err := ingest.New(db, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	d := &database{recall: svc, conversations: map[string]store.ConversationID{}, names: map[string]string{}}
+	for _, talk := range data.Conversations {
+		c, err := db.Open(ctx, store.NewConversation{Key: talk.ID})
+		if err != nil {
+			return nil, err
+		}
+		d.conversations[talk.ID] = c.ID
+		for _, s := range talk.Sessions {
+			ms := make([]llms.Message, len(s.Messages))
+			for i, m := range s.Messages {
+				role := llms.Role(m.Role)
+				if !role.Valid() {
+					role = llms.RoleAssistant
+				}
+				ms[i] = llms.Text(role, m.Text)
+				ms[i].Time = m.Time
+			}
+			done, err := in.Append(ctx, c.ID, ingest.Messages(ms...)...)
+			if err != nil {
+				return nil, fmt.Errorf("conversation %s: %w", talk.ID, err)
+			}
+			for i, stored := range done.Messages {
+				d.names[stored.ID.String()] = s.Messages[i].ID
+			}
+		}
+	}
+	return d, nil
+}
+
+// search asks a question as an agent does. A summary has no id in the dataset.
+func (d *database) search(ctx context.Context, conversation, question string) ([]string, error) {
+	found, _, err := d.grep(ctx, conversation, question)
+	return found, err
+}
+
+// searchByMeaning is search that fails where the embedding model does.
+func (d *database) searchByMeaning(ctx context.Context, conversation, question string) ([]string, error) {
+	found, notes, err := d.grep(ctx, conversation, question)
+	for _, n := range notes {
+		if err == nil && strings.HasPrefix(n, recall.WordsOnly) {
+			err = errors.New(n)
+		}
+	}
+	return found, err
+}
+
+func (d *database) grep(ctx context.Context, conversation, question string) (found, notes []string, err error) {
+	a, err := d.recall.Grep(ctx, recall.GrepRequest{
+		Pattern: question, Mode: store.FullText, Where: recall.Where{ConversationID: d.conversations[conversation]},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	found = make([]string, len(a.Matches))
+	for i, m := range a.Matches {
+		found[i] = d.names[m.ID]
+	}
+	return found, a.Notes, nil
+}

@@ -1,0 +1,18 @@
+package toolname_test
+
+import (
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+)
+
+func TestIsOwn(t *testing.T) {
+	for name, own := range map[string]bool{
+		"lcm_grep": true, "mcp__lcm__lcm_grep": true, "mcp__my-memory__lcm_describe": true, "lcm_lcm_expand_query": true, "mcp__lcm__lcm_expand": true,
+		"grep": false, "lcm": false, "mcp__lcm__grep": false, "lcm_lcm_": false, "bash": false, "": false,
+	} {
+		if got := toolname.IsOwn(name); got != own {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

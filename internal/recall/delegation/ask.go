@@ -1,0 +1,341 @@
+package delegation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/kit/guard"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/tracing"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Ask answers a question. It fails only where the question itself is wrong
+// (the error says how to correct it), where the record cannot be read, and where ctx
+// ends; evidence replaces a model that fails.
+func (d *Delegator) Ask(ctx context.Context, r Request) (answer Answer, err error) {
+	ctx, span := tracing.Start(ctx, "recall.ask")
+	defer func() {
+		span.Int("cited", len(answer.CitedIDs))
+		span.End(err)
+	}()
+	if delegated(ctx) {
+		return Answer{}, ErrRecursion
+	}
+	if err := r.check(); err != nil {
+		return Answer{}, err
+	}
+	if r.Caller != "" { // calls without a caller are not serialised
+		done, err := d.turns.Take(ctx, r.Caller)
+		if err != nil {
+			return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+		}
+		defer done()
+	}
+	p, err := d.plan(ctx, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !p.found {
+		return nothing(r, p), nil
+	}
+	runner := d.config.Runner
+	if runner == nil && r.Model != nil && d.config.NewRunner != nil {
+		runner = d.config.NewRunner(r.Model)
+	}
+	switch {
+	case r.Output == OutputEvidence:
+		return d.evidence(ctx, r, p, "")
+	case runner == nil:
+		return d.evidence(ctx, r, p, noModel)
+	}
+	a, err := d.delegate(ctx, r, p, runner)
+	switch {
+	case err == nil:
+		return a, nil
+	case ctx.Err() != nil:
+		return Answer{}, context.Cause(ctx)
+	}
+	r.used, r.read = a.Usage, a.TotalSourceTokens
+	return d.evidence(ctx, r, p, reason(err))
+}
+
+// NoModel begins noModel, the reason for evidence where there is no model to ask.
+const (
+	NoModel = "no_model"
+	noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
+)
+
+// empty is an answer that rests on nothing.
+func empty(p *plan) Answer {
+	return Answer{
+		Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{},
+		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
+	}
+}
+
+// unanswered is the answer where a sub-agent failed and there is no passage to show
+// instead.
+func unanswered(r Request, p *plan, why string) Answer {
+	a := empty(p)
+	a.Usage, a.TotalSourceTokens, a.Reason = r.used, r.read, why
+	a.Answer = fmt.Sprintf("The question was not answered: the sub-agent failed after reading %d tokens (%s). "+
+		"No passage has the words of the question, so that none can be quoted instead. "+
+		"Ask again about fewer summaries, or with words that the record uses.", r.read, why)
+	return a
+}
+
+// nothing is the answer without a match: the scope of the search, and a hint.
+func nothing(r Request, p *plan) Answer {
+	a := empty(p)
+	query, elsewhere := "the question", ""
+	if r.Query != "" {
+		query = strconv.Quote(prose.Clip(r.Query, 120))
+	}
+	if r.Widens() && p.scope.Kind != recall.ScopeAll {
+		query += ", and nothing in any other project does"
+	}
+	if p.elsewhere != nil {
+		elsewhere = fmt.Sprintf("Other conversations have %d matches: ask again with allConversations: true. ", p.elsewhere.Hits)
+	}
+	a.Answer = fmt.Sprintf("Nothing in %s matches %s: messages and summaries were searched, tool calls and files included. %s"+
+		"Try other words for the query, or find them with lcm_grep and pass summaryIds.", p.scope, query, elsewhere)
+	a.Reason = "no_match: nothing was found to answer from"
+	return a
+}
+
+// outcome is the result of one sub-agent.
+type outcome struct {
+	answer Answer
+	used   Usage
+	read   int
+	err    error
+}
+
+// delegate asks a sub-agent for each bucket, side by side under one deadline,
+// and merges their answers. The answer says what was spent and read even if it fails.
+func (d *Delegator) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, error) {
+	patience, grace := d.patience(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience,
+		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
+	defer cancel()
+	asked := p.buckets[:min(len(p.buckets), d.config.Limits.Parallel)]
+	outcomes := make([]outcome, len(asked))
+	share := r
+	share.MaxTokens = shares(asked, r.MaxTokens, d.count)
+	var running sync.WaitGroup
+	for i, b := range asked {
+		running.Go(func() {
+			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
+			o := &outcomes[i]
+			o.err = guard.Run(func() (err error) {
+				o.answer, err = d.askChild(ctx, share, b, runner, meter, grace, d.config.Limits.ExpandTokens/len(asked))
+				return err
+			})
+			if p, ok := o.err.(*guard.Panic); ok { // of a counter or a store that is not ours
+				o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p.Value)
+			}
+			o.used, o.read = meter.spent()
+			if o.err != nil {
+				o.err = redactedError{o.err}
+			}
+		})
+	}
+	running.Wait()
+	a, err := merge(outcomes, asked, r, d.count)
+	a.Usage, a.TotalSourceTokens = Usage{}, 0
+	for _, o := range outcomes {
+		a.Usage = a.Usage.add(o.used)
+		a.TotalSourceTokens += o.read
+	}
+	if err != nil {
+		return a, err
+	}
+	a.Scope, a.Model, a.Method = p.scope, runner.Name(), MethodDelegated
+	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
+	skip(&a, p.buckets[len(asked):])
+	return a, nil
+}
+
+// evidenceTime is kept of a caller's deadline, to answer with evidence if the model
+// has not answered.
+const evidenceTime = 3 * time.Second
+
+// patience is how long sub-agents may take, and how long those whose time is up
+// are waited for.
+func (d *Delegator) patience(ctx context.Context) (patience, grace time.Duration) {
+	patience, grace = d.config.Limits.Timeout, graceTime
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		kept := min(left/2, evidenceTime)
+		patience, grace = min(patience, left-kept), min(grace, kept/2)
+	}
+	return patience, grace
+}
+
+// skip says which conversations matched but were not asked.
+func skip(a *Answer, rest []*bucket) {
+	for _, b := range rest {
+		a.Skipped = append(a.Skipped, b.conversations[0])
+	}
+	if n := len(a.Skipped); n > 0 {
+		a.note("%d more conversations match but were not asked: ask again with conversationId for one of skippedConversationIds", n)
+	}
+}
+
+// Why a sub-agent has no answer. The codes begin the reason that the caller
+// reads.
+var (
+	errTimeout = errors.New("timeout")
+	errSpawn   = errors.New("spawn_failed")
+	errModel   = errors.New("model_failed")
+	errReply   = errors.New("reply_invalid")
+	errGround  = errors.New("ungrounded")
+	errPanic   = errors.New("panic")
+)
+
+func reason(err error) string { return prose.Clip(err.Error(), 400) + instead }
+
+// instead ends the reason for evidence in the place of an answer.
+const instead = "; the passages below are quoted from the record instead"
+
+// askChild runs one sub-agent from its grant to its verified answer.
+func (d *Delegator) askChild(
+	ctx context.Context, r Request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
+) (Answer, error) {
+	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
+	deadline, _ := ctx.Deadline()
+	c := &child{key: key, grant: newGrant(Allowance{
+		Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages, First: slices.Concat(b.leaves, b.deeper),
+		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
+		Expires: d.config.Clock().Add(time.Until(deadline)),
+	}, d.config, meter, uuid()[:8]), meter: meter, grace: grace}
+	d.children.Add(1)
+	defer d.children.Add(-1)
+	defer c.end()
+	said, err := d.converse(ctx, r, b, runner, c)
+	if err != nil {
+		return Answer{}, err
+	}
+	return d.verified(ctx, r, b, c.grant, said)
+}
+
+// converse has the sub-agent work on its task. A sub-agent that ignores its
+// context is left behind with a revoked grant.
+func (d *Delegator) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+	said, err := guard.Call(ctx, c.grace, func(ctx context.Context) (reply, error) {
+		return d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
+	})
+	p, crashed := err.(*guard.Panic)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return reply{}, context.Cause(ctx)
+	case crashed:
+		return reply{}, fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p.Value)
+	case err == guard.ErrNoResult:
+		return reply{}, fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)
+	}
+	return said, err
+}
+
+// graceTime is how long a sub-agent whose time is up is waited for.
+const graceTime = 2 * time.Second
+
+// talk puts the task to a sub-agent. A reply that cannot be read, or that rests
+// on nothing in the record, is asked for once more.
+func (d *Delegator) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+	task, err := taskPrompt(r, b)
+	if err != nil {
+		return reply{}, err
+	}
+	session, err := runner.Spawn(ctx, Child{Key: c.key, System: systemPrompt, Tools: c.grant.Tools(), Meter: c.meter})
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errSpawn, err)
+	}
+	if !c.hold(session) {
+		return reply{}, fmt.Errorf("%w: the session was opened when the question was over", errSpawn)
+	}
+	said, err := d.turn(ctx, r, c, session, task)
+	var no *rejection
+	if !errors.As(err, &no) {
+		return said, err
+	}
+	if no.code == errReply && c.grant.hasServed() {
+		c.grant.seal() // only the form of the answer is missing
+	}
+	if said, err = d.turn(ctx, r, c, session, againPrompt(no)); errors.As(err, &no) {
+		return reply{}, fmt.Errorf("%w: the sub-agent's answer was not accepted, twice: %s", no.code, no.problem)
+	}
+	return said, err
+}
+
+// rejection says why a reply is not accepted.
+type rejection struct {
+	code    error // errReply or errGround
+	problem string
+	hint    string // for the sub-agent
+}
+
+// Error implements error.
+func (e *rejection) Error() string { return e.problem }
+
+// turn sends one message to a sub-agent and returns its reply, or a rejection.
+func (d *Delegator) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
+	text, err := session.Ask(ctx, message)
+	if stop := c.meter.stopped(); err != nil && stop != nil {
+		return reply{}, stop
+	}
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errModel, err)
+	}
+	said, err := parseReply(text)
+	if err != nil {
+		return reply{}, &rejection{code: errReply, problem: err.Error()}
+	}
+	return said, d.grounded(ctx, r, c.grant, said)
+}
+
+func (d *Delegator) count(text string) int { return d.config.count(text) }
+
+// child is a sub-agent with its grant. Both end with the question, in every case.
+type child struct {
+	key   string
+	grant *Grant
+	meter *Meter
+	grace time.Duration // how long it is waited for when its time is up
+
+	mu      sync.Mutex
+	session Session
+	over    bool
+}
+
+// hold keeps a session that was opened, to close it in the end. One that comes
+// too late is closed at once.
+func (c *child) hold(s Session) (ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		s.Close()
+		return false
+	}
+	c.session = s
+	return true
+}
+
+// end revokes the grant and closes the session. It does not wait for a
+// sub-agent that ignores its context.
+func (c *child) end() {
+	c.grant.Revoke()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over && c.session != nil {
+		defer c.session.Close()
+	}
+	c.over = true
+}

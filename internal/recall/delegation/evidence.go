@@ -1,0 +1,384 @@
+package delegation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// maxText bounds how much of one message is looked through.
+const maxText = 4 << 20
+
+// Shares of the best score: a message below relevant is not shown, and a match
+// of citable or more is cited. On LoCoMo the first saves a quarter of the tokens
+// and loses 0.3 % of the evidence.
+const (
+	relevant = 0.34
+	citable  = 0.7
+)
+
+// leastResult is the smallest bound on a whole result: the fields beside the
+// answer alone take about a hundred tokens.
+const leastResult = 250
+
+// evidence answers with verbatim passages: the messages that search ranks best for the
+// question, of long ones the best part, until relevance or room ends. The bound holds for
+// the result as JSON, citations included.
+func (d *Delegator) evidence(ctx context.Context, r Request, p *plan, why string) (Answer, error) {
+	all, err := d.rank(ctx, r, p)
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(all) == 0 {
+		if failure, ok := strings.CutSuffix(why, instead); ok {
+			return unanswered(r, p, failure), nil
+		}
+		a := nothing(r, p)
+		if why != "" {
+			a.note("%s", why)
+		}
+		return a, nil
+	}
+	e := &extract{Delegator: d, read: r.read, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e.proseFirst = proseLeads(r.Prompt)
+	for _, id := range p.scope.Except {
+		e.shown[id] = true // the question itself
+	}
+	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
+	e.home = r.Projects
+	e.literal = literalOf(r.Query)
+	for _, words := range []string{r.Query, r.Prompt} {
+		if q, err := search.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
+			e.queries = append(e.queries, q)
+		}
+	}
+	if err := e.choose(ctx, all); err != nil {
+		return Answer{}, err
+	}
+	if p.within == nil && matched(all) { // else the next messages lie outside of the summaries, or follow no match
+		if err := e.follow(ctx); err != nil {
+			return Answer{}, err
+		}
+	}
+	a, shown := e.fit()
+	a.ExpandedSummaryCount, err = d.expanded(ctx, shown, p)
+	return a, err
+}
+
+// passage is a message, or the best part of one.
+type passage struct {
+	msg   store.Message
+	text  string
+	whole bool
+	quote string // a short part of text
+	match bool   // else it stands around one
+	late  bool   // a tool call or result, which prose comes before
+	cited bool
+	// score is that of the ranking, and literal says that the text has the
+	// query as it was typed.
+	score   float64
+	literal bool
+}
+
+// kind orders the passages of a group: the matches, those that have the query as it was
+// typed first, then the messages around them. In both parts prose comes first and late
+// passages last.
+func (p passage) kind() int {
+	k := 0
+	if !p.literal {
+		k = 1
+	}
+	if p.late {
+		k = 2
+	}
+	if !p.match {
+		k += 4
+	}
+	return k
+}
+
+// extract chooses passages under a bound.
+type extract struct {
+	*Delegator
+	literal  *regexp.Regexp  // the query as it was typed
+	queries  []*search.Query // the query and the prompt, which select the part of a long message
+	most     int             // tokens of the answer's text
+	bound    int             // tokens of the whole result
+	frame    Answer          // the result without passages
+	used     int
+	read     int // tokens
+	left     int // messages that are relevant and have no room
+	passages []passage
+	shown    map[store.MessageID]bool // the messages of passages, and those that are left out
+	texts    map[string]bool          // of passages: a command that was run three times is shown once
+	// proseFirst puts tool calls and results after prose; see proseLeads.
+	proseFirst bool
+	home       []store.Project                 // that the question is asked in
+	titles     map[store.ConversationID]string // of the conversations with passages
+}
+
+// choose takes candidates in order while they are relevant. It skips a passage that does
+// not fit for a few shorter ones behind it, which are less and less relevant.
+func (e *extract) choose(ctx context.Context, all []candidate) error {
+	const patience = 12
+	e.used = e.encoded(e.frame)
+	only := !matched(all)
+	misses := 0
+	for rank, c := range all {
+		if c.score < relevant*all[0].score {
+			break
+		}
+		if misses == patience {
+			e.left++
+			continue
+		}
+		ok, err := e.add(ctx, c, rank, c.match || only, c.score >= citable*all[0].score)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			misses = 0
+		default:
+			misses++
+			e.left++
+		}
+	}
+	return nil
+}
+
+// matched reports that a candidate has words that were searched for.
+func matched(all []candidate) bool {
+	return slices.ContainsFunc(all, func(c candidate) bool { return c.match })
+}
+
+// add takes a message if there is room for it.
+func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong bool) (bool, error) {
+	m := c.msg
+	if e.shown[m.ID] {
+		return true, nil
+	}
+	text, err := e.textOf(ctx, m)
+	if err != nil {
+		return false, err
+	}
+	e.read += e.count(text)
+	p := passage{msg: m, score: c.score, literal: c.literal, match: match, late: e.proseFirst && !spoken(m) && !c.literal, cited: match && strong && e.cited() < maxCitations}
+	e.cut(&p, text, e.share(m, rank))
+	said := strings.Join(strings.Fields(p.text), " ")
+	if said == "" || e.texts[said] {
+		return true, nil // says nothing new: no reason to give up
+	}
+	if err := e.title(ctx, m.Conversation); err != nil {
+		return false, err
+	}
+	if len(e.passages) == 0 { // there is always one, under the smallest bound too
+		for room := e.bound / 2; !e.fits([]passage{p}) && room > 4; room = room * 3 / 4 {
+			e.cut(&p, text, room)
+		}
+	} else if e.used+e.cost(p) > e.bound {
+		return false, nil
+	}
+	e.used += e.cost(p)
+	e.passages = append(e.passages, p)
+	e.shown[m.ID], e.texts[said] = true, true
+	return true, nil
+}
+
+// cut sets the text of a passage, within a number of tokens.
+func (e *extract) cut(p *passage, text string, room int) {
+	p.text, p.whole = e.part(text, room)
+	p.quote = e.excerpt(p.text, evidenceQuote)
+	if prose := p.msg.Body.PlainText(); !p.whole && len(p.msg.Body.ToolCalls()) > 0 && !strings.Contains(p.text, prose) {
+		// The prose before a call is about it; the arguments of the call have more of
+		// the question's words by their length alone.
+		said, _ := e.part(prose, room)
+		p.text = said + "\n[…] " + p.text
+	}
+}
+
+// evidenceQuote is about how many bytes the quote of a citation has: the
+// answer has the whole passage.
+const evidenceQuote = 60
+
+// textOf is everything that a message says, payloads included.
+func (e *extract) textOf(ctx context.Context, m store.Message) (string, error) {
+	if m.Damaged {
+		return m.Body.Render(), nil // which says so
+	}
+	if plain := m.Body.PlainText(); len(m.Body.Parts) == 1 && plain != "" {
+		return plain, nil
+	}
+	b, err := e.config.Store.Text(ctx, store.Node{Message: m.ID})
+	if errors.Is(err, store.ErrDamaged) { // a payload of it
+		b, err = append([]byte(store.DamageNotice+"\n"), b...), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text := string(b[:min(len(b), maxText)])
+	return strings.ToValidUTF8(text[:floor(text, len(text))], "\uFFFD"), nil
+}
+
+// share is how much room a message gets: the first more than the others, and
+// spoken messages more than the output of tools.
+func (e *extract) share(m store.Message, rank int) int {
+	parts := 13
+	switch {
+	case rank < 3:
+		parts = 6
+	case rank < 10:
+		parts = 10
+	}
+	if !spoken(m) {
+		parts *= 3
+	}
+	return max(e.most/parts, 40)
+}
+
+// part returns a text if it is short, else the part of it that is most about
+// the question.
+func (e *extract) part(text string, room int) (string, bool) {
+	if len(text) <= room || e.count(text) <= room {
+		return strings.TrimSpace(text), true
+	}
+	width := room * 3
+	best := e.excerpt(text, width)
+	for n := e.count(best); n > room && width > 8; n = e.count(best) {
+		width = min(width-1, len(best)*room/n) // a narrower part, not a cut one: the middle counts
+		best = e.excerpt(text, width)
+	}
+	return best, false
+}
+
+// excerpt returns the part of a text with most words of the query, else of the
+// prompt. Where the text has the query as it was typed, the part has it too.
+func (e *extract) excerpt(text string, width int) string {
+	part := strings.TrimSpace(text[:floor(text, width)])
+	for _, q := range e.queries {
+		if best, n := excerpt(q, text, width); n > 0 {
+			part = best
+			break
+		}
+	}
+	if at := e.literal.FindStringIndex(text); at != nil && !e.literal.MatchString(part) {
+		start := max(0, at[0]-max(0, width-(at[1]-at[0]))/4)
+		start = max(0, min(start, len(text)-width))
+		part = strings.TrimSpace(text[floor(text, start):floor(text, start+width)])
+	}
+	return part
+}
+
+// fit writes the result with as many passages as the bound allows, and returns
+// those.
+func (e *extract) fit() (Answer, []passage) {
+	shown := e.passages
+	for len(shown) > 1 && !e.fits(shown) { // the estimate was short: the last one goes
+		shown = shown[:len(shown)-1]
+	}
+	a := e.answer(shown)
+	if len(shown) == 1 && e.encoded(a) > e.bound { // a long reason
+		a.Reason, a.Notes = prose.Clip(a.Reason, 80), nil
+	}
+	return a, shown
+}
+
+func (e *extract) fits(shown []passage) bool {
+	a := e.answer(shown)
+	return e.count(a.Answer) <= e.most && e.encoded(a) <= e.bound
+}
+
+// cost is about the cost of a passage in the result.
+func (e *extract) cost(p passage) int {
+	const heading = 9
+	n := e.encoded(line(p)+"\n") - 2 // without its quotes
+	if !slices.ContainsFunc(e.passages, func(q passage) bool { return sameDay(p, q) }) {
+		n += heading
+	}
+	if p.cited {
+		n += e.encoded(citation(p)) + e.encoded(p.msg.ID.String()) + 2
+	}
+	return n
+}
+
+func (e *extract) cited() (n int) {
+	for _, p := range e.passages {
+		if p.cited {
+			n++
+		}
+	}
+	return n
+}
+
+// encoded counts the tokens of a value as JSON.
+func (e *extract) encoded(v any) int {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return 0 // answers and citations are plain data
+	}
+	return e.count(string(raw))
+}
+
+// answer writes the result with these passages, the best first.
+func (e *extract) answer(shown []passage) Answer {
+	a := e.frame
+	a.Notes = slices.Clone(a.Notes)
+	a.Answer = write(shown, e.titles)
+	a.CitedIDs, a.Citations, a.TotalSourceTokens = []string{}, []Citation{}, e.read
+	left, parts := e.left, 0
+	for _, p := range e.passages[min(len(shown), len(e.passages)):] {
+		if p.match {
+			left++
+		}
+	}
+	for _, p := range shown {
+		a.addSource(p.msg.Conversation)
+		if !p.cited {
+			continue
+		}
+		c := citation(p)
+		a.CitedIDs = append(a.CitedIDs, c.ID)
+		a.Citations = append(a.Citations, c)
+		if !p.whole {
+			parts++
+		}
+	}
+	if len(shown) > 0 {
+		a.SourceConversationID = a.SourceConversationIDs[0]
+	}
+	a.cut(left > 0 || parts > 0 && !e.short(), false)
+	if left > 0 {
+		a.note("%s about the question: narrow it, or ask with a larger maxTokens", prose.Plural(left, "more message is", "more messages are"))
+	}
+	return a
+}
+
+// citation names a passage. The answer says who spoke and when.
+func citation(p passage) Citation {
+	return Citation{ID: p.msg.ID.String(), Quote: p.quote, ConversationID: p.msg.Conversation}
+}
+
+// expanded counts the summaries that were opened for these passages: those
+// that the question names, and those that matched where no message did.
+func (d *Delegator) expanded(ctx context.Context, shown []passage, p *plan) (int, error) {
+	n := 0
+	for _, id := range p.opened {
+		for _, s := range shown {
+			ok, err := beneath(ctx, d.config.Store, store.Node{Message: s.msg.ID}, []store.SummaryID{id})
+			if err != nil {
+				return 0, err
+			}
+			if ok {
+				n++
+				break
+			}
+		}
+	}
+	return n, nil
+}

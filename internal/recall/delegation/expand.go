@@ -1,0 +1,173 @@
+package delegation
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+//go:embed prompts/lcm_expand.md
+var expandText string
+
+type expandArgs struct {
+	SummaryIDs      []string             `json:"summaryIds,omitempty" description:"Summaries to expand (sum_…): those you were given, and any beneath them"`
+	MessageIDs      []string             `json:"messageIds,omitempty" description:"Messages to read (msg_…)"`
+	FileIDs         []string             `json:"fileIds,omitempty" description:"Stored files to read (file_…) that belong to messages you may read"`
+	Query           string               `json:"query,omitempty" description:"Words to find summaries with, among those you may expand; used when there are no ids"`
+	ConversationID  store.ConversationID `json:"conversationId,omitempty" description:"One of the conversations you were given"`
+	IncludeMessages bool                 `json:"includeMessages" default:"true" description:"Whether to go down to the messages, or to read only the summaries on the way"`
+	MaxDepth        int                  `json:"maxDepth,omitempty" minimum:"1" description:"How many steps to go down (default: down to the messages)"`
+	TokenCap        int                  `json:"tokenCap,omitempty" minimum:"1" description:"Size of the page in tokens, if smaller than a whole one"`
+	Cursor          string               `json:"cursor,omitempty" description:"Where the page before ended; pass the same other arguments again"`
+}
+
+// Tools returns the tools of the holder of the grant: lcm_expand, lcm_describe
+// and lcm_grep. None of them reaches anything outside the grant.
+func (g *Grant) Tools() []core.Tool {
+	return []core.Tool{
+		core.MustTool(core.MustToolInfo(toolname.Expand, expandText), g.expand),
+		core.MustTool(core.MustToolInfo(toolname.Describe, describeText), g.describe),
+		core.MustTool(core.MustToolInfo(toolname.Grep, grepText), g.grep),
+	}
+}
+
+// expand serves one page. Calls take turns: each is charged before the next one.
+func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.usable(); err != nil {
+		return core.Result{}, err
+	}
+	if err := g.allowConversation(in.ConversationID); err != nil {
+		return core.Result{}, err
+	}
+	if len(in.SummaryIDs)+len(in.MessageIDs)+len(in.FileIDs) == 0 {
+		if err := g.find(ctx, &in); err != nil {
+			return core.Result{}, err
+		}
+	}
+	what, err := g.resolve(ctx, in)
+	if err != nil {
+		return core.Result{}, err
+	}
+	size := g.pageSize()
+	if in.Cursor != "" {
+		size = g.rest()
+	}
+	if in.TokenCap > 0 {
+		size = min(size, max(in.TokenCap, minPage))
+	}
+	p := g.newPage(size)
+	if err := p.fill(ctx, in, what); err != nil {
+		return core.Result{}, err
+	}
+	if len(p.pieces) == 0 && len(p.skipped) > 0 && p.next == "" {
+		return core.Result{}, errors.New(strings.Join(p.skipped, "; "))
+	}
+	g.settle(p)
+	g.served.unread = p.next != ""
+	if p.next != "" && g.spent() {
+		g.served.cut = true
+	}
+	return core.TextResult(p.text()), nil
+}
+
+// pageSize is how many tokens a page may have, unless it continues another one.
+func (g *Grant) pageSize() int { return min(g.allows.PageTokens, g.rest()) }
+
+// rest is how many tokens may still be served. A page that continues another one has
+// all of them: every page costs a call of the model that repeats all pages before, so
+// that many small ones cost the square of what is read.
+func (g *Grant) rest() int { return min(g.left, g.meter.room()) }
+
+// spent reports whether nothing can be served after the page that was just settled.
+func (g *Grant) spent() bool { return g.left < minPage || g.meter.lastPage() }
+
+// settle charges a page and records its pieces as served; a call that failed served
+// nothing. A page without pieces is charged too, but does not count as reading.
+func (g *Grant) settle(p *page) {
+	cost := p.size - p.left
+	g.left -= cost
+	for _, note := range p.read {
+		note()
+	}
+	g.meter.feed(cost, p.tokens)
+}
+
+// find fills in the ids of granted summaries that a query matches.
+func (g *Grant) find(ctx context.Context, in *expandArgs) error {
+	if strings.TrimSpace(in.Query) == "" {
+		return errors.New("say what to expand: summaryIds, messageIds, fileIds or a query")
+	}
+	for _, c := range g.allows.Conversations {
+		if in.ConversationID != 0 && c != in.ConversationID {
+			continue
+		}
+		found, err := g.recall.Grep(ctx, recall.GrepRequest{
+			Pattern: in.Query, Mode: store.FullText, Kinds: recall.InBoth, Where: recall.Where{ConversationID: c}, Limit: 30,
+		})
+		if err != nil {
+			return err
+		}
+		for _, m := range found.Matches {
+			id := m.SummaryID
+			if m.Type == "message" {
+				id = m.CoveredBy
+			}
+			if id == "" || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, id) {
+				continue
+			}
+			if ok, err := g.covers(ctx, store.Node{Summary: store.SummaryID(id)}); err != nil {
+				return err
+			} else if ok {
+				in.SummaryIDs = append(in.SummaryIDs, id)
+			}
+		}
+	}
+	if len(in.SummaryIDs) == 0 {
+		return fmt.Errorf("nothing that you may expand matches %q: use other words, or the ids that you were given", prose.Clip(in.Query, 80))
+	}
+	return nil
+}
+
+// resolved has the ids that a call of lcm_expand opens; all are granted.
+type resolved struct {
+	items     []item
+	summaries []string
+}
+
+// item is a granted message, or a file with the granted message that it belongs to.
+type item struct {
+	id     string
+	holder store.MessageID
+}
+
+// resolve reads ids and refuses those outside the grant. Models confuse the lists, so
+// the form of an id decides, not its list.
+func (g *Grant) resolve(ctx context.Context, in expandArgs) (what resolved, err error) {
+	for _, text := range slices.Concat(in.SummaryIDs, in.MessageIDs, in.FileIDs) {
+		id, err := store.ParseID(text)
+		if err != nil {
+			return resolved{}, err
+		}
+		holder, err := g.allow(ctx, id)
+		if err != nil {
+			return resolved{}, err
+		}
+		if id.Summary != "" {
+			what.summaries = append(what.summaries, string(id.Summary))
+		} else {
+			what.items = append(what.items, item{name(id), holder})
+		}
+	}
+	return what, nil
+}

@@ -1,0 +1,170 @@
+package delegation
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+//go:embed prompts/lcm_grep.md
+var grepText string
+
+// grepPages bounds how many pages of matches are looked through, in each
+// stretch of time, for those that the grant covers.
+const grepPages = 5
+
+type grepArgs struct {
+	Pattern string     `json:"pattern" description:"Words or a question, or a regular expression with mode regex"`
+	Mode    store.Mode `json:"mode" enum:"regex,full_text" default:"full_text" description:"How the pattern is read"`
+	Scope   string     `json:"scope" enum:"messages,summaries,both" default:"both" description:"What is searched"`
+	Limit   int        `json:"limit" default:"10" minimum:"1" maximum:"50" description:"Most results"`
+}
+
+// grep searches within the grant. It tells nothing of other matches, not
+// even how many there are.
+func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.usable(); err != nil {
+		return core.Result{}, err
+	}
+	spans, err := g.spans(ctx)
+	if err != nil {
+		return core.Result{}, err
+	}
+	var found []recall.Match
+	for _, at := range spans {
+		if found, err = g.search(ctx, in, at, found); err != nil {
+			return core.Result{}, err
+		}
+	}
+	if in.Mode == store.FullText { // the stretches of time were ranked apart
+		slices.SortStableFunc(found, func(a, b recall.Match) int { return cmp.Compare(b.Score, a.Score) })
+	}
+	p := g.newPage(g.pageSize())
+	for _, m := range found[:min(len(found), in.Limit)] {
+		if !p.match(m) {
+			break
+		}
+	}
+	head := fmt.Sprintf("Passages that match, in what you may expand. %s reads a message or summary whole.\n\n", toolname.Expand)
+	if len(p.pieces) == 0 {
+		head = fmt.Sprintf("Nothing that you may expand matches %q: use other words, or read it with %s.\n\n", prose.Clip(in.Pattern, 80), toolname.Expand)
+	}
+	p.left -= g.count(head)
+	g.settle(p)
+	return core.TextResult(head + p.text()), nil
+}
+
+// search adds the matches of one stretch of time that the grant covers.
+func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall.Match) ([]recall.Match, error) {
+	r := recall.GrepRequest{
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: recall.Where{ConversationID: at.conversation}, Limit: recall.MaxLimit,
+	}
+	if !at.from.IsZero() {
+		r.Since, r.Before = at.from.Format(time.RFC3339Nano), at.to.Format(time.RFC3339Nano)
+	}
+	for range grepPages {
+		a, err := g.recall.Grep(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range a.Matches {
+			if m.Beside { // it stands next to a match and has none of the words
+				continue
+			}
+			id, err := store.ParseID(m.ID)
+			if err != nil {
+				return nil, err
+			}
+			if ok, err := g.covers(ctx, store.Node{Message: id.Message, Summary: id.Summary}); err != nil {
+				return nil, err
+			} else if ok {
+				found = append(found, m)
+			}
+		}
+		if r.Cursor = a.NextCursor; r.Cursor == "" {
+			break
+		}
+	}
+	return found, nil
+}
+
+// match puts a match on the page, and reports whether there was room for it.
+func (p *page) match(m recall.Match) bool {
+	id, err := store.ParseID(m.ID)
+	if err != nil {
+		return true // recall names nothing else
+	}
+	piece := recall.Piece{
+		ID: m.ID, Type: m.Type, Role: m.Role, ConversationID: m.ConversationID, CreatedAt: m.CreatedAt, Depth: m.Depth,
+		Text: m.Snippet, Complete: true, Tokens: p.grant.count(m.Snippet),
+	}
+	if p.cost([]recall.Piece{piece}) > p.left {
+		return false
+	}
+	p.put(piece)
+	p.grant.served.addSnippet(piece, store.Node{Message: id.Message, Summary: id.Summary})
+	return true
+}
+
+// span is a stretch of time in a conversation; a zero time is all of it.
+type span struct {
+	conversation store.ConversationID
+	from, to     time.Time
+}
+
+// spans returns where granted things lie. In a long conversation the best
+// matches lie elsewhere, and looking through all of them would end too early.
+func (g *Grant) spans(ctx context.Context) ([]span, error) {
+	var all []span
+	add := func(c store.ConversationID, from, to time.Time) {
+		if from.IsZero() || to.IsZero() {
+			all = append(all, span{conversation: c})
+			return
+		}
+		all = append(all, span{c, from.Add(-time.Second), to.Add(time.Second)})
+	}
+	if len(g.allows.Summaries) > 0 {
+		for s, err := range g.store.Summaries(ctx, store.SummaryQuery{IDs: g.allows.Summaries}) {
+			if err != nil {
+				return nil, err
+			}
+			add(s.Conversation, s.Earliest, s.Latest)
+		}
+	}
+	if len(g.allows.Messages) > 0 {
+		for m, err := range g.store.Messages(ctx, store.MessageQuery{IDs: g.allows.Messages}) {
+			if err != nil {
+				return nil, err
+			}
+			add(m.Conversation, m.Body.Time, m.Body.Time)
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.conversation, b.conversation), a.from.Compare(b.from))
+	})
+	var joined []span
+	for _, s := range all {
+		n := len(joined)
+		switch {
+		case n == 0 || joined[n-1].conversation != s.conversation:
+			joined = append(joined, s)
+		case joined[n-1].from.IsZero(): // all of the conversation
+		case s.from.After(joined[n-1].to):
+			joined = append(joined, s)
+		case s.to.After(joined[n-1].to):
+			joined[n-1].to = s.to
+		}
+	}
+	return joined, nil
+}

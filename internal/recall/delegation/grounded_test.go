@@ -1,0 +1,125 @@
+package delegation_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+)
+
+// An answer that rests on nothing is asked for once more, with what is missing,
+// and then gives way to evidence.
+func TestUngroundedAnswersAreRefused(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		lazy  bool
+		lines []string // what the sub-agent says, turn by turn
+		again string   // what it is told
+		want  string   // the answer, or how the reason begins
+		ok    bool
+	}{
+		{"read nothing, twice", true, []string{says("I made this up: 64."), says("I made this up: 64.")}, "nothing of the record was read",
+			"ungrounded: the sub-agent's answer was not accepted, twice: nothing of the record was read", false},
+		{"read nothing, cited something", true, []string{says("64", "msg_1"), says("64", "msg_1")}, "nothing of the record was read", "ungrounded: ", false},
+		{"all citations dropped", false, []string{says("12", "msg_99", "nonsense"), says("12", "msg_98")}, "it cites msg_99, nonsense, and nothing of that was read. You have read msg_1.", "ungrounded: ", false},
+		{"an uncited figure", false, []string{says("I made this up: 64."), says("64 it is")}, `nothing that was read says "64"`, "ungrounded: ", false},
+		{"prose without reading", true, []string{"it is deep", says("64")}, "could not be read", "ungrounded: ", false},
+		{"mended", false, []string{says("12 fathoms", "msg_99"), says("12 fathoms", "msg_1")}, "none", "12 fathoms", true},
+		{"some citations hold", false, []string{says("12 fathoms", "msg_99", "msg_1")}, "", "12 fathoms", true},
+		{"an uncited figure that was read", false, []string{says("12 fathoms")}, "", "12 fathoms", true},
+		{"not found", false, []string{says("The record does not say.")}, "", "The record does not say.", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			runner := &scripted{lazy: test.lazy}
+			runner.do = func(_ context.Context, s *subAgent, _ string) (string, error) {
+				if s.turns > len(test.lines) {
+					return "", errors.New("asked too often")
+				}
+				return test.lines[s.turns-1], nil
+			}
+			f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+			c := f.talk("s", "the anchor lies at 12 fathoms")
+			a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(runner.asked) != len(test.lines) || len(runner.asked) == 2 && test.again != "none" && !strings.Contains(runner.asked[1], test.again) {
+				t.Errorf("asked %q", runner.asked[1:])
+			}
+			switch {
+			case test.ok && (a.Method != delegation.MethodDelegated || a.Answer != test.want):
+				t.Errorf("%s (%s): %q", a.Method, a.Reason, a.Answer)
+			case !test.ok && (a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, test.want) || !strings.Contains(a.Answer, "12 fathoms")):
+				t.Errorf("%s (%s): %q", a.Method, a.Reason, a.Answer)
+			}
+			f.gone(runner)
+		})
+	}
+}
+
+// A sub-agent that was told that its answer rests on nothing may still read.
+func TestAnUngroundedAnswerMayBeMendedByReading(t *testing.T) {
+	runner := &scripted{lazy: true}
+	runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
+		if s.turns == 2 {
+			s.expand(ctx, map[string]any{"messageIds": []string{"msg_1"}})
+		}
+		return says("12 fathoms", "msg_1"), nil
+	}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+	c := f.talk("s", "the anchor lies at 12 fathoms")
+	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+	if err != nil || a.Method != delegation.MethodDelegated || len(a.CitedIDs) != 1 {
+		t.Errorf("%v %+v", err, a)
+	}
+}
+
+// A sub-agent that says that it could not see everything is believed.
+func TestTheSubAgentsTruncatedIsHonoured(t *testing.T) {
+	for _, claim := range []string{`true`, `"true"`, `false`} {
+		var runner scripted
+		runner.do = func(context.Context, *subAgent, string) (string, error) {
+			return `{"answer": "12 fathoms", "citedIds": ["msg_1"], "truncated": ` + claim + `}`, nil
+		}
+		f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
+		c := f.talk("s", "the anchor lies at 12 fathoms")
+		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := claim != "false"
+		if a.Truncated != want || (a.TruncatedBy == "expansion") != want || strings.Contains(strings.Join(a.Notes, " "), "not complete") != want {
+			t.Errorf("claimed %s: %v by %q, %q", claim, a.Truncated, a.TruncatedBy, a.Notes)
+		}
+	}
+}
+
+// What a provider says in its errors reaches the caller without keys.
+func TestReasonsHaveNoSecrets(t *testing.T) {
+	const key = "sk-proj-a8Kq2LmX9vRt5WzB7cNd3YpF6gHjS4uE1oQxT0bVnMcZkLw"
+	const address = "https://admin:hunter2swordfish@models.example/v1"
+	const token = "https://mytoken@models.example/v1"
+	broken := errors.New("401: Incorrect API key provided: " + key + " at " + address + " and " + token)
+	for name, runner := range map[string]*scripted{
+		"model": {do: func(context.Context, *subAgent, string) (string, error) { return "", broken }},
+		"spawn": {spawn: broken},
+		"panic": {do: func(context.Context, *subAgent, string) (string, error) { panic(broken) }},
+	} {
+		f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+		f.talk("s", "the anchor lies at 12 fathoms")
+		f.talk("t", "the anchor lies at 13 fathoms")
+		for _, where := range []recall.Where{{Current: 1}, {AllConversations: true}} {
+			a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: where})
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := a.Reason + strings.Join(a.Notes, "\n")
+			if !strings.Contains(said, "401: Incorrect API key provided") || strings.Contains(said, key) || strings.Contains(said, "hunter2swordfish") || strings.Contains(said, "mytoken") {
+				t.Errorf("%s: %s", name, said)
+			}
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package delegation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// write writes passages under headings of their sessions and days, the group of the best
+// passage first. Each group has the matches, the best first, and then the messages around
+// them in order, each time prose before late tool calls and results. A reader needs the time of a message,
+// because a later one may revoke it.
+func write(passages []passage, titles map[store.ConversationID]string) string {
+	var b strings.Builder
+	said := map[store.ConversationID]bool{}
+	for _, g := range groups(passages) {
+		id := g[0].msg.Conversation
+		fmt.Fprintf(&b, "[%s", date(g[0]))
+		if !said[id] {
+			said[id] = true
+			fmt.Fprintf(&b, ", conversation %d%s", id, titles[id])
+		} else if len(titles) > 1 {
+			fmt.Fprintf(&b, ", conversation %d", id)
+		}
+		b.WriteString("]\n")
+		for _, p := range g {
+			b.WriteString(line(p))
+			b.WriteString("\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// groups sorts passages, the best first, into days of conversations.
+func groups(passages []passage) [][]passage {
+	var out [][]passage
+	for _, p := range passages {
+		i := slices.IndexFunc(out, func(g []passage) bool { return sameDay(g[0], p) })
+		if i < 0 {
+			i, out = len(out), append(out, nil)
+		}
+		out[i] = append(out[i], p)
+	}
+	for _, g := range out {
+		slices.SortStableFunc(g, func(x, y passage) int {
+			if k := cmp.Compare(x.kind(), y.kind()); k != 0 || x.match {
+				return k
+			}
+			return cmp.Compare(x.msg.Seq, y.msg.Seq)
+		})
+		newerFirst(g)
+	}
+	return out
+}
+
+func sameDay(p, q passage) bool {
+	return p.msg.Conversation == q.msg.Conversation && date(p) == date(q)
+}
+
+func date(p passage) string { return p.msg.Body.Time.UTC().Format(time.DateOnly) }
+
+// title looks up the rest of a conversation's heading: the project where the question
+// is asked in another one, the agent and the title.
+func (e *extract) title(ctx context.Context, id store.ConversationID) error {
+	if _, ok := e.titles[id]; ok {
+		return nil
+	}
+	c, err := e.config.Store.Conversation(ctx, id)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if name := recall.ProjectName(c.Project); name != "" && e.frame.Scope.Kind == recall.ScopeAll && !slices.ContainsFunc(e.home, func(p store.Project) bool { return recall.ProjectName(p) == name }) {
+		text = ", project " + oneLine(name)
+	}
+	if c.Agent != "" {
+		text += ", " + oneLine(c.Agent)
+	}
+	if c.Title != "" {
+		text += fmt.Sprintf(", %q", oneLine(c.Title))
+	}
+	e.titles[id] = text
+	e.used += e.encoded(text)
+	return nil
+}
+
+// oneLine writes a name that comes from the record so that it stays inside its
+// heading.
+func oneLine(name string) string {
+	return prose.Clip(strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " "), 60)
+}
+
+// line writes a passage: its id, who spoke, and the words.
+func line(p passage) string {
+	text := p.text
+	if !p.whole {
+		text = "[…] " + text + " […]"
+	}
+	if p.msg.Damaged && !strings.Contains(text, store.DamageNotice) {
+		text = store.DamageNotice + " " + text
+	}
+	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, disarmed(text))
+}
+
+// newLine matches everything that some reader takes for the beginning of a new line,
+// and the characters before its first visible one: spaces of every kind, invisible
+// characters, and a terminal's commands.
+const newLine = `([\n\r\v\f\x{85}\x{2028}\x{2029}](?:\x1b\[[0-9;]*[A-Za-z]|[\s\pZ\pC])*)`
+
+// forged finds lines inside a message that look like the beginning of another
+// one, or like a heading.
+var forged = lazyregexp.New(newLine + `(msg_\d+[\s\pZ\pC:]|\[\d{4}-\d\d-\d\d)`)
+
+// disarmed marks such lines: the text of a message must not pass for another message.
+func disarmed(text string) string { return forged().ReplaceAllString(text, "$1| $2") }
+
+// What follows a passage is shown while the result takes less than followShare
+// of its bound.
+const (
+	followShare = 0.6
+	followReach = 4  // messages after a passage, prose and others counted apart
+	followSpan  = 48 // messages in which they are looked for
+)
+
+// follow adds the messages after the best matches: a reply or a decision often has none
+// of the question's words. Every match gets its next message before any gets a second
+// one. Prose comes first; tool calls and results follow where there is room. After the
+// first round comes the end of the session with the best match, which has the outcome.
+func (e *extract) follow(ctx context.Context) error {
+	if !e.short() {
+		return nil
+	}
+	var prose, rest [][]store.Message
+	for _, p := range e.passages {
+		if !p.cited {
+			continue
+		}
+		next, others, err := e.after(ctx, p.msg.Conversation, p.msg.Seq)
+		if err != nil {
+			return err
+		}
+		prose, rest = append(prose, next), append(rest, others)
+	}
+	for _, lists := range [][][]store.Message{prose, rest} {
+		for far := range followReach {
+			for _, next := range lists {
+				if far < len(next) {
+					if err := e.addFollowing(ctx, next[far]); err != nil {
+						return err
+					}
+				}
+			}
+			if far == 0 {
+				if err := e.addEnd(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// addEnd adds the last prose of the session with the best passage, where the
+// session ends within followSpan messages of one of its passages.
+func (e *extract) addEnd(ctx context.Context) error {
+	in, last := e.passages[0].msg.Conversation, int64(0)
+	for _, p := range e.passages {
+		if p.msg.Conversation == in {
+			last = max(last, p.msg.Seq)
+		}
+	}
+	for _, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: in, After: last + followSpan, NoRaw: true, Limit: 1}) {
+		return err // it goes on beyond
+	}
+	prose, _, err := e.after(ctx, in, last)
+	if err != nil || len(prose) == 0 {
+		return err
+	}
+	return e.addFollowing(ctx, prose[len(prose)-1])
+}
+
+// after returns the prose after a message within followSpan messages, and the tool
+// calls and results there.
+func (e *extract) after(ctx context.Context, in store.ConversationID, seq int64) (prose, rest []store.Message, err error) {
+	for m, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: in, After: seq, Before: seq + followSpan + 1, NoRaw: true}) {
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case m.Flags&(store.FlagEcho|store.FlagHidden|store.FlagSynthetic) != 0:
+		case spoken(m):
+			prose = append(prose, m)
+		default:
+			rest = append(rest, m)
+		}
+	}
+	return prose, rest, nil
+}
+
+// addFollowing adds a message if the result is short.
+func (e *extract) addFollowing(ctx context.Context, m store.Message) error {
+	if !e.short() {
+		return nil
+	}
+	_, err := e.add(ctx, candidate{msg: m}, len(e.passages), false, false)
+	return err
+}
+
+// short reports that the result takes less than followShare of its bound.
+func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.bound) }
+
+// proseLeads reports whether prose comes before tool calls and results: for a
+// question that does not ask for a command or its output.
+func proseLeads(prompt string) bool {
+	return questionWords().MatchString(prompt) && !toolWords().MatchString(prompt)
+}
+
+var (
+	questionWords = lazyregexp.New(`(?i)\?\s*$|\b(why|what|who|whom|whose|which|when|where|how)\b`)
+	toolWords     = lazyregexp.New(`(?i)\b(commands?|ran|run|invocations?|flags?|scripts?|outputs?|logs?|errors?|exit codes?|traces?|print(s|ed)?|start(ed)?|call(s|ed)?)\b`)
+)
+
+// aboutEqual is the share of a score that counts as equally good.
+const aboutEqual = 0.9
+
+// newerFirst puts the newer first among the matches of a group that match about
+// equally: the last one may revoke the others. The group is sorted.
+func newerFirst(group []passage) {
+	for from := 0; from < len(group) && group[from].match; {
+		first, to := group[from], from+1
+		for to < len(group) && group[to].score >= aboutEqual*first.score && group[to].kind() == first.kind() {
+			to++
+		}
+		slices.SortStableFunc(group[from:to], func(x, y passage) int { return cmp.Compare(y.msg.Seq, x.msg.Seq) })
+		from = to
+	}
+}
+
+// newestPlace is where the newest message with all words of the query stands at
+// the latest.
+const newestPlace = 2
+
+// liftNewest moves the newest spoken message that has all words of a query up to
+// newestPlace: a value that replaced another one must not be left out because
+// older messages have the words more often. The candidates are sorted by score.
+func liftNewest(all []candidate, query string) {
+	var words []*search.Query
+	for _, w := range strings.Fields(query) {
+		if q, err := search.ParseQuery(asWords(w)); err == nil && !analysis.IsStopWord(w) {
+			words = append(words, q)
+		}
+	}
+	if len(words) == 0 {
+		return
+	}
+	newest := -1
+	for i, c := range all {
+		if !c.match || !spoken(c.msg) || newest >= 0 && !all[newest].msg.Body.Time.Before(c.msg.Body.Time) {
+			continue
+		}
+		text := c.msg.Body.PlainText()
+		if !slices.ContainsFunc(words, func(q *search.Query) bool { _, n := excerpt(q, text, len(text)); return n == 0 }) {
+			newest = i
+		}
+	}
+	if newest > newestPlace {
+		c := all[newest]
+		c.score = all[newestPlace].score
+		copy(all[newestPlace+1:newest+1], all[newestPlace:newest])
+		all[newestPlace] = c
+	}
+}

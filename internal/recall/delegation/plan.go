@@ -1,0 +1,258 @@
+package delegation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// The ids that a sub-agent begins with. A few summaries are enough, as they lead to
+// everything beneath them. The best messages come along because a summary of 20,000
+// tokens is three pages, and the answer may be on the last.
+const (
+	maxSeeds    = 8
+	maxMessages = 16
+	// With one conversation, plan reads as many matches as it hands on, two messages to
+	// a summary; with all of them more, so that the best do not all come from one.
+	matchesOfOne = 24
+	matchesOfAll = 80
+	// enoughMatches of the query make a search for the prompt's words needless.
+	enoughMatches = 4
+	largeMessage  = 2000 // tokens; larger ones come after the others
+)
+
+// plan has the matches of a question.
+type plan struct {
+	scope   recall.Scope
+	buckets []*bucket // one for each sub-agent, the best first
+	// within, when not nil, bounds evidence to messages beneath summaries that the
+	// question names.
+	within []store.SummaryID
+	// since and before are the time of these messages, with a margin; zero is
+	// unbounded.
+	since, before time.Time
+	// opened are the summaries that evidence looked beneath.
+	opened []store.SummaryID
+
+	apart     bool // a bucket for each conversation
+	found     bool
+	matches   int
+	elsewhere *recall.Elsewhere
+	widened   string // says that other projects were searched too
+	notes     []string
+}
+
+// bucket has the conversations and ids that one sub-agent may open.
+type bucket struct {
+	conversations []store.ConversationID // the best first
+	summaries     []store.SummaryID
+	messages      []store.MessageID
+	// leaves and deeper are the summaries that match or cover a match, the best first:
+	// leaf summaries, and those made of other summaries.
+	leaves, deeper []store.SummaryID
+}
+
+func (b *bucket) addSummary(id store.SummaryID, c store.ConversationID) {
+	b.conversations, b.summaries = include(b.conversations, c), include(b.summaries, id)
+}
+
+// bucket returns the bucket of a conversation: the only one, or with all conversations
+// one for each.
+func (p *plan) bucket(id store.ConversationID) *bucket {
+	for _, b := range p.buckets {
+		if !p.apart || b.conversations[0] == id {
+			return b
+		}
+	}
+	b := &bucket{conversations: []store.ConversationID{id}}
+	p.buckets = append(p.buckets, b)
+	return b
+}
+
+// plan resolves the scope of a question and finds its matches.
+func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
+	p := &plan{apart: r.ConversationID == 0 && r.AllConversations}
+	if len(r.SummaryIDs) > 0 {
+		if err := d.named(ctx, r, p); err != nil {
+			return nil, err
+		}
+	}
+	texts := []string{r.Query, r.Prompt}
+	limit := matchesOfOne
+	if p.apart {
+		limit = matchesOfAll
+	}
+	var failure error
+	for i, text := range texts {
+		if text == "" || i > 0 && (text == texts[0] || p.matches >= enoughMatches) {
+			continue // the query says where to look, and the prompt is the question
+		}
+		if text == r.Prompt {
+			text = asWords(text) // a query may have operators, a question has none
+		}
+		g := recall.GrepRequest{Pattern: text, Mode: store.FullText, Kinds: recall.InBoth, Where: r.Where, Limit: limit}
+		if !p.before.IsZero() { // in a long conversation the best matches are elsewhere
+			g.Since, g.Before = p.since.Format(time.RFC3339Nano), p.before.Format(time.RFC3339Nano)
+		}
+		found, err := d.config.Recall.Grep(ctx, g)
+		switch {
+		case err == nil:
+		case i > 0 && p.found, errors.Is(err, search.ErrNoWords):
+			failure = err // words that say nothing are no reason to give up the others
+			continue
+		default:
+			return nil, err
+		}
+		if p.scope.Kind != recall.ScopeAll || p.matches == 0 { // the next search does not narrow a scope that one widened
+			p.scope = found.Scope
+		}
+		if w := found.Widened; w != nil && p.widened == "" && p.within == nil {
+			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.Plural(w.Elsewhere, "match", "matches"))
+			p.notes = append(p.notes, p.widened)
+		}
+		for _, n := range found.Notes {
+			if strings.HasPrefix(n, recall.WordsOnly) {
+				p.notes = include(p.notes, n)
+			}
+		}
+		p.matches += len(found.Matches)
+		if i == 0 {
+			p.elsewhere = found.Elsewhere
+		}
+		if i > 0 && r.Query != "" && !p.found && len(found.Matches) > 0 {
+			p.notes = append(p.notes, "nothing matches the query; the words of the prompt were searched for instead")
+		}
+		if err := d.take(ctx, p, found.Matches); err != nil {
+			return nil, err
+		}
+		if p.apart && found.NextCursor != "" {
+			p.notes = append(p.notes, fmt.Sprintf("the best %d of %d matches were looked at: conversations that only the others are in were not counted", len(found.Matches), found.Total))
+		}
+	}
+	if p.scope.Kind == "" { // nothing could be searched for
+		return nil, failure
+	}
+	return p, d.orderMessages(ctx, p)
+}
+
+// named takes the summaries that the question names. Recall refuses those that
+// do not exist or lie elsewhere, in its own words.
+func (d *Delegator) named(ctx context.Context, r Request, p *plan) error {
+	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{SummaryIDs: r.SummaryIDs, Where: r.Where, Depth: 1, TokenCap: 1})
+	if err != nil {
+		return err
+	}
+	p.scope = first.Scope
+	for _, id := range first.SummaryIDs {
+		p.within = append(p.within, store.SummaryID(id))
+	}
+	p.opened = p.within
+	for sum, err := range d.config.Store.Summaries(ctx, store.SummaryQuery{IDs: p.within}) {
+		if err != nil {
+			return err
+		}
+		p.bucket(sum.Conversation).addSummary(sum.ID, sum.Conversation)
+		p.covers(sum)
+	}
+	p.found = true
+	if r.Query != "" { // the question is not about them alone
+		p.within, p.since, p.before = nil, time.Time{}, time.Time{}
+	}
+	return nil
+}
+
+// covers widens the time of the messages beneath the named summaries.
+func (p *plan) covers(sum store.Summary) {
+	from, to := sum.Earliest.Add(-time.Second), sum.Latest.Add(time.Second)
+	first := p.since.IsZero() && p.before.IsZero()
+	if first || from.Before(p.since) {
+		p.since = from
+	}
+	if first || to.After(p.before) {
+		p.before = to
+	}
+}
+
+// take sorts matches into buckets.
+func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) error {
+	for _, m := range matches {
+		id, err := store.ParseID(m.ID)
+		if err != nil {
+			return err
+		}
+		if p.within != nil {
+			n := store.Node{Summary: id.Summary, Message: id.Message}
+			if ok, err := beneath(ctx, d.config.Store, n, p.within); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
+		}
+		p.found = true
+		b := p.bucket(m.ConversationID)
+		b.conversations = include(b.conversations, m.ConversationID)
+		if id.Message != 0 && len(b.messages) < maxMessages {
+			b.messages = include(b.messages, id.Message)
+		}
+		summary := store.SummaryID(cmp.Or(m.SummaryID, m.CoveredBy))
+		if summary == "" {
+			continue
+		}
+		if m.Depth != nil && *m.Depth > 0 {
+			b.deeper = include(b.deeper, summary)
+		} else {
+			b.leaves = include(b.leaves, summary)
+		}
+		if p.within == nil && len(b.summaries) < maxSeeds { // else the named ones are enough
+			b.addSummary(summary, m.ConversationID)
+		}
+	}
+	return nil
+}
+
+// beneath reports whether a node is one of the summaries or lies beneath one.
+func beneath(ctx context.Context, s recall.Store, n store.Node, roots []store.SummaryID) (bool, error) {
+	g := Grant{allows: Allowance{Summaries: roots}, store: s, known: map[store.Node]bool{}}
+	return g.covers(ctx, n)
+}
+
+// apart reports that some of a message's content is stored apart, which only
+// large content is.
+func apart(parts []llms.Part) bool {
+	return slices.ContainsFunc(parts, func(p llms.Part) bool {
+		return p.Ref != nil || p.Result != nil && apart(p.Result.Output)
+	})
+}
+
+// orderMessages puts large messages after the others: one of them would fill a
+// page by itself.
+func (d *Delegator) orderMessages(ctx context.Context, p *plan) error {
+	for _, b := range p.buckets {
+		if len(b.messages) == 0 {
+			continue
+		}
+		var small, large []store.MessageID
+		for m, err := range d.config.Store.Messages(ctx, store.MessageQuery{IDs: b.messages}) {
+			if err != nil {
+				return err
+			}
+			if m.Tokens > largeMessage || apart(m.Body.Parts) {
+				large = append(large, m.ID)
+			} else {
+				small = append(small, m.ID)
+			}
+		}
+		b.messages = append(small, large...)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package delegation
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// servedTexts records the texts that a grant has served. Counts, totals and the check
+// of citations use nothing else.
+type servedTexts struct {
+	byID   map[string]*served
+	order  []string
+	cut    bool // the tokens ran out before the text did
+	unread bool // the last page left something
+}
+
+// served is a message or summary that the sub-agent has read, or a part of it.
+type served struct {
+	node         store.Node
+	conversation store.ConversationID
+	role         llms.Role
+	time         time.Time
+	text         strings.Builder
+	snippets     []string // passages of it that searches showed
+	// beneath says that it was served as a source of a summary, not for its
+	// own id.
+	beneath bool
+}
+
+// add notes a message or summary.
+func (s *servedTexts) add(p recall.Piece, n store.Node, beneath bool) {
+	e := s.entry(p, n)
+	e.read(p)
+	e.beneath = e.beneath || beneath
+}
+
+// addSnippet notes a passage that a search showed.
+func (s *servedTexts) addSnippet(p recall.Piece, n store.Node) {
+	e := s.entry(p, n)
+	e.snippets = include(e.snippets, p.Text)
+}
+
+// entry returns the entry of a piece's id.
+func (s *servedTexts) entry(p recall.Piece, n store.Node) *served {
+	e, ok := s.byID[p.ID]
+	if !ok {
+		e = &served{node: n, conversation: p.ConversationID, role: p.Role, time: p.CreatedAt}
+		s.byID[p.ID] = e
+		s.order = append(s.order, p.ID)
+	}
+	return e
+}
+
+// read adds a piece that goes on where the text ends. A page that is read again
+// adds nothing.
+func (s *served) read(p recall.Piece) {
+	if p.Offset == s.text.Len() {
+		s.text.WriteString(p.Text)
+	}
+}
+
+// passages are the texts that were shown of it.
+func (s *served) passages() []string {
+	if s.text.Len() > 0 {
+		return append([]string{s.text.String()}, s.snippets...)
+	}
+	return s.snippets
+}
+
+// reading says which summaries were opened, and which messages beneath each were read.
+// It has only summaries that the grant covers: a message may also lie beneath those of
+// a fork, or beneath one above the granted ones, which nobody has read.
+type reading struct {
+	*servedTexts
+	opened []store.SummaryID             // in the order in which they were opened
+	source map[store.SummaryID]*served   // the first source that was served of each
+	read   map[store.SummaryID][]*served // messages beneath a summary
+}
+
+// account looks up the summaries above the served nodes. A summary counts as opened
+// when a source of it was served.
+func (g *Grant) account(ctx context.Context) (*reading, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := &reading{servedTexts: &g.served, source: map[store.SummaryID]*served{}, read: map[store.SummaryID][]*served{}}
+	for _, id := range g.served.order {
+		if err := r.climb(ctx, g, g.served.byID[id]); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// climb goes from a served node up to the summaries that were granted.
+func (r *reading) climb(ctx context.Context, g *Grant, s *served) error {
+	return climb(ctx, g.store, s.node, func(n store.Node, level int) (bool, error) {
+		if level == 0 {
+			return true, nil
+		}
+		if ok, err := g.covers(ctx, n); err != nil || !ok {
+			return false, err
+		}
+		if level == 1 && s.beneath && !slices.Contains(r.opened, n.Summary) {
+			r.opened = append(r.opened, n.Summary)
+			r.source[n.Summary] = s
+		}
+		if !s.node.IsSummary() {
+			r.read[n.Summary] = append(r.read[n.Summary], s)
+		}
+		return true, nil
+	})
+}

@@ -1,0 +1,181 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/recall/search/dates"
+)
+
+// Weights are the parameters of Rank. The defaults were chosen by leaving out
+// each conversation of two data sets in turn (docs/BENCHMARKS.md).
+type Weights struct {
+	Pair        float64 // of two words that stand side by side as in the query
+	Neighbour   float64 // share of the score of the messages before and after
+	Answer      float64 // share of the score of a question, for the message after it
+	Second      float64 // share of the score of the message before the one before, and after the one after
+	Session     float64 // share of the mean of the three best of the session
+	Coverage    float64 // of the terms of the query that the whole session has
+	FirstPerson float64 // factor for the user's own words in a first-person question
+	When        float64 // share of the best score for a dated message, when a time is asked
+	Span        float64 // share of the best score for a message of the time that the question names
+	Instruction float64 // share of the best score for a standing instruction, when work is asked for
+	Near        float64 // factor for the words that stand for one that the record lacks; 0: none do
+	UserRole    uint8   // the role that a first-person question asks about; 1 by default
+}
+
+// DefaultWeights are the weights of a search that names none.
+func DefaultWeights() Weights {
+	return Weights{
+		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
+		FirstPerson: 1.3, When: 0.2, Span: 0.5, Instruction: 0.25, Near: 0.5, UserRole: 1,
+	}
+}
+
+// Candidate is a document with the score of its own text.
+type Candidate struct {
+	ID           int64
+	Conversation int64
+	Time         int64
+	Role         uint8
+	Session      int64     // equal for documents of one session, or of one group of the caller's
+	Prev, Next   int64     // ids of the neighbours in the conversation, or zero
+	Score        float64   // of its best passage
+	Counts       []float64 // occurrences of each term of the query, may be nil
+	Dated        bool      // says when something was
+	Words        int       // length of its text
+	Asks         bool      // its text ends with a question
+	Instruction  bool      // its text is a standing instruction
+	Exact        int       // identifiers of the query that it has: more of them come first
+}
+
+// Question is the part of the query that Rank needs.
+type Question struct {
+	IDF         []float64 // of each term
+	FirstPerson bool
+	When        bool
+	Task        bool         // asks for work to be done
+	Spans       []dates.Span // of time, that the question names
+}
+
+// maxTurnWords is the length up to which a message is a turn of a dialogue.
+// Only in a run of such turns do an answer and the second neighbour count: in
+// talk with long texts between the turns (about 1,000 bytes and more) they
+// lowered recall.
+const maxTurnWords = 180
+
+// Ranked is a candidate with its final score.
+type Ranked struct {
+	Candidate
+	Rank float64
+}
+
+// Rank orders candidates by their own score, the scores around them and the
+// session they are part of. It is a pure function: the same candidates, in any
+// order, give the same ranking.
+func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
+	out := make([]Ranked, len(candidates))
+	at := make(map[int64]int, len(candidates))
+	for i, c := range candidates {
+		out[i] = Ranked{c, c.Score}
+		at[c.ID] = i
+	}
+	near := func(i int, id int64) *Candidate {
+		if j, ok := at[id]; ok && id != 0 && out[j].Session == out[i].Session {
+			return &out[j].Candidate
+		}
+		return nil
+	}
+	for i := range out {
+		c := &out[i].Candidate
+		prev, next := near(i, c.Prev), near(i, c.Next)
+		if prev != nil {
+			share := w.Neighbour
+			if prev.Asks && prev.turn() && c.turn() {
+				share = w.Answer
+			}
+			out[i].Rank += share*prev.Score + w.second(c, prev, near(i, prev.Prev))
+		}
+		if next != nil {
+			out[i].Rank += w.Neighbour*next.Score + w.second(c, next, near(i, next.Next))
+		}
+	}
+	addSessions(q, out, w)
+	top := 0.0
+	for _, r := range out {
+		top = math.Max(top, r.Rank)
+	}
+	for i := range out {
+		r := &out[i]
+		if q.FirstPerson && r.Role == w.UserRole {
+			r.Rank *= w.FirstPerson
+		}
+		if q.When && r.Dated {
+			r.Rank += w.When * top
+		}
+		if q.Task && r.Instruction && r.Role == w.UserRole {
+			r.Rank += w.Instruction * top
+		}
+		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
+	}
+	slices.SortFunc(out, func(x, y Ranked) int {
+		return cmp.Or(cmp.Compare(y.Exact, x.Exact), cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
+	})
+	return out
+}
+
+// turn reports that the message is short enough to be a turn of a dialogue.
+func (c *Candidate) turn() bool { return c.Words <= maxTurnWords }
+
+// second is the share of the score of the message beyond a neighbour, which may
+// be nil.
+func (w Weights) second(c, between, beyond *Candidate) float64 {
+	if beyond == nil || !c.turn() || !between.turn() || !beyond.turn() {
+		return 0
+	}
+	return w.Second * beyond.Score
+}
+
+// addSessions adds each session's share to its members.
+func addSessions(q Question, out []Ranked, w Weights) {
+	members := make(map[int64][]int)
+	for i, r := range out {
+		members[r.Session] = append(members[r.Session], i)
+	}
+	for _, list := range members {
+		prior := w.Session*meanOfBest(out, list, 3) + w.Coverage*coverage(q, out, list)
+		for _, i := range list {
+			out[i].Rank += prior
+		}
+	}
+}
+
+func meanOfBest(out []Ranked, list []int, n int) float64 {
+	scores := make([]float64, len(list))
+	for i, m := range list {
+		scores[i] = out[m].Rank
+	}
+	slices.SortFunc(scores, func(x, y float64) int { return cmp.Compare(y, x) })
+	sum := 0.0
+	for _, s := range scores[:min(n, len(scores))] {
+		sum += s
+	}
+	return sum / float64(n)
+}
+
+// coverage scores a session as one document: each term once, however often it
+// was said, with a little more for saying it again.
+func coverage(q Question, out []Ranked, list []int) float64 {
+	sum := 0.0
+	for t, idf := range q.IDF {
+		tf := 0.0
+		for _, i := range list {
+			if t < len(out[i].Counts) {
+				tf += out[i].Counts[t]
+			}
+		}
+		sum += idf * tf * (k1 + 1) / (tf + k1)
+	}
+	return sum
+}

@@ -1,0 +1,347 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/recall/search/segment"
+)
+
+// Sort is the order of the answers of a search.
+type Sort uint8
+
+// The orders. Relevance is the default.
+const (
+	ByRelevance Sort = iota
+	ByRecency        // newest first
+	ByHybrid         // relevance, fading with age
+)
+
+// Request is a full-text search.
+type Request struct {
+	Query   *Query
+	Filter  Filter
+	Sort    Sort
+	Limit   int      // hits returned; zero: all that were ranked
+	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
+	Readers int      // goroutines that may call fetch at once; zero: one
+	Weights *Weights // nil: DefaultWeights
+	// Parts says that fetch returns only a part of each document, which phrases
+	// must be in.
+	Parts bool
+	// Now is the time of the question, from which ByHybrid counts ages and
+	// dates such as "last week" count back, in its zone. Zero: ages count from
+	// the newest hit, and only dates with a year are read.
+	Now time.Time
+	// Group, when set, names the group of each document (a summary's sources,
+	// a thread), which then takes the place of sessions in the ranking. Zero
+	// keeps the session.
+	Group func(ctx context.Context, ids []int64) ([]int64, error)
+}
+
+// Hit is one answer.
+type Hit struct {
+	ID           int64
+	Conversation int64
+	Time         int64
+	Role         uint8
+	Session      int64   // equal for hits of one session
+	Score        float64 // final, comparable within one answer
+	Matched      bool    // has words of the query itself, not only beside it
+	Instruction  bool    // a standing instruction, which a question that asks for work brings in
+	NextTo       []int64 // the matches that a hit without words of the query is next to
+}
+
+// Result is the answer to a Request and an account of how it was found.
+type Result struct {
+	Hits     []Hit
+	Matched  int      // documents that match
+	AtLeast  bool     // Matched is a lower bound
+	Ranked   int      // the matches that were ranked, of which Hits are the first
+	Unranked bool     // there are matches that were not ranked: no Limit returns them
+	Terms    []Term   // of the query, in its order
+	Passages int      // of the scope
+	Common   []string // words so common that only candidates of rarer ones were scored by them
+	Newest   bool     // every word was so common that only the newest matches were ranked
+	TimeOnly bool     // no word was found: the hits are the messages of the time that the query names
+	Guessed  bool     // the scope has no word of the query, only words that may be meant
+	Verified int      // texts read
+	Read     int64    // bytes of index read
+}
+
+// Term is a term of the query with how often the scope has it.
+type Term struct {
+	Word     string   // as it was typed, folded
+	Passages int      // that hold it
+	Also     []string // other words that were taken for it, as the texts have them
+	Guessed  bool     // Also are no forms of the word but words that may be meant
+}
+
+// Search answers a full-text query over the segments.
+func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, error) {
+	p := &search{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter, readers: max(1, req.Readers), parts: req.Parts}
+	if ix.limits != nil {
+		p.limits = *ix.limits
+	}
+	weights := DefaultWeights()
+	if req.Weights != nil {
+		weights = *req.Weights
+	}
+	timeOnly := req.Sort != ByRecency && p.takeDates(req.Now)
+	if err := p.open(ix); err != nil {
+		return Result{}, err
+	}
+	if timeOnly {
+		return p.ofTheTime(req)
+	}
+	if err := p.lookup(); err != nil {
+		return Result{}, err
+	}
+	if err := p.alternatives(fetch, weights); err != nil {
+		return Result{}, err
+	}
+	p.scorer = newScorer(p.query, &p.stats, p.norms())
+	res := Result{}
+	find := p.best
+	if req.Sort == ByRecency {
+		find = p.newestFirst
+	}
+	p.names = p.splitNames()
+	p.scorer.names = p.names
+	hits, err := find(req, weights, fetch, &res)
+	if err == nil && p.matched == 0 && len(p.names) > 0 {
+		// No passage matches an identifier: the words of it count alone.
+		p.names, p.scorer.names, p.skipped, p.unseen = nil, nil, nil, 0
+		hits, err = find(req, weights, fetch, &res)
+	}
+	if err == nil && p.matched == 0 && len(p.spans) > 0 && !p.query.strict() {
+		return p.ofTheTime(req)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if res.Hits, err = p.order(ctx, req, weights, hits); err != nil {
+		return Result{}, err
+	}
+	if req.Limit > 0 && len(res.Hits) > req.Limit {
+		res.Hits = res.Hits[:req.Limit]
+	}
+	p.account(&res)
+	return res, nil
+}
+
+func (p *search) account(res *Result) {
+	res.Matched = p.matched
+	res.Ranked = p.ranked
+	res.Newest = p.newest
+	res.Passages = int(p.stats.passages)
+	for i, t := range p.query.terms {
+		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i]), p.lists[i].guessed})
+	}
+	for _, i := range p.skipped {
+		res.Common = append(res.Common, p.query.terms[i].typed)
+	}
+	known := false
+	for i, l := range p.lists {
+		known = known || l.df > 0 && !l.guessed && p.dateWords&setOf(i) == 0
+	}
+	res.Guessed = p.matched > 0 && !known
+	for _, l := range p.lists {
+		res.AtLeast = res.AtLeast || l.partial
+	}
+	res.AtLeast = res.AtLeast || p.newest || len(p.skipped) > 0 || p.cut
+	for _, sh := range p.shares {
+		res.Read += sh.r.BytesRead()
+	}
+}
+
+// best finds the best documents by their postings, and scores them by their
+// texts.
+func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
+	n := candidateCount
+	if p.verify {
+		n = verifyLimit
+	}
+	chosen := p.choose()
+	into := &best{n: n}
+	budget := math.MaxInt
+	if p.allCommon(chosen) && !p.query.verifies() {
+		budget, p.newest = p.limits.newest, true
+	}
+	if len(p.spans) > 0 && !p.verify {
+		p.dated = &best{n: datedCount}
+	}
+	for n := len(p.shares) - 1; n >= 0; n-- {
+		if budget <= 0 {
+			p.cut, res.Unranked = true, true
+			break
+		}
+		touched, err := p.offer(n, chosen, p.shares[n].end, into)
+		if err != nil {
+			return nil, err
+		}
+		budget -= touched
+	}
+	list := into.sorted()
+	ranked := len(list)
+	list = p.withDated(list)
+	added := len(list) - ranked
+	for i := range list {
+		list[i].scored = i < scoredCount || i >= ranked
+	}
+	res.Unranked = res.Unranked || p.matched > len(list)
+	list, rest, err := p.toRead(list)
+	if err != nil {
+		return nil, err
+	}
+	docs, all, err := p.read(list, candidateCount+added, fetch, res)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.scoreFirst(docs, fetch); err != nil {
+		return nil, err
+	}
+	if docs, err = p.unread(docs, rest); err != nil {
+		return nil, err
+	}
+	res.Unranked = res.Unranked || !all
+	if p.verify {
+		// Those that nobody read may not match at all.
+		p.cut, p.matched = p.cut || res.Unranked, len(docs)
+	}
+	p.ranked = len(docs)
+	if docs, err = p.addInstructions(docs, weights, fetch); err != nil {
+		return nil, err
+	}
+	return p.score(docs, weights)
+}
+
+// offer finds the matches of one share among its documents up to end, and
+// returns how many passages that took.
+func (p *search) offer(n int, chosen []int, end uint32, into *best) (touched int, err error) {
+	live := p.shares[n].ranges
+	if !p.newest { // which goes by how many passages were touched
+		if live, err = p.narrow(n, chosen); err != nil || len(live) == 0 {
+			return 0, err
+		}
+	}
+	s := newSums(p.shares[n].r.Segment.Passages())
+	defer s.release()
+	if err := p.accumulate(n, chosen, live, s); err != nil {
+		return 0, err
+	}
+	touched = len(s.touched)
+	if err := p.collect(n, s, end, into); err != nil {
+		return touched, err
+	}
+	// A filter that was cut off accepts nothing, which must not pass for a
+	// share without matches.
+	return touched, p.ctx.Err()
+}
+
+// allCommon reports that even the rarest word is too common to rank every match.
+func (p *search) allCommon(chosen []int) bool {
+	for _, i := range chosen {
+		if t := p.query.terms[i]; !t.not && p.lists[i].df > 0 && int(p.lists[i].df) <= p.limits.common {
+			return false
+		}
+	}
+	return slices.ContainsFunc(chosen, func(i int) bool { return p.lists[i].df > 0 })
+}
+
+// score turns the texts that were read into candidates with scores.
+func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
+	out := make([]Candidate, 0, len(docs))
+	p.placed = make(map[int64]place, len(docs))
+	for _, d := range docs {
+		p.placed[d.id] = place{d.share, d.doc}
+		row, err := p.shares[d.share].r.Doc(d.doc)
+		if err != nil {
+			return nil, err
+		}
+		c := candidate(row, d.score)
+		c.Exact, c.Instruction = int(d.exact), d.text.instruction
+		if d.read {
+			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
+		} else {
+			c.Counts = d.counts(len(p.query.terms))
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func candidate(row segment.DocRow, score float64) Candidate {
+	return Candidate{ID: row.ID, Conversation: row.Conversation, Time: row.Time, Role: row.Role, Score: score}
+}
+
+// order ranks the candidates, with their neighbours, as the request asks.
+func (p *search) order(ctx context.Context, req Request, weights Weights, list []Candidate) ([]Hit, error) {
+	if req.Sort == ByRecency {
+		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
+		hits := make([]Hit, len(list))
+		for i, c := range list {
+			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false, nil}
+		}
+		return hits, nil
+	}
+	list, err := p.surround(list)
+	if err != nil {
+		return nil, err
+	}
+	if err := regroup(ctx, req, list); err != nil {
+		return nil, err
+	}
+	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When, Task: p.query.Task, Spans: p.spans}
+	ranked := Rank(q, list, weights)
+	if req.Sort == ByHybrid {
+		fade(ranked, req.Now)
+	}
+	hits := make([]Hit, len(ranked))
+	for i, r := range ranked {
+		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0, nil}
+	}
+	nameMatches(hits, ranked)
+	return hits, nil
+}
+
+func regroup(ctx context.Context, req Request, list []Candidate) error {
+	if req.Group == nil {
+		return nil
+	}
+	ids := make([]int64, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	groups, err := req.Group(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, g := range groups {
+		if g != 0 && i < len(list) {
+			list[i].Session = -g
+		}
+	}
+	return nil
+}
+
+// fade divides scores by age: a hit of a thousand hours ago counts half.
+func fade(ranked []Ranked, asked time.Time) {
+	now := asked.UnixMilli()
+	if asked.IsZero() {
+		now = 0
+		for _, r := range ranked {
+			now = max(now, r.Time)
+		}
+	}
+	for i := range ranked {
+		hours := math.Max(0, float64(now-ranked[i].Time)/3.6e6)
+		ranked[i].Rank /= 1 + 0.001*hours
+	}
+	slices.SortStableFunc(ranked, func(x, y Ranked) int {
+		return cmp.Or(cmp.Compare(y.Exact, x.Exact), cmp.Compare(y.Rank, x.Rank))
+	})
+}

@@ -1,0 +1,64 @@
+package segment_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/recall/search/internal/corpus"
+	"github.com/lossless-context/lcm/internal/recall/search/segment"
+)
+
+// BenchmarkBuild indexes and seals segments of several sizes; ns/doc is the
+// cost that every document adds to ingest.
+func BenchmarkBuild(b *testing.B) {
+	for _, n := range []int{segment.SealDocs, 12 * segment.SealDocs} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			docs := benchDocs(n)
+			for b.Loop() {
+				if _, err := segment.Build(b.Context(), docs, segment.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/doc")
+		})
+	}
+}
+
+// BenchmarkMerge merges twelve segments into one.
+func BenchmarkMerge(b *testing.B) {
+	docs := benchDocs(12 * segment.SealDocs)
+	var segments []*segment.Segment
+	for part := range slices.Chunk(docs, segment.SealDocs) {
+		segments = append(segments, seal(b, part))
+	}
+	for b.Loop() {
+		if _, err := segment.Merge(b.Context(), segments); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(docs)), "ns/doc")
+}
+
+func benchDocs(n int) []segment.Doc {
+	source := corpus.New(1, 4)
+	docs := make([]segment.Doc, n)
+	for i := range docs {
+		docs[i] = source.Next()
+	}
+	return docs
+}
+
+// seal builds a segment in memory.
+func seal(t testing.TB, docs []segment.Doc) *segment.Segment {
+	t.Helper()
+	sealed, err := segment.Build(t.Context(), docs, segment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seg, err := sealed.Segment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seg
+}

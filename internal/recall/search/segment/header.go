@@ -1,0 +1,142 @@
+package segment
+
+import (
+	"encoding/binary"
+
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+)
+
+func (h *header) encode() []byte {
+	version, streams := byte(formatVersion), h.streams[:]
+	if !h.positions {
+		version, streams = withoutPositions, streams[:streamPositions]
+	}
+	b := append([]byte(formatMagic), version)
+	for _, v := range []int64{
+		int64(h.info.Docs), h.info.FirstID, h.info.LastID, h.info.TextBytes, h.info.WordBytes, h.info.GramBytes,
+		h.info.DocBytes, int64(h.passages), int64(h.blocks), int64(h.words), h.minTime, h.maxTime, int64(h.flags),
+	} {
+		b = binary.AppendVarint(b, v)
+	}
+	for _, s := range streams {
+		b = binary.AppendVarint(b, s.section)
+		b = binary.AppendVarint(b, s.size)
+	}
+	b = binary.AppendVarint(b, int64(len(h.terms)))
+	var last dictBlock
+	for _, t := range h.terms {
+		shared := sharedPrefix(last.first, t.first)
+		b = binary.AppendVarint(b, int64(shared))
+		b = binary.AppendVarint(b, int64(len(t.first)-shared))
+		b = append(b, t.first[shared:]...)
+		b = binary.AppendVarint(b, t.offset-last.offset)
+		b = binary.AppendVarint(b, t.postings-last.postings)
+		if h.positions {
+			b = binary.AppendVarint(b, t.positions-last.positions)
+		}
+		last = t
+	}
+	b = binary.AppendVarint(b, int64(len(h.grams)))
+	var lastGram gramBlock
+	for _, g := range h.grams {
+		b = binary.AppendVarint(b, int64(g.first)-int64(lastGram.first))
+		b = binary.AppendVarint(b, g.offset-lastGram.offset)
+		b = binary.AppendVarint(b, g.postings-lastGram.postings)
+		lastGram = g
+	}
+	return b
+}
+
+// varints reads a run of numbers and remembers the first failure.
+type varints struct {
+	b   []byte
+	bad bool
+}
+
+func (v *varints) next() int64 {
+	n, size := binary.Varint(v.b)
+	if size <= 0 {
+		v.bad, v.b = true, nil
+		return 0
+	}
+	v.b = v.b[size:]
+	return n
+}
+
+// count reads a length, which cannot exceed the bytes that are left.
+func (v *varints) count() int {
+	n := v.next()
+	if n < 0 || n > int64(len(v.b)) {
+		v.bad, v.b = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (v *varints) bytes(n int) []byte {
+	if n > len(v.b) {
+		v.bad, v.b = true, nil
+		return nil
+	}
+	out := v.b[:n]
+	v.b = v.b[n:]
+	return out
+}
+
+func (h *header) decode(b []byte) error {
+	if len(b) < 5 || string(b[:4]) != formatMagic {
+		return corrupt("not a segment")
+	}
+	streams := h.streams[:]
+	switch b[4] {
+	case formatVersion:
+		h.positions = true
+	case withoutPositions:
+		streams = streams[:streamPositions]
+	default:
+		return corrupt("unknown format version")
+	}
+	v := &varints{b: b[5:]}
+	h.info.Docs = int(v.next())
+	for _, f := range []*int64{
+		&h.info.FirstID, &h.info.LastID, &h.info.TextBytes, &h.info.WordBytes, &h.info.GramBytes, &h.info.DocBytes,
+	} {
+		*f = v.next()
+	}
+	h.passages, h.blocks, h.words = uint32(v.next()), uint32(v.next()), uint64(v.next())
+	h.minTime, h.maxTime, h.flags = v.next(), v.next(), uint8(v.next())
+	for i := range streams {
+		streams[i] = streamPlace{v.next(), v.next()}
+	}
+	h.decodeBlocks(v)
+	if v.bad || len(v.b) > 0 {
+		return corrupt("header")
+	}
+	return nil
+}
+
+func (h *header) decodeBlocks(v *varints) {
+	h.terms = make([]dictBlock, 0, v.count())
+	var last dictBlock
+	for range cap(h.terms) {
+		shared := int(v.next())
+		suffix := v.bytes(v.count())
+		if v.bad || shared < 0 || shared > len(last.first) {
+			v.bad = true
+			return
+		}
+		last = dictBlock{last.first[:shared] + string(suffix), last.offset + v.next(), last.postings + v.next(), last.positions}
+		if h.positions {
+			last.positions += v.next()
+		}
+		h.terms = append(h.terms, last)
+	}
+	h.grams = make([]gramBlock, 0, v.count())
+	var lastGram gramBlock
+	for range cap(h.grams) {
+		lastGram = gramBlock{
+			analysis.Trigram(int64(lastGram.first) + v.next()), lastGram.offset + v.next(), lastGram.postings + v.next(),
+		}
+		h.grams = append(h.grams, lastGram)
+	}
+}

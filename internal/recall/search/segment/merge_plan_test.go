@@ -1,0 +1,126 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/recall/search/segment"
+)
+
+// Merging as planned keeps segments few and every document in exactly one.
+func TestPlanMerge(t *testing.T) {
+	var infos []segment.Info
+	written, next := 0, int64(1)
+	const seals = 700
+	for range seals {
+		infos = append(infos, segment.Info{Docs: segment.SealDocs, FirstID: next, LastID: next + segment.SealDocs - 1})
+		next += segment.SealDocs
+		written += segment.SealDocs
+		for from, to, ok := segment.PlanMerge(infos); ok; from, to, ok = segment.PlanMerge(infos) {
+			sum := segment.Info{FirstID: infos[from].FirstID, LastID: infos[to-1].LastID}
+			for _, i := range infos[from:to] {
+				sum.Docs += i.Docs
+			}
+			written += sum.Docs
+			infos = slices.Replace(infos, from, to, sum)
+		}
+		if len(infos) > 35 {
+			t.Fatalf("%d segments", len(infos))
+		}
+	}
+	total := 0
+	for i, info := range infos {
+		total += info.Docs
+		if i > 0 && info.FirstID != infos[i-1].LastID+1 {
+			t.Errorf("segment %d begins at %d", i, info.FirstID)
+		}
+	}
+	if total != seals*segment.SealDocs || written > 3*total {
+		t.Errorf("%d documents, written %.2f times over", total, float64(written)/float64(total))
+	}
+}
+
+func TestBuilderRefuses(t *testing.T) {
+	b := segment.NewBuilder(segment.Options{})
+	if _, err := b.Seal(); err == nil {
+		t.Error("an empty segment was sealed")
+	}
+	b = segment.NewBuilder(segment.Options{})
+	if err := b.Add(segment.Doc{ID: 5}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int64{5, 4, 5 + 1<<33} {
+		if err := b.Add(segment.Doc{ID: id}); err == nil {
+			t.Errorf("document %d was accepted after 5", id)
+		}
+	}
+	a, z := seal(t, []segment.Doc{{ID: 1}, {ID: 3}}), seal(t, []segment.Doc{{ID: 2}})
+	if _, err := segment.Merge(t.Context(), []*segment.Segment{a, z}); err == nil {
+		t.Error("overlapping segments were merged")
+	}
+}
+
+// Whatever is sealed, live or in bulk, of short texts or of long ones, is merged
+// as far as memory allows, and no further.
+func TestPlanMergeBoundsMemory(t *testing.T) {
+	const most = 16 << 20
+	for _, seal := range []struct{ docs, bytes int }{
+		{1024, 100}, {1024, 350}, {1024, 2000}, {1024, 4100}, {1024, 8100}, {2000, 350}, {4096, 350}, {5000, 350}, {6143, 350}, {12288, 440}, {12288, 460}, {300, 60_000},
+	} {
+		var infos []segment.Info
+		written, total := 0, 0
+		for total < 1_000_000 {
+			infos = append(infos, segment.Info{Docs: seal.docs, WordBytes: int64(seal.docs * seal.bytes)})
+			total += seal.docs
+			for from, to, ok := segment.PlanMerge(infos); ok; from, to, ok = segment.PlanMerge(infos) {
+				var sum segment.Info
+				for _, i := range infos[from:to] {
+					sum.Docs += i.Docs
+					sum.WordBytes += i.WordBytes
+				}
+				if sum.WordBytes > most || sum.Docs > 36*segment.SealDocs {
+					t.Fatalf("%+v: %d to %d are %d documents, %d bytes", seal, from, to, sum.Docs, sum.WordBytes)
+				}
+				written += sum.Docs
+				infos = slices.Replace(infos, from, to, sum)
+			}
+		}
+		// Each is at least a third of what one may hold.
+		if few := 3 * (30 + total/(36*segment.SealDocs) + total*seal.bytes/most); len(infos) > few || written > 2*total {
+			t.Errorf("%+v: %d segments, more than %d, and written %.2f times over", seal, len(infos), few, float64(written)/float64(total))
+		}
+	}
+}
+
+// A merge stops when its context ends, and a segment merged from one without
+// positions has none.
+func TestMergeStopsAndMixes(t *testing.T) {
+	a, b := seal(t, []segment.Doc{{ID: 1, Text: []byte("some words")}}), seal(t, []segment.Doc{{ID: 2, Text: []byte("other words")}})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := segment.Merge(ended, []*segment.Segment{a, b}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of its context a merge returned %v", err)
+	}
+	sealed, err := segment.Build(t.Context(), []segment.Doc{{ID: 3, Text: []byte("old words")}}, segment.Options{NoPositions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := sealed.Segment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		segments  []*segment.Segment
+		positions bool
+	}{{[]*segment.Segment{a, b}, true}, {[]*segment.Segment{a, b, old}, false}} {
+		sealed, err := segment.Merge(t.Context(), c.segments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merged, err := sealed.Segment(t.Context()); err != nil || merged.HasPositions() != c.positions || merged.Check(t.Context()) != nil {
+			t.Errorf("%d segments: positions %v, %v", len(c.segments), merged.HasPositions(), err)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+)
+
+// satisfied checks a text for the conditions that postings cannot check: quoted
+// phrases, in their order and unstemmed, and required or excluded beginnings of
+// words.
+func (q *Query) satisfied(text []byte) bool {
+	for _, ph := range q.phrases {
+		if (ph.must || ph.not) && analysis.Holds(text, ph.words) == ph.not {
+			return false
+		}
+	}
+	return !q.prefixed() || q.prefixesSatisfied(analysis.RawWords(text))
+}
+
+// verifies reports whether the query has such conditions.
+func (q *Query) verifies() bool {
+	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) || q.prefixed()
+}
+
+// prefixed reports whether the query has beginnings of words.
+func (q *Query) prefixed() bool {
+	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" })
+}
+
+// preferred is the weight of the phrases that a text has without being required
+// to.
+func (q *Query) preferred(text []byte, idf []float64) float64 {
+	sum := 0.0
+	for _, ph := range q.phrases {
+		if !ph.must && !ph.not && analysis.Holds(text, ph.words) {
+			for _, n := range ph.terms {
+				sum += idf[n]
+			}
+		}
+	}
+	return sum
+}
+
+// prefixesSatisfied also refuses a text that was found only through a stem too
+// short to tell.
+func (q *Query) prefixesSatisfied(words []analysis.Token) bool {
+	optional, others := 0, false
+	has := false
+	for _, t := range q.terms {
+		if t.prefix == "" {
+			others = others || !t.not
+			continue
+		}
+		present := slices.ContainsFunc(words, func(w analysis.Token) bool { return w.Begins(t.prefix) })
+		if t.must && !present || t.not && present {
+			return false
+		}
+		if !t.not {
+			optional++
+			has = has || present
+		}
+	}
+	return optional == 0 || has || others
+}

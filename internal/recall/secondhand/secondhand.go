@@ -1,0 +1,71 @@
+// Package secondhand recognises messages that only repeat the record: calls of lcm, their
+// results, the replies that rest on them, and the questions that led to them. Such a
+// message may be wrong and never stands in for its source. Without this rule, a record that
+// is asked often answers with earlier askings.
+//
+// It decides when asked, from the messages of a turn. Nothing is stored, so it also holds
+// for old records.
+package secondhand
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Messages reports which messages of a turn repeat the record. A turn is a prompt and what
+// follows up to the next prompt; its beginning may be missing.
+//
+// A reply repeats the record if lcm answered in the turn and no other tool was called:
+// another tool may have found something new. The prompt of such a turn repeats the record
+// if it is a question.
+func Messages(turn []store.Message) []bool {
+	out := make([]bool, len(turn))
+	recalled, worked := false, false
+	var calls []string // of lcm
+	for i, m := range turn {
+		own, other := 0, 0
+		for _, c := range m.Body.ToolCalls() {
+			if toolname.IsOwn(c.Name) || runsOwn().MatchString(c.Arguments) {
+				calls = append(calls, c.ID)
+				own++
+			} else {
+				other++
+			}
+		}
+		for _, r := range m.Body.ToolResults() {
+			if slices.Contains(calls, r.CallID) {
+				own++
+			} else {
+				other++
+			}
+		}
+		out[i] = m.Flags&store.FlagEcho != 0 || own > 0 && other == 0
+		recalled, worked = recalled || out[i], worked || other > 0 && !out[i]
+	}
+	if worked || !recalled {
+		return out
+	}
+	for i, m := range turn {
+		out[i] = out[i] || m.Body.Role == llms.RoleAssistant || m.Body.Role == llms.RoleUser && asks(m.Body.PlainText())
+	}
+	return out
+}
+
+// runsOwn matches the arguments of a shell that runs a command of lcm that reads the record.
+var runsOwn = lazyregexp.New(`(?:^|[\s"'/;&|(])lcm(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:grep|ask|show|describe|expand|context|brief|tree|conversations)\b`)
+
+// question matches the beginning of a question.
+var question = lazyregexp.New(`^(?:\W*(?:and|but|so|ok|okay|hey|hi|und|aber|also)\b)*\W*(?:` +
+	`what|which|who|whose|where|when|why|how|did|do we|does|is|are|was|were|have we|remind|recall|tell me|look up|` +
+	`welche[rsnm]?|wer|wem|wen|wo|wann|warum|wieso|weshalb|wie|wor?(?:mit|auf|an|in)|haben wir|hatten wir|hast du|erinner\w*|sag mir|such)\b`)
+
+// asks reports whether a prompt is a question, with or without its mark.
+func asks(prompt string) bool {
+	return analysis.EndsWithQuestion([]byte(prompt)) || question().MatchString(strings.ToLower(prompt))
+}

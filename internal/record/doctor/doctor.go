@@ -1,0 +1,290 @@
+// Package doctor finds problems of a database and fixes those that it can.
+//
+// [Examine] checks everything and changes nothing: the file and its permissions,
+// the schema, the proof of every conversation, derived data, payloads, the search
+// index, leases, compaction, and unfinished copies beside the file. Every
+// [Finding] has a stable code, a severity, a sentence, and either the fix that
+// [Treat] would apply or advice for a person.
+//
+// Treat makes a backup first and verifies it, unless tables are missing that
+// verification needs. Then it rebuilds derived data from the messages. It never
+// changes a message and never hides a loss: missing data stays reported. Data
+// that cannot be fixed leaves the rest readable. Removing unfinished copies from
+// beside a sound database needs no backup.
+//
+// The store reads damaged files. Other packages check hosts and configuration,
+// and add their findings to the report.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/sqlite/check"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities.
+const (
+	// Problem means that data are lost or changed, or could get lost.
+	Problem Severity = "problem"
+	// Warning means that something works worse than it could.
+	Warning Severity = "warning"
+	// Note is worth knowing.
+	Note Severity = "note"
+)
+
+// Finding is one problem.
+type Finding struct {
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	Where    string   `json:"where"` // an id, a file or a part of the database
+	Message  string   `json:"message"`
+	// Fix is the action of Treat; empty if it can do nothing.
+	Fix string `json:"fix,omitempty"`
+	// Advice is for a person, if Treat cannot fix it.
+	Advice string `json:"advice,omitempty"`
+}
+
+// Patient is a database to examine.
+type Patient struct {
+	Path    string
+	Options sqlite.Options
+	// Counter counts the tokens of rewritten summaries (llms.Estimate).
+	Counter llms.Counter
+	// Limit bounds the time of Examine; 0 is none. Report.Unchecked names what was
+	// left out.
+	Limit time.Duration
+	// Clock returns the time (time.Now).
+	Clock func() time.Time
+	// Also finds problems outside of the database: hosts, settings. db is nil
+	// if the database cannot be opened.
+	Also func(ctx context.Context, db *sqlite.DB) []Finding
+	// Waiting counts the sessions that are not stored completely; it is asked
+	// when the disk is full, and may be nil.
+	Waiting func(ctx context.Context, db *sqlite.DB) (int, error)
+}
+
+func (p Patient) now() time.Time {
+	if p.Clock == nil {
+		return time.Now()
+	}
+	return p.Clock()
+}
+
+// Report is the result of Examine or Treat.
+type Report struct {
+	Findings []Finding // that remain, the most severe first
+	Fixed    []Finding // that Treat removed
+	Backup   string    // the path of Treat's backup
+	// Failures are fixes that did not work.
+	Failures []string
+	// Opened says that the database can be opened.
+	Opened bool
+	// Unchecked names what there was no time for.
+	Unchecked []string
+}
+
+// Unchecked is the code of a finding of Also that names, in Where, something that it had no
+// time for.
+const Unchecked = check.Unchecked
+
+// Healthy reports whether no problem remains.
+func (r Report) Healthy() bool {
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Problem })
+}
+
+// Fixable reports whether Treat would do something.
+func (r Report) Fixable() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" })
+}
+
+// Examine checks everything that fits into p.Limit, and changes nothing. An error says that
+// it could not check.
+func Examine(ctx context.Context, p Patient) (Report, error) {
+	var r Report
+	limited := ctx
+	if p.Limit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, p.Limit)
+		defer cancel()
+	}
+	faults, err := check.File(ctx, p.Path)
+	if err != nil {
+		return r, err
+	}
+	r.add(faults)
+	var db *sqlite.DB
+	if !closed(faults) {
+		if db, err = p.open(ctx); err != nil {
+			if ctx.Err() != nil {
+				return r, ctx.Err()
+			}
+			r.add(p.unopened(ctx, err))
+		}
+	}
+	also := p.also(limited, db)
+	var failed error
+	if db != nil {
+		defer db.Close()
+		r.Opened = true
+		failed = r.look(ctx, limited, p, db)
+	}
+	around := also()
+	if err := cmp.Or(ctx.Err(), failed); err != nil {
+		return r, err // an interrupted check knows too little
+	}
+	r.add(p.leftovers())
+	r.add(p.fullDisk(ctx, db))
+	r.dropFixes()
+	r.keepUnfinished()
+	r.Findings = append(r.Findings, around...)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
+		if f.Code == Unchecked {
+			r.Unchecked = append(r.Unchecked, f.Where)
+		}
+		return f.Code == Unchecked
+	})
+	r.sort()
+	return r, nil
+}
+
+// alsoGrace is how long Also may take to end when its time is up.
+const alsoGrace = 500 * time.Millisecond
+
+// also runs p.Also; the function that it returns waits for its findings.
+func (p Patient) also(ctx context.Context, db *sqlite.DB) func() []Finding {
+	if p.Also == nil {
+		return func() []Finding { return nil }
+	}
+	found := make(chan []Finding, 1)
+	go func() { found <- p.Also(ctx, db) }()
+	return func() []Finding {
+		select {
+		case f := <-found:
+			return f
+		case <-ctx.Done():
+		}
+		select {
+		case f := <-found:
+			return f
+		case <-time.After(alsoGrace): // a file of a host may hang
+			return []Finding{{Code: Unchecked, Where: "the settings and the hosts"}}
+		}
+	}
+}
+
+// unopened finds why a database cannot be opened.
+func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
+	if missing, err := check.Schema(ctx, p.Path); err == nil && len(missing) > 0 {
+		return missing
+	}
+	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + sqldb.WithoutHint(cause)}}
+}
+
+// incomplete are the codes of a database that lacks tables or columns.
+var incomplete = []string{"schema-table", "schema-table-bare", "schema-table-lost", "schema-column", "schema-column-lost"}
+
+// corrupt are the codes of a file with damaged pages, which must not be written to.
+var corrupt = []string{"page", "truncated"}
+
+// dropFixes drops the fixes that would write to a damaged file.
+func (r *Report) dropFixes() {
+	if !r.has(corrupt...) {
+		return
+	}
+	for i, f := range r.Findings {
+		if f.Fix != "" && !outsideFile[f.Code] {
+			r.Findings[i].Fix, r.Findings[i].Advice = "", "the file is damaged and is not written to: restore a backup, or save what is readable with `lcm doctor --salvage NEW.db`"
+		}
+	}
+}
+
+// outsideFile are the codes whose fix does not write to the database.
+var outsideFile = map[string]bool{"permissions": true, "directory": true}
+
+func (r *Report) has(codes ...string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(codes, f.Code) })
+}
+
+// look checks the database; limited bounds what may take long.
+func (r *Report) look(ctx, limited context.Context, p Patient, db *sqlite.DB) error {
+	found, err := db.Check(limited)
+	if err != nil {
+		return err
+	}
+	stuck, err := maintenance(ctx, p, db)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var cutOff []store.Fault
+	if !slices.ContainsFunc(found, func(f store.Fault) bool { return f.Code == "erasure-missing" }) {
+		// The store lists erasures only if each has its note.
+		if cutOff, err = unfinished(ctx, db); err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	r.add(slices.Concat(found, stuck, cutOff))
+	return nil
+}
+
+// open opens the database for writing, or for reading if that is all it allows.
+func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
+	db, err := sqlite.Open(ctx, p.Path, p.Options)
+	if err != nil && (errors.Is(err, store.ErrReadOnly) || check.Unopenable(err) || dbfile.Full(err)) {
+		o := p.Options
+		o.ReadOnly = true
+		db, err = sqlite.Open(ctx, p.Path, o)
+	}
+	return db, err
+}
+
+// closed reports whether faults prevent the file from being opened.
+func closed(faults []store.Fault) bool {
+	return slices.ContainsFunc(faults, func(f store.Fault) bool {
+		return slices.Contains([]string{"absent", "empty", "wal-orphan", "header", "file", "schema-newer", "schema-version"}, f.Code)
+	})
+}
+
+// roomWanted is how many bytes must fit on the disk. Storing a session needs less.
+const roomWanted = 1 << 20
+
+// fullDisk checks whether the disk is full. It writes a file, because the free space that
+// the system reports ignores quotas.
+func (p Patient) fullDisk(ctx context.Context, db *sqlite.DB) []store.Fault {
+	if db == nil || !dbfile.Full(room(filepath.Dir(db.Path()), roomWanted)) {
+		return nil
+	}
+	detail := "the disk is full: nothing new is stored, what is stored can be read"
+	if p.Waiting != nil {
+		if n, err := p.Waiting(ctx, db); err != nil {
+			detail += fmt.Sprintf("; how many sessions wait for space cannot be told: %v", err)
+		} else {
+			detail += fmt.Sprintf("; sessions that wait for space: %d", n)
+		}
+	}
+	return []store.Fault{{Code: "disk-full", Node: filepath.Dir(db.Path()), Detail: detail}}
+}
+
+// room reports why a number of bytes cannot be written to a directory.
+func room(dir string, bytes int) (err error) {
+	f, err := os.CreateTemp(dir, dbfile.PartPattern)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, bytes))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}

@@ -1,0 +1,110 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// prepared is a message ready to be written: its row, and the payloads that must
+// be written first.
+type prepared struct {
+	row      store.NewMessage
+	payloads []store.NewPayload
+	print    store.Fingerprint
+}
+
+// alone is how many messages one core prepares faster than several do.
+const alone = 64
+
+// prepareAll does the work that needs no transaction, on all cores if there is
+// much of it: the only writer of a database should not wait for hashes and counts.
+func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, error) {
+	ready := make([]prepared, len(ms))
+	cores := max(1, min(runtime.GOMAXPROCS(0), len(ms)/alone))
+	size := (len(ms) + cores - 1) / cores
+	errs := make([]error, cores)
+	var wg sync.WaitGroup
+	for n := 1; n < cores; n++ {
+		wg.Go(func() { errs[n] = in.prepareRange(ctx, ms, ready, n*size, min((n+1)*size, len(ms))) })
+	}
+	errs[0] = in.prepareRange(ctx, ms, ready, 0, min(size, len(ms)))
+	wg.Wait()
+	for _, err := range errs { // the first failed message comes first
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ready, nil
+}
+
+func (in *Ingester) prepareRange(ctx context.Context, ms []Input, ready []prepared, from, to int) (err error) {
+	for i := from; i < to; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if ready[i], err = in.prepare(ms[i]); err != nil {
+			return fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
+		}
+	}
+	return nil
+}
+
+// prepare hashes the record of a message and moves large content into payloads.
+func (in *Ingester) prepare(m Input) (prepared, error) {
+	if err := m.Validate(); err != nil {
+		return prepared{}, err
+	}
+	native, said := m.ID, m.Time
+	format, record, derivable, err := recordOf(m.Message)
+	if err != nil {
+		return prepared{}, err
+	}
+	row := store.NewMessage{
+		Native: native, Role: m.Role, Said: said, Flags: m.Flags | echo(m.Message),
+		Format: format, Record: record, Size: int64(len(record)), SHA256: sha256.Sum256(record),
+	}
+	row.Calls, row.Results = store.Links(m.Message)
+	p := prepared{row: row, print: store.Fingerprint{Native: native, Said: said, SHA256: row.SHA256, Content: func() ([sha256.Size]byte, bool) {
+		return store.ContentSum(format, m.Role, record)
+	}}}
+	body := m.Message
+	if in.oversize(body) {
+		ex := in.externalise(body, format, record, m.Flags&store.FlagMasked != 0)
+		body, p.payloads = ex.body, ex.payloads
+		p.row.Record, p.row.Cuts, p.row.Payloads = ex.template, ex.cuts, ex.ids
+		derivable = derivable && len(ex.ids) == 0
+	}
+	if !derivable {
+		p.row.Body = &body
+	}
+	p.row.Tokens = llms.CountMessage(in.counter, body)
+	return p, nil
+}
+
+// recordOf returns the record of a message: the bytes it arrived as or, for a
+// message made in Go, its shortest encoding. derivable says whether the message
+// can be decoded from the record alone.
+func recordOf(m llms.Message) (f llms.Format, record []byte, derivable bool, err error) {
+	m.ID, m.Time = "", time.Time{}
+	if m.Raw.Bytes != nil {
+		again, err := wire.Decode(m.Raw.Format, m.Role, m.Raw.Bytes)
+		again.ID, again.Time = "", time.Time{}
+		return m.Raw.Format, m.Raw.Bytes, err == nil && wire.Equal(m, again), nil
+	}
+	if record, err := wire.Encode(llms.FormatText, m); err == nil {
+		return llms.FormatText, record, true, nil
+	}
+	record, err = wire.Encode(llms.FormatLCM, m)
+	if err != nil {
+		return "", nil, false, fmt.Errorf("the message cannot be encoded: %w", err)
+	}
+	return llms.FormatLCM, record, true, nil
+}

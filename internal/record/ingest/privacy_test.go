@@ -1,0 +1,62 @@
+package ingest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, key string
+		want         bool
+	}{
+		{"secret-*", "secret-1", true},
+		{"secret-*", "secret-1/2/3", true},
+		{"*", "import:/home/me/a.jsonl", true},
+		{"import:*.tmp", "import:/a/b.tmp", true},
+		{"import:*.tmp", "import:/a/b.tmp.jsonl", false},
+		{"*/private/*", "import:/home/private/x/y", true},
+		{"*/private/*", "import:/home/public/x", false},
+		{"a*b*c", "a-b-b-c", true},
+		{"a*b*c", "a-c-b", false},
+		{"ab*ba", "aba", false},
+		{"exact", "exact", true},
+		{"exact", "exactly", false},
+		{"[a]?", "[a]?", true},
+		{"", "x", false},
+	} {
+		if got := matches(c.pattern, c.key); got != c.want {
+			t.Errorf("matches(%q, %q) = %v", c.pattern, c.key, got)
+		}
+	}
+}
+
+func TestIgnoredProjects(t *testing.T) {
+	p := Privacy{IgnoreProjects: []string{"/home/ada/clients/*", "/srv/secret/", "github.com/acme/*", "https://git.example.org:8443/Secret/App.git", "git@gitlab.com:Hidden/*"}}
+	for _, c := range []struct {
+		in   store.Project
+		want bool
+	}{
+		{store.Project{}, false},
+		{store.Project{Root: "/home/ada/clients"}, false},
+		{store.Project{Root: "/home/ada/clients/bank"}, true},
+		{store.Project{Root: "/home/ada/clients/bank/api"}, true},
+		{store.Project{Root: "/srv/secret"}, true},
+		{store.Project{Root: "/srv/secret/deeper"}, true},
+		{store.Project{Root: "/srv/secretary"}, false},
+		{store.Project{Root: "/anywhere", Origin: "github.com/acme/tool"}, true},
+		{store.Project{Root: "/anywhere", Origin: "GitHub.com/Acme/Tool"}, true},
+		{store.Project{Root: "/anywhere", Origin: "github.com/acme"}, false},
+		{store.Project{Root: "/anywhere", Origin: "github.com/acmex/tool"}, false},
+		{store.Project{Root: "/anywhere", Origin: "git.example.org/secret/app"}, true},
+		{store.Project{Root: "/anywhere", Origin: "gitlab.com/hidden/x/y"}, true},
+		{store.Project{Root: "/HOME/ada/clients/bank"}, false},
+	} {
+		err := p.CheckIgnored("key", c.in)
+		if got := errors.Is(err, ErrIgnored); got != c.want {
+			t.Errorf("CheckIgnored(%+v) = %v, want %v", c.in, err, c.want)
+		}
+	}
+}

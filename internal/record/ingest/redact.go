@@ -1,0 +1,322 @@
+package ingest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// Title returns the title of a session without private blocks and secrets.
+func (p Privacy) Title(title string) string {
+	out, _ := redact.Redactor{Secrets: p.hides()}.Text([]byte(title))
+	if out == nil {
+		return title
+	}
+	return string(out)
+}
+
+// Shown returns a message as it may be shown: without its record and, unless Redact is
+// off, without secrets.
+func (p Privacy) Shown(m llms.Message) (llms.Message, error) {
+	m.Raw = llms.Raw{}
+	if !p.hides() {
+		return m, nil
+	}
+	m, _, err := rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m)
+	return m, err
+}
+
+// hides reports whether secrets are masked or removed.
+func (p Privacy) hides() bool { return p.Redact == redact.Search || p.Redact == redact.All }
+
+// clean removes private blocks and secrets from messages. It runs first, so that
+// identities are those of the stored form.
+func (in *Ingester) clean(ms []Input) ([]Input, error) {
+	out := make([]Input, len(ms))
+	for i, m := range ms {
+		var err error
+		if out[i], err = in.cleanOne(m); err != nil {
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
+		}
+	}
+	return out, nil
+}
+
+func (in *Ingester) cleanOne(m Input) (Input, error) {
+	said, changed, err := remove(redact.Redactor{Secrets: in.privacy.Redact == redact.All}, m.Message)
+	if err != nil {
+		return m, err
+	}
+	if changed {
+		m.Message, m.Flags = said, m.Flags|store.FlagRedacted
+	}
+	if in.privacy.Redact != redact.Search {
+		return m, nil
+	}
+	hider := redact.Redactor{Secrets: true, KeepPrivate: true}
+	if m.Raw.Bytes != nil {
+		// The body comes from the record: if the record has no secrets, the
+		// body has none.
+		if found, _ := hider.Text(m.Raw.Bytes); found == nil {
+			return m, nil
+		}
+		m.Flags |= store.FlagMasked
+	}
+	shown, hidden, err := rewrite(hider, m.Message)
+	if err != nil || !hidden {
+		return m, err
+	}
+	whole := m.Message
+	if m.Raw.Bytes == nil {
+		// The record keeps the message with its secrets.
+		format, record, _, err := recordOf(m.Message)
+		if err != nil {
+			return m, err
+		}
+		shown.Raw = llms.Raw{Format: format, Bytes: record}
+	}
+	m.Message, m.Flags, m.said = shown, m.Flags|store.FlagMasked, &whole
+	return m, nil
+}
+
+// Masked returns the mask of a stored message whose body shows secrets. It is for
+// messages that were stored before masking was switched on, or masked by rules that
+// found less.
+func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, error) {
+	if m.Flags&store.FlagErased != 0 || sha256.Sum256(record) != m.SHA256 {
+		return store.Mask{}, false, nil
+	}
+	if m.Flags&store.FlagMasked != 0 {
+		_, shows, err := rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m.Body)
+		if err != nil || !shows {
+			return store.Mask{}, false, err
+		}
+		m.Flags &^= store.FlagMasked
+	}
+	said := m.Body
+	if len(store.Refs(said.Parts)) > 0 {
+		whole, err := wire.Decode(m.Format, m.Body.Role, record)
+		if err != nil {
+			return store.Mask{}, false, nil // only the body can be masked
+		}
+		said.Parts = whole.Parts
+	}
+	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
+	masking := *in
+	masking.privacy = Privacy{Redact: redact.Search}
+	input, err := masking.cleanOne(Input{Message: said, Flags: m.Flags})
+	if err != nil || input.Flags&store.FlagMasked == 0 {
+		return store.Mask{}, false, err
+	}
+	p, err := masking.prepare(input)
+	if err != nil || p.row.SHA256 != m.SHA256 {
+		return store.Mask{}, false, err
+	}
+	return store.Mask{ID: m.ID, Row: p.row, Payloads: p.payloads}, true, nil
+}
+
+// Outgoing returns a stored message in the form that may leave the machine: without
+// private blocks and, unless Redact is off, without secrets. Raw is its record. changed
+// says that the record is not the stored one.
+func Outgoing(p Privacy, m store.Message, record []byte) (out llms.Message, changed bool, err error) {
+	said := m.Body
+	if len(store.Refs(said.Parts)) > 0 {
+		if whole, err := wire.Decode(m.Format, m.Body.Role, record); err == nil {
+			said.Parts = whole.Parts
+		}
+	}
+	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
+	return remove(redact.Redactor{Secrets: p.hides()}, said)
+}
+
+// remove removes the findings of r from a message and from its record.
+func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
+	raw := m.Raw.Bytes
+	said, joined := withoutJoined(m)
+	if joined != nil && raw != nil {
+		raw = redact.Rewrite(raw, func(text []byte) []byte { return joined[string(text)] })
+	}
+	out, changed, err := rewrite(r, said)
+	if err != nil {
+		return m, false, err
+	}
+	if clean, _ := r.Text(raw); clean != nil {
+		raw = clean
+	}
+	switch {
+	case m.Raw.Bytes == nil:
+	case joined != nil && !holds(m, raw, joined):
+		// The record cannot be edited in place: the message as it is now becomes
+		// the record.
+		if raw, err = wire.Encode(llms.FormatLCM, llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}); err != nil {
+			return m, false, fmt.Errorf("the message cannot be encoded: %w", err)
+		}
+		out.Raw = llms.Raw{Format: llms.FormatLCM, Bytes: raw}
+	case !bytes.Equal(raw, m.Raw.Bytes):
+		out.Raw.Bytes, changed = raw, true
+	}
+	return out, changed || joined != nil, nil
+}
+
+// holds reports whether an edited record still decodes to the same message, apart
+// from the private blocks.
+func holds(was llms.Message, raw []byte, joined map[string][]byte) bool {
+	if raw == nil {
+		return false
+	}
+	before, err := wire.Decode(was.Raw.Format, was.Role, was.Raw.Bytes)
+	if err != nil {
+		return false
+	}
+	now, err := wire.Decode(was.Raw.Format, was.Role, raw)
+	if err != nil || now.Role != before.Role {
+		return false
+	}
+	left := func(p llms.Part) bool {
+		return p.Text != "" && joined[p.Text] != nil || p.Blob != nil && joined[string(p.Blob.Data)] != nil
+	}
+	_, still := withoutJoined(now)
+	return still == nil && !slices.ContainsFunc(now.Parts, left) &&
+		slices.EqualFunc(now.Parts, before.Parts, func(a, b llms.Part) bool { return a.Kind == b.Kind })
+}
+
+// withoutJoined removes private blocks that span several parts of a message. It
+// returns the old texts with their replacements, or nil if there is no such
+// block.
+func withoutJoined(m llms.Message) (llms.Message, map[string][]byte) {
+	changes := map[string][]byte{}
+	m.Parts = joinedParts(m.Parts, changes)
+	if len(changes) == 0 {
+		return m, nil
+	}
+	return m, changes
+}
+
+// joinedParts is withoutJoined for one list of parts. It joins texts and files, the
+// parts of each result, and the strings of each text or call that is JSON.
+func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
+	out := slices.Clone(parts)
+	var texts [][]byte
+	var at []int
+	for i := range out {
+		p := &out[i]
+		p.Text = withoutSplit(p.Text, changes)
+		switch {
+		case p.Call != nil:
+			c := *p.Call
+			c.Arguments = withoutSplit(c.Arguments, changes)
+			p.Call = &c
+		case p.Result != nil:
+			r := *p.Result
+			r.Output = joinedParts(r.Output, changes)
+			p.Result = &r
+		case p.Blob != nil && len(p.Blob.Data) > 0:
+			texts, at = append(texts, p.Blob.Data), append(at, i)
+		case p.Kind == llms.PartText && p.Text != "":
+			texts, at = append(texts, []byte(p.Text)), append(at, i)
+		}
+	}
+	if len(texts) < 2 {
+		return out
+	}
+	for i, found := range redact.PrivateTexts(texts) {
+		alone := redact.Private(texts[i])
+		if slices.Equal(found, alone) {
+			continue
+		}
+		now := redact.Replace(texts[i], found)
+		changes[string(texts[i])] = now
+		if p := &out[at[i]]; p.Blob != nil {
+			b := *p.Blob
+			b.Data = now
+			p.Blob = &b
+		} else {
+			p.Text = string(now)
+		}
+	}
+	return out
+}
+
+// withoutSplit removes private blocks that span several strings of a JSON text.
+func withoutSplit(text string, changes map[string][]byte) string {
+	split := redact.SplitBlocks([]byte(text))
+	if len(split) == 0 {
+		return text
+	}
+	maps.Copy(changes, split)
+	return string(redact.Rewrite([]byte(text), func(text []byte) []byte { return split[string(text)] }))
+}
+
+// rewrite replaces the findings of r in the parts and metadata of a message.
+func rewrite(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
+	e := partsEditor{Redactor: r}
+	out := m
+	out.Parts = e.parts(m.Parts)
+	if len(m.Meta) > 0 {
+		encoded, err := wire.Encode(llms.FormatLCM, llms.Message{Role: m.Role, Meta: m.Meta})
+		if err != nil {
+			return m, false, fmt.Errorf("the message cannot be encoded: %w", err)
+		}
+		if changed, _ := r.Text(encoded); changed != nil {
+			meta, err := wire.Decode(llms.FormatLCM, m.Role, changed)
+			if err != nil {
+				return m, false, fmt.Errorf("the redacted message cannot be decoded: %w", err)
+			}
+			out.Meta, e.changed = meta.Meta, true
+		}
+	}
+	if !e.changed {
+		return m, false, nil
+	}
+	return out, true, nil
+}
+
+// partsEditor redacts the parts of a message.
+type partsEditor struct {
+	redact.Redactor
+	changed bool
+}
+
+func (e *partsEditor) text(s string) string {
+	if now, _ := e.Text([]byte(s)); now != nil {
+		e.changed = true
+		return string(now)
+	}
+	return s
+}
+
+func (e *partsEditor) parts(parts []llms.Part) []llms.Part {
+	out := slices.Clone(parts)
+	for i, p := range out {
+		out[i].Text = e.text(p.Text)
+		if p.Call != nil {
+			c := *p.Call
+			c.Name, c.Arguments = e.text(c.Name), e.text(c.Arguments)
+			out[i].Call = &c
+		}
+		if p.Result != nil {
+			r := *p.Result
+			r.Name, r.Output = e.text(r.Name), e.parts(r.Output)
+			out[i].Result = &r
+		}
+		if p.Blob != nil {
+			b := *p.Blob
+			b.Name, b.URL = e.text(b.Name), e.text(b.URL)
+			if now, _ := e.Data(b.Data); now != nil {
+				b.Data, e.changed = now, true
+			}
+			out[i].Blob = &b
+		}
+		if now, _ := e.Text(p.Extra); now != nil {
+			out[i].Extra, e.changed = now, true
+		}
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Synced is the result of Sync.
+type Synced struct {
+	Stored   []store.Appended // the new messages, in order
+	Existing int              // how many messages were stored already, or erased
+	// Rewound is set if the history leaves the stored one at an earlier message,
+	// or returns to a branch that was left. The messages after that one are kept
+	// as a branch.
+	Rewound *store.Branch
+	// Conversation includes the new messages; it is zero if nothing changed.
+	Conversation store.Conversation
+	// Loose counts the new messages stored outside the view: those before the
+	// matching part of the history (a host's own summary, a changed system
+	// prompt, older messages that arrive late) and, without ids, those edited in
+	// its middle.
+	Loose int
+	// Late counts the new messages with ids that belong before a stored one.
+	// Stored messages keep their order: late ones go outside the view if no
+	// message of the history was stored before them, else to its end.
+	Late int
+}
+
+// Sync stores the new messages of a whole history, as hosts send it every turn.
+// A message with an id is new if the id is unknown, or known with another
+// record. Messages without ids are aligned with the end of the stored ones:
+//
+//   - the history continues the stored messages, all of them or the newest: the
+//     messages after the match are new;
+//   - it shares a beginning and then differs: the conversation is rewound to the
+//     last shared message and the rest is new, unless it is on a branch that was
+//     left before, which becomes active again;
+//   - it shares nothing: all of it is new.
+//
+// A history of up to 4,096 messages is compared message by message. A longer one
+// counts as known as far as it matches the active branch: as many messages, and
+// the same first 8 and last 64. Set full to compare everything, if an old message
+// may have been edited in place or replaced.
+//
+// Several processes may sync one conversation. If another process stores
+// something between the comparison and the transaction, Sync compares again; it
+// returns [store.ErrStale] after many attempts.
+func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, history []Input, full bool) (Synced, error) {
+	history, err := in.clean(history)
+	if err != nil {
+		return Synced{}, err
+	}
+	once := distinct(history)
+	t := trust{full: full, branches: true, inherited: true}
+	for range attempts {
+		var done Synced
+		done, err = in.sync(ctx, id, once, t)
+		done.Existing += len(history) - len(once)
+		switch {
+		case err == nil:
+			return done, nil
+		case errors.Is(err, errWrongBranch):
+			t.branches = false
+		case errors.Is(err, store.ErrOffBranch) && t.inherited:
+			t.inherited = false
+		case !errors.Is(err, store.ErrStale):
+			return Synced{}, err
+		}
+	}
+	return Synced{}, &hint.Error{
+		Err:  fmt.Errorf("sync %d messages: %w", len(history), err),
+		Hint: "others keep writing to this conversation: nothing of this history was stored, send it again",
+	}
+}
+
+// attempts is how often a history is compared again because other processes
+// wrote to the conversation. Each time one of them made progress.
+const attempts = 32
+
+// sync compares a history with the conversation, and stores the new messages if
+// the conversation has not changed since.
+func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history []Input, t trust) (Synced, error) {
+	conv, err := in.store.Conversation(ctx, id)
+	if err != nil {
+		return Synced{}, err
+	}
+	if err := in.privacy.CheckIgnored(conv.Key, conv.Project); err != nil {
+		return Synced{}, err
+	}
+	said := len(history)
+	if history, err = in.remembered(ctx, conv, history); err != nil {
+		return Synced{}, err
+	}
+	p, err := in.plan(ctx, conv, history, t)
+	if err != nil {
+		return Synced{}, err
+	}
+	outside, fresh, done := p.sort()
+	done.Existing += said - len(history)
+	back, err := p.back(ctx)
+	if err != nil {
+		return Synced{}, err
+	}
+	if len(outside) == 0 && len(fresh) == 0 && back == 0 {
+		return done, nil
+	}
+	hidden, err := in.prepareAll(ctx, outside)
+	if err != nil {
+		return Synced{}, err
+	}
+	shown, err := in.prepareAll(ctx, fresh)
+	if err != nil {
+		return Synced{}, err
+	}
+	planned := done
+	err = in.store.Update(ctx, id, func(w store.Writer) error {
+		done = planned // the store may run this again
+		if moved(conv, w.Conversation()) {
+			return store.ErrStale
+		}
+		if err := done.write(ctx, w, hidden); err != nil {
+			return err
+		}
+		if back != 0 {
+			b, err := w.Rewind(ctx, back, "history differs")
+			if err != nil {
+				return err
+			}
+			done.Rewound = &b
+			if err := p.prove(ctx, w); err != nil {
+				return err
+			}
+		}
+		return done.write(ctx, w, shown)
+	})
+	return done, err
+}
+
+// moved reports whether messages were added to a conversation or its view was
+// changed since it was read.
+func moved(was, is store.Conversation) bool {
+	return was.Head != is.Head || was.ViewItems != is.ViewItems || was.ViewTokens != is.ViewTokens
+}
+
+// sort separates the new messages into those kept outside the view and those
+// added to it.
+func (p *plan) sort() (outside, fresh []Input, done Synced) {
+	first, last := p.first(), p.last()
+	for i, m := range p.history {
+		if p.has(i) {
+			done.Existing++
+			continue
+		}
+		if p.doubt[i] {
+			m.Flags |= store.FlagDuplicate
+		}
+		if m.ID != "" && i < last {
+			done.Late++
+		}
+		switch {
+		case i > last:
+			fresh = append(fresh, m)
+		case m.ID != "" && i > first:
+			fresh = append(fresh, m)
+		default:
+			if i > first {
+				m.Flags |= store.FlagDuplicate
+			}
+			if m.ID == "" {
+				m.ID = p.loose[i]
+			}
+			m.Flags |= store.FlagHidden
+			outside = append(outside, m)
+			done.Loose++
+		}
+	}
+	return outside, fresh, done
+}
+
+// back returns the message to rewind to before adding the new ones, perhaps on another
+// branch, or 0. A history that is only shorter than the stored one changes nothing.
+func (p *plan) back(ctx context.Context) (store.MessageID, error) {
+	last := p.last()
+	if last < p.from { // no message is known, or the whole branch is
+		return 0, nil
+	}
+	leaf := p.known[last].id
+	if leaf == p.branch.newest() {
+		return 0, nil
+	}
+	active, err := p.branch.all(ctx)
+	if err != nil {
+		return 0, err
+	}
+	named := p.named()
+	left := false // the branch has a message after leaf that the history lacks
+	for i := len(active) - 1; i >= 0; i-- {
+		if active[i] == leaf {
+			if left && last < len(p.history)-1 {
+				return leaf, nil
+			}
+			return 0, nil
+		}
+		left = left || !named[active[i]]
+	}
+	return leaf, nil
+}
+
+// write stores prepared messages in the transaction of w.
+func (done *Synced) write(ctx context.Context, w store.Writer, ready []prepared) error {
+	all, err := write(ctx, w, ready)
+	if err != nil {
+		return err
+	}
+	done.Conversation = w.Conversation()
+	for _, a := range all {
+		if a.Existed {
+			done.Existing++
+		} else {
+			done.Stored = append(done.Stored, a)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package portable
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+)
+
+// Limits bound the resources of a reader. The zero value has the defaults named
+// with the fields.
+type Limits struct {
+	// Row is the longest line: 1 GiB, more than a record can have.
+	Row int
+	// Ratio is how many bytes one byte of the file may unpack to: 2000. The
+	// first 64 MiB are free.
+	Ratio int64
+}
+
+const freeBytes = 64 << 20
+
+// maxManifest bounds the entries that are read into memory.
+const maxManifest = 64 << 20
+
+// Reader reads an archive.
+type Reader struct {
+	limits   Limits
+	entries  entries
+	sum      hash.Hash
+	manifest Manifest
+	lines    *bufio.Scanner
+	counts   map[string]int64
+	end      bool // the last entry was read
+	ended    bool
+	paid     bool // a payload was read
+}
+
+// NewReader reads the manifest of an archive. The caller must call Close.
+func NewReader(r io.Reader, l Limits) (*Reader, error) {
+	l.Row, l.Ratio = cmp.Or(l.Row, 1<<30), cmp.Or(l.Ratio, 2000)
+	e, err := openEntries(r, l)
+	if err != nil {
+		return nil, err
+	}
+	a := &Reader{limits: l, entries: e, sum: sha256.New(), counts: map[string]int64{}}
+	if err := a.begin(); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// Close releases the reader's memory. It does not close the file.
+func (a *Reader) Close() { a.entries.close() }
+
+// Manifest returns the manifest.
+func (a *Reader) Manifest() Manifest { return a.manifest }
+
+// Repaired returns how many damaged frames were computed from others so far.
+func (a *Reader) Repaired() int { return a.entries.repaired() }
+
+func (a *Reader) begin() error {
+	h, r, err := a.entries.next()
+	if err != nil {
+		return broken(err)
+	}
+	if h.Name != manifestName {
+		return damaged("it does not begin with a manifest")
+	}
+	b, err := a.whole(h, r)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &a.manifest); err != nil {
+		return damaged("its manifest cannot be read: %v", err)
+	}
+	switch m := a.manifest; {
+	case m.Format != format:
+		return damaged("its manifest is not that of an archive of lcm")
+	case m.Version < 1:
+		return damaged("it has no version")
+	case m.Version > Version:
+		return fmt.Errorf("the archive has version %d, this lcm reads versions up to %d: upgrade lcm", m.Version, Version)
+	}
+	return nil
+}
+
+// whole reads a small entry.
+func (a *Reader) whole(h *tar.Header, r io.Reader) ([]byte, error) {
+	if h.Size > maxManifest {
+		return nil, damaged("%s is too large", h.Name)
+	}
+	b, err := io.ReadAll(io.TeeReader(r, a.sum))
+	if err != nil {
+		return nil, broken(err)
+	}
+	return b, nil
+}
+
+var (
+	rowsName    = lazyregexp.New(`^rows/\d{6,}\.jsonl$`)
+	payloadName = lazyregexp.New(`^(payloads/|damaged/)([0-9a-f]{64})$`)
+)
+
+// Item is a row, or with Content a payload.
+type Item struct {
+	Row
+	SHA256  [sha256.Size]byte
+	Size    int64
+	Content io.Reader // must be read before the next call of Next
+}
+
+// Next returns the next row or payload, and io.EOF after the last. An error that
+// wraps ErrDamaged reports unreadable content; the next call continues behind it.
+// An archive is complete if no such error comes before io.EOF.
+func (a *Reader) Next() (Item, error) {
+	for {
+		if a.lines != nil {
+			if a.lines.Scan() {
+				row, err := decodeRow(a.lines.Bytes())
+				if err == nil {
+					a.counts[row.Table]++
+				}
+				return Item{Row: row}, err
+			}
+			err := a.lines.Err()
+			a.lines = nil
+			if err != nil {
+				return Item{}, broken(err)
+			}
+		}
+		if a.ended {
+			return Item{}, io.EOF
+		}
+		item, err := a.entry()
+		if err != nil || item.Content != nil {
+			return item, err
+		}
+	}
+}
+
+// entry opens the next entry.
+func (a *Reader) entry() (Item, error) {
+	h, r, err := a.entries.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		a.ended = true
+		if !a.end {
+			err = damaged("it was cut off")
+		}
+		return Item{}, err
+	case err != nil:
+		a.ended = errors.Is(err, errBomb)
+		return Item{}, err
+	case a.end:
+		a.ended = true
+		return Item{}, damaged("something follows its end")
+	case h.Typeflag != tar.TypeReg:
+		return Item{}, damaged("%q is not a plain file", h.Name)
+	}
+	m := payloadName().FindStringSubmatch(h.Name)
+	switch {
+	case h.Name == endName:
+		a.end = true
+		return Item{}, a.prove(h, r)
+	case m != nil:
+		a.paid = true
+		item := Item{Size: h.Size, Content: brokenReader{io.TeeReader(r, a.sum)}}
+		if m[1] == damagedPrefix {
+			item.Damaged = "its content does not match its SHA-256"
+		}
+		_, err := hex.Decode(item.SHA256[:], []byte(m[2]))
+		return item, err
+	case rowsName().MatchString(h.Name) && !a.paid:
+		a.lines = bufio.NewScanner(io.TeeReader(r, a.sum))
+		a.lines.Buffer(make([]byte, min(64<<10, a.limits.Row)), a.limits.Row)
+		return Item{}, nil
+	}
+	return Item{}, damaged("%q does not belong into it", h.Name)
+}
+
+// prove compares the content with the totals of the last entry.
+func (a *Reader) prove(h *tar.Header, r io.Reader) error {
+	have := hex.EncodeToString(a.sum.Sum(nil))
+	b, err := a.whole(h, r)
+	if err != nil {
+		return err
+	}
+	var e end
+	if err := json.Unmarshal(b, &e); err != nil {
+		return damaged("its end cannot be read: %v", err)
+	}
+	var missing []string
+	for _, table := range slices.Sorted(maps.Keys(e.Rows)) {
+		if n := e.Rows[table] - a.counts[table]; n > 0 {
+			missing = append(missing, fmt.Sprintf("%d of %s", n, table))
+		}
+	}
+	if len(missing) > 0 {
+		return damaged("its content does not match the hash at its end: rows are missing, %s", strings.Join(missing, ", "))
+	}
+	if e.SHA256 != have || !maps.Equal(e.Rows, a.counts) {
+		return damaged("its content does not match the hash at its end")
+	}
+	return nil
+}
+
+// errBomb says that an archive unpacks to implausibly much.
+var errBomb = errors.New("the archive unpacks to far more than such archives do")
+
+// counter counts the unpacked bytes and compares them with the packed ones.
+type counter struct {
+	r      io.Reader
+	n      int64
+	packed *counter
+	ratio  int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if c.packed != nil && c.ratio > 0 && c.n > freeBytes && c.n/c.ratio > c.packed.n {
+		return n, errBomb
+	}
+	return n, err
+}
+
+// Peek reports whether a file begins like an archive: other programs compress with
+// zstd too.
+func Peek(r io.Reader) bool {
+	begin, err := io.ReadAll(io.LimitReader(r, 4*maxPacked))
+	if err != nil || framed(begin) {
+		return err == nil
+	}
+	z, err := newUnzip(bytes.NewReader(begin))
+	if err != nil {
+		return false
+	}
+	defer z.Close()
+	h, err := tar.NewReader(io.LimitReader(z, 1<<20)).Next()
+	return err == nil && h.Name == manifestName
+}

@@ -1,0 +1,246 @@
+// Package postgres is the store in a PostgreSQL database, for many agents on many
+// machines. It stores the same record as package sqlite, with the same statements
+// (package sqldb) and the same search segments, and the same history has the same
+// digest.
+//
+// Any number of processes may use a database at once. Writers of different
+// conversations do not wait for each other; those of one conversation wait in order, in
+// their process and then for the lock of its row. An erasure stops the writers of the
+// conversations that lose messages. An acknowledged write has been committed with the
+// server's synchronous_commit. Processes that wait for others are woken by notices, which
+// carry no data.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/search"
+	"github.com/lossless-context/lcm/internal/record/sqldb/state"
+	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
+	"github.com/lossless-context/lcm/internal/record/sqldb/vectors"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Options says how a database is opened. The zero value is a good default.
+type Options struct {
+	// Relaxed acknowledges writes before the server has synced them
+	// (synchronous_commit=off).
+	Relaxed bool
+	// ReadOnly opens an existing database without ever writing to it.
+	ReadOnly bool
+	// DeferIndex leaves indexing to an explicit call of Reindex. Searches are
+	// complete without it.
+	DeferIndex bool
+	// MaxWriters is how many transactions of this process write at a time (16),
+	// and MaxReaders about how many read (16).
+	MaxWriters, MaxReaders int
+	// Clock returns the current time (time.Now).
+	Clock func() time.Time
+	// Log receives failures of background work (slog.Default).
+	Log *slog.Logger
+
+	dial pgconn.DialFunc // of tests that count round trips
+}
+
+// DB is a [store.Store] in a PostgreSQL database. The embedded types implement the
+// parts of the contract that concern only one package each.
+type DB struct {
+	record.Records
+	state.Table
+	verify.Checker
+	erase.Eraser
+	vectors.Cache
+	pool  *pool
+	index *search.Index
+}
+
+var (
+	_ store.Store  = (*DB)(nil)
+	_ store.Waiter = (*DB)(nil)
+)
+
+// IsURL reports whether a database path names a PostgreSQL database.
+func IsURL(path string) bool {
+	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
+}
+
+// Open connects to the database of a URL (postgres://user@host:port/name) and brings its
+// schema up to date. The password comes from PGPASSFILE, PGPASSWORD or the URL.
+func Open(ctx context.Context, url string, o Options) (*DB, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, &hint.Error{Err: errors.New("the address of the database is not a URL that PostgreSQL understands"),
+			Hint: "write it as postgres://user@host:5432/name, and the password into PGPASSFILE or PGPASSWORD"}
+	}
+	o.MaxWriters, o.MaxReaders = cmp.Or(o.MaxWriters, 16), cmp.Or(o.MaxReaders, max(16, 4*runtime.GOMAXPROCS(0)))
+	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	set := func(name, value string) {
+		if _, chosen := config.RuntimeParams[name]; !chosen {
+			config.RuntimeParams[name] = value
+		}
+	}
+	set("application_name", "lcm")
+	// The statements read by keys and short ranges; compiling them takes longer.
+	set("jit", "off")
+	// Every statement has an index. Where statistics are missing, or a fold has left a
+	// table and its index with many empty pages, the planner would read them all.
+	set("enable_bitmapscan", "off")
+	set("enable_seqscan", "off")
+	if o.Relaxed {
+		set("synchronous_commit", "off")
+	}
+	if o.ReadOnly {
+		set("default_transaction_read_only", "on")
+	}
+	config.OnNotice = nil
+	if o.dial != nil {
+		config.DialFunc = o.dial
+	}
+	config.StatementCacheCapacity = 1024
+	p := newPool(ctx, config, o)
+	db := &DB{Records: record.Records{DB: p}, Table: state.Table{DB: p}, Checker: verify.Checker{DB: p}, Eraser: erase.Eraser{DB: p},
+		Cache: vectors.Cache{DB: p}, pool: p, index: search.New(p)}
+	if err = p.migrate(ctx); err == nil {
+		err = db.index.Load(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	p.opened.Store(true)
+	return db, nil
+}
+
+// SQL returns the connections of the database, for the packages that work on any
+// backend.
+func (db *DB) SQL() sqldb.DB { return db.pool }
+
+// Path returns the address of the database, without a password.
+func (db *DB) Path() string { return db.pool.name }
+
+// Update implements [store.Store].
+func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
+	for {
+		done, err := db.Records.Update(ctx, id, fn)
+		if errors.Is(err, errUnanswered) {
+			stored, known := db.pool.wasStored(ctx, id, done, err)
+			switch {
+			case known && stored:
+				err = nil
+			case known:
+				continue
+			}
+		}
+		if err == nil {
+			db.index.Written(ctx, done)
+		}
+		return err
+	}
+}
+
+// wasStored finds out whether a transaction was committed whose commit was not answered.
+// Messages are looked up by their ids and links. Anything else is known not to be stored
+// if the server says that the transaction was aborted; it is not believed when it says
+// the opposite, because after a crash it may use a number again. A caller whose ctx ends
+// waits for lookupTime at most.
+func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done record.Written, cause error) (stored, known bool) {
+	lost, ok := errors.AsType[*commitError](cause)
+	if !ok {
+		return false, false
+	}
+	ended := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ended))
+	defer cancel()
+	defer context.AfterFunc(ended, func() { time.AfterFunc(lookupTime, cancel) })()
+	err := p.retry(ctx, func() error {
+		return p.Reader(ctx, func(c sqldb.Conn) error {
+			status, err := sqldb.Value[string](c, `SELECT pg_xact_status(CAST(CAST(? AS text) AS xid8))`, fmt.Sprint(lost.xid))
+			if sqldb.ConnectionLost(err) {
+				return err
+			}
+			if status == "in progress" {
+				return &sqldb.Error{Err: errInProgress, Message: errInProgress.Error(), Lost: true}
+			}
+			if done.Last == 0 {
+				stored, known = false, err == nil && status == "aborted"
+				return nil
+			}
+			stored, err = c.Has(`SELECT 1 FROM messages WHERE id = ? AND conversation = ? AND chain = ?`, int64(done.Last), int64(id), done.Head[:])
+			known = err == nil
+			return err
+		})
+	})
+	return stored, known && err == nil
+}
+
+const lookupTime = 5 * time.Second
+
+var errInProgress = errors.New("the transaction is still in progress")
+
+// Wait implements [store.Waiter].
+func (db *DB) Wait(ctx context.Context, d time.Duration) error { return db.pool.Wait(ctx, d) }
+
+// Search implements [store.Searcher].
+func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
+	return db.index.Search(ctx, q)
+}
+
+// Seal brings the search index up to the last document. Searches do not need it; it
+// makes the next ones faster.
+func (db *DB) Seal(ctx context.Context) error { return db.index.Seal(ctx) }
+
+// Reindex implements [store.Store]: it is Seal, and then brings the whole index to the
+// newest format.
+func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) }
+
+// IndexDue reports whether so many messages are unindexed that the first search of a new
+// process is slow, and no process is indexing them.
+func (db *DB) IndexDue(ctx context.Context) (bool, error) { return db.index.Due(ctx) }
+
+// Erase implements [store.Eraser].
+func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, error) {
+	out, err := db.Eraser.Erase(ctx, order)
+	if err == nil {
+		db.index.Forget()
+	}
+	return out, err
+}
+
+// Mask implements [store.Eraser].
+func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
+	err := db.Eraser.Mask(ctx, masks)
+	if err == nil {
+		db.index.Forget()
+	}
+	return err
+}
+
+// Stats counts the contents of the database. It reads no message, so that it is quick.
+func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.pool) }
+
+// ReleaseMemory implements [store.Store].
+func (db *DB) ReleaseMemory() { db.index.ReleaseMemory() }
+
+// Close seals the search index of what was written, waits for the calls that are under
+// way and closes the connections.
+func (db *DB) Close() error {
+	db.index.Close()
+	return db.pool.close()
+}

@@ -1,0 +1,288 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+)
+
+// maxNesting is how many levels of JSON or base64 inside strings are decoded. Each
+// level of JSON doubles the backslashes of the one below it.
+const maxNesting = 8
+
+// editor edits a text and the texts nested in it: strings of JSON, and base64.
+type editor struct {
+	Redactor
+	with   func(text []byte, binary bool) []byte // replaces the redactor, if set
+	whole  bool                                  // replace all of a string that has a finding
+	counts Counts
+	buffer []byte // of [editor.named]
+}
+
+// Strings calls yield with every decoded string of a JSON text, field names
+// included, or with the text itself if it is not JSON. The texts nested in a
+// string, as JSON or base64, come before it.
+func Strings(raw []byte, yield func(text []byte)) {
+	if !json.Valid(raw) {
+		yield(raw)
+		return
+	}
+	e := &editor{with: func(text []byte, binary bool) []byte {
+		if !binary {
+			yield(text)
+		}
+		return nil
+	}}
+	e.json(raw, 0)
+}
+
+// Rewrite calls edit with the decoded strings of a JSON text, or with the text
+// itself if it is not JSON, and replaces them with the results; nil keeps one.
+// It returns nil if nothing changed.
+func Rewrite(raw []byte, edit func(text []byte) []byte) []byte {
+	return (&editor{with: func(text []byte, _ bool) []byte { return edit(text) }}).text(raw, 0)
+}
+
+// text edits the texts nested in a text, then the text itself. JSON is edited
+// string by string, so that it stays JSON whatever is found in it.
+func (e *editor) text(text []byte, depth int) []byte {
+	var changed []byte
+	if depth < maxNesting {
+		switch {
+		case !looksJSON(text):
+			changed = e.base64(text, depth+1)
+		case json.Valid(text):
+			changed = e.json(text, depth+1)
+			if e.with == nil {
+				return changed
+			}
+		default:
+			changed = e.lines(text, depth)
+		}
+	}
+	if whole := e.edit(either(changed, text), false); whole != nil {
+		return whole
+	}
+	return changed
+}
+
+func either(changed, text []byte) []byte {
+	if changed != nil {
+		return changed
+	}
+	return text
+}
+
+// lines edits the lines of a text that are JSON, if the first one is.
+func (e *editor) lines(text []byte, depth int) []byte {
+	if first, _, more := bytes.Cut(text, []byte("\n")); !more || !looksJSON(first) || !json.Valid(first) {
+		return nil
+	}
+	lines, edited := bytes.SplitAfter(text, []byte("\n")), false
+	for i, line := range lines {
+		if looksJSON(line) && json.Valid(line) {
+			if changed := e.json(line, depth+1); changed != nil {
+				lines[i], edited = changed, true
+			}
+		}
+	}
+	if !edited {
+		return nil
+	}
+	return bytes.Join(lines, nil)
+}
+
+func looksJSON(text []byte) bool {
+	t := bytes.TrimSpace(text)
+	if len(t) < 2 {
+		return false
+	}
+	first, last := t[0], t[len(t)-1]
+	return first == '{' && last == '}' || first == '[' && last == ']' || first == '"' && last == '"'
+}
+
+// literal is a string of a JSON text, with its quotes, and what replaces it.
+type literal struct {
+	start, end int
+	with       []byte
+}
+
+// container is an object or array that is being read.
+type container struct {
+	object bool
+	isKey  bool   // the next string of an object is a field name
+	outer  []byte // the name of the field that holds the container
+	key    []byte // the current field name
+	last   []byte // the last string of an array
+	// name and value are the strings of {"name": "DB_PASSWORD", "value": "…"}.
+	name  []byte
+	value literal
+	// A JSON web key has the type kty; its private numbers are secrets.
+	isWebKey bool
+	numbers  []literal
+}
+
+// json edits the strings of valid JSON. It rewrites only the changed literals, and
+// returns nil if there are none.
+func (e *editor) json(raw []byte, depth int) []byte {
+	var edits []literal
+	stack := make([]container, 1, 16)
+	for i := 0; i < len(raw); i++ {
+		top := &stack[len(stack)-1]
+		switch raw[i] {
+		case '{', '[':
+			c := container{object: raw[i] == '{', isKey: raw[i] == '{', outer: top.key}
+			if !c.object {
+				c.key = top.key
+			}
+			stack = append(stack, c)
+		case '}', ']':
+			if numbers := top.numbersOfKey(); e.Secrets && e.with == nil {
+				e.counts.Secrets += len(numbers)
+				edits = append(edits, numbers...)
+			}
+			stack = stack[:len(stack)-1]
+		case ',':
+			top.isKey = top.object
+		case '"':
+			lit := literal{start: i, end: literalEnd(raw, i)}
+			text := unquote(raw[i:lit.end])
+			isKey := top.isKey
+			lit.with = e.text(text, depth)
+			switch {
+			case isKey:
+				top.key, top.isKey = text, false
+			case e.with == nil && e.Secrets && lit.with == nil:
+				edits = append(edits, e.member(top, lit, text)...)
+			}
+			if !isKey {
+				top.last = text
+			}
+			if lit.with != nil {
+				edits = append(edits, lit)
+			}
+			i = lit.end - 1
+		}
+	}
+	if edits == nil {
+		return nil
+	}
+	slices.SortFunc(edits, func(a, b literal) int { return a.start - b.start })
+	out := make([]byte, 0, len(raw))
+	kept := 0
+	for _, lit := range edits {
+		if lit.start < kept {
+			continue // the same string twice
+		}
+		out = append(append(out, raw[kept:lit.start]...), quote(lit.with, raw[lit.start:lit.end])...)
+		kept = lit.end
+	}
+	return append(out, raw[kept:]...)
+}
+
+// literalEnd returns the end of the string literal that begins at from.
+func literalEnd(raw []byte, from int) int {
+	for i := from + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}
+
+func unquote(lit []byte) []byte {
+	text := lit[1 : len(lit)-1]
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text
+	}
+	text, _ = jsonstring.Unescape(make([]byte, 0, len(text)), text) // it is valid
+	return text
+}
+
+// quote encodes a text as the literal that it replaces was encoded.
+func quote(text, was []byte) []byte {
+	if bytes.Contains(was, []byte(`\u003c`)) || bytes.Contains(was, []byte(`\u003C`)) {
+		lit, _ := json.Marshal(string(text)) // a string always encodes
+		return lit
+	}
+	lit, _ := jsonstring.Marshal(string(text))
+	return lit
+}
+
+// member returns the edits that follow from the name under which a string stands:
+// that of its field, of the field around it, or of the field called "name" beside it.
+func (e *editor) member(in *container, lit literal, text []byte) (edits []literal) {
+	replace := func(lit literal, kind string) {
+		if kind != "" {
+			e.counts.Secrets++
+			lit.with = []byte(Finding{Kind: kind}.mark())
+			edits = append(edits, lit)
+		}
+	}
+	key := string(bytes.ToLower(in.key))
+	switch {
+	case in.object && (key == "value" || key == "default"):
+		replace(lit, e.named(in.outer, "=", text))
+		in.value, in.value.with = lit, text
+	case in.object && (key == "name" || key == "key"):
+		in.name = text
+		replace(lit, e.named(in.key, "=", text))
+	case in.object && key == "kty":
+		in.isWebKey = true
+	case in.object && slices.Contains(webKeyNumbers, key) && len(text) >= 20 && count(text, urlsafe) == len(text):
+		in.numbers = append(in.numbers, lit)
+	case !in.object && bytes.HasPrefix(in.last, []byte("-")):
+		replace(lit, e.named(in.last, " ", text)) // the value of a command's option
+	default:
+		replace(lit, e.named(in.key, "=", text))
+	}
+	if in.name != nil && in.value.with != nil {
+		replace(in.value, e.named(in.name, "=", in.value.with))
+		in.value.with = nil
+	}
+	return edits
+}
+
+// webKeyNumbers are the fields of a JSON web key that are private.
+var webKeyNumbers = []string{"d", "p", "q", "dp", "dq", "qi", "k"}
+
+// numbersOfKey returns the edits of the private numbers of a JSON web key.
+func (c *container) numbersOfKey() []literal {
+	if !c.isWebKey {
+		return nil
+	}
+	for i := range c.numbers {
+		c.numbers[i].with = []byte(SecretMark + "web key]")
+	}
+	return c.numbers
+}
+
+// named returns the kind of secret that a text is because of its name, or "".
+func (e *editor) named(name []byte, sign string, text []byte) string {
+	text = bytes.TrimSpace(text)
+	if len(text) < 4 || len(text) > longestValue || bytes.IndexByte(text, '\n') >= 0 || !loadRules().hasKeyword(name) {
+		return ""
+	}
+	b := append(append(e.buffer[:0], name[max(0, len(name)-100):]...), sign...)
+	b = append(b, '"')
+	from := len(b)
+	for _, c := range text {
+		if c == '"' || c == '\'' || c == '`' || c == '\\' {
+			c = '!' // it would end the value
+		}
+		b = append(b, c)
+	}
+	b = append(b, '"')
+	e.buffer = b
+	for _, f := range Secrets(b) {
+		if f.End > from {
+			return f.Kind
+		}
+	}
+	return ""
+}

@@ -1,0 +1,254 @@
+package redact_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lossless-context/lcm/bench/harness"
+	"github.com/lossless-context/lcm/internal/proof/sample"
+	"github.com/lossless-context/lcm/internal/record/redact"
+)
+
+// noise looks like a random key. The keys of this file are made of it, so that none of them
+// is real.
+const noise = "q7Zt2Lx9Vb4Nc8Rw1Ks6Hd3Mf5Jg0Pa7Ye2Ui9Bo4Xl8Tz1Wn6Sv3Ck5Qr0Gh2Df7Lj4"
+
+func TestSecrets(t *testing.T) {
+	caps := strings.ToUpper(noise)
+	hexa := "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	for _, c := range []struct{ text, want string }{
+		{"key sk-ant-api03-" + noise + " end", "key [redacted: api key] end"},
+		{"sk-proj-" + noise, "[redacted: api key]"},
+		{"sk-" + noise[:48], "[redacted: api key]"},
+		{"AKIA" + caps[:16] + ", ", "[redacted: aws access key], "},
+		{"aws_secret_access_key = " + noise[:40], "aws_secret_access_key = [redacted: secret]"},
+		{"(ghp_" + noise[:36] + ")", "([redacted: github pat])"},
+		{"github_pat_" + noise[:22] + "_" + noise[:59], "[redacted: github fine grained pat]"},
+		{"xoxb-1234-5678-" + noise[:24], "[redacted: api key]"},
+		{"https://hooks.slack.com/services/T00000000/B00000000/" + noise[:24], "[redacted: slack webhook url]"},
+		{"AIza" + noise[:35], "[redacted: gcp api key]"},
+		{"sk_live_" + noise[:24], "[redacted: stripe access token]"},
+		{"glpat-" + noise[:20], "[redacted: gitlab pat]"},
+		{"npm_" + noise[:36], "[redacted: npm access token]"},
+		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0." + noise[:43], "[redacted: web token]"},
+		{"-----BEGIN RSA PRIVATE KEY-----\n" + noise + "\n" + noise + "\n-----END RSA PRIVATE KEY-----\nrest", "[redacted: private key]\nrest"},
+		{"-----BEGIN PRIVATE KEY-----\\n" + noise + "\\n-----END PRIVATE KEY-----\\n\"}", "[redacted: private key]\\n\"}"},
+		{"-----BEGIN OPENSSH PRIVATE KEY-----\n" + noise, "[redacted: private key]"},
+		{"postgres://app:s3cr-Xt@db.internal:5432/app", "postgres://app:[redacted: password]@db.internal:5432/app"},
+		{"mongodb+srv://u:p4ssw0rdX@c0.mongodb.net", "mongodb+srv://u:[redacted: password]@c0.mongodb.net"},
+		{"Authorization: Bearer " + noise[:40], "Authorization: Bearer [redacted: authorization]"},
+		{`API_KEY="` + noise[:32] + `"`, `API_KEY="[redacted: secret]"`},
+		{`{"client_secret":"` + noise[:32] + `"}`, `{"client_secret":"[redacted: secret]"}`},
+		{`export DB_PASSWORD=Tr0ub4dor&3`, `export DB_PASSWORD=[redacted: password]`},
+		{`password: "Tr0ub4dor&3xY"`, `password: "[redacted: password]"`},
+		{"token: " + hexa[:40], "token: [redacted: token]"},
+		{"two ghp_" + noise[:36] + " ghp_" + noise[20:56], "two [redacted: github pat] [redacted: github pat]"},
+		{"GITLAB_PAT=" + noise[:20], "GITLAB_PAT=[redacted: secret]"},
+		{`"azure_pat_2": "` + noise[:20] + `"`, `"azure_pat_2": "[redacted: secret]"`},
+		{`{"signature":"` + noise[:40] + `"}`, `{"signature":"[redacted: secret]"}`},
+
+		{`{"say": "the login is admin / Tr0ub4dor&3", "id": "msg_9f8e7d6c"}`, `{"say": "the login is admin / [redacted: login pair]", "id": "msg_9f8e7d6c"}`},
+
+		// The same in JSON inside strings of JSON, whatever stands beside it.
+		{`{"role":"user","content":"{\"user\":\"x\",\"password\":\"qsSNwkIX8qyMVd\"}"}`, `{"role":"user","content":"{\"user\":\"x\",\"password\":\"[redacted: password]\"}"}`},
+		{`{"password":"a\"b7Kx9!q","n":1}`, `{"password":"[redacted: password]","n":1}`},
+		{`[{"name":"API_KEY","value":"` + noise[:20] + `"},{"name":"HOME","value":"/home/ada"}]`, `[{"name":"API_KEY","value":"[redacted: secret]"},{"name":"HOME","value":"/home/ada"}]`},
+		{`["--password","Tr0ub4dor&3","--verbose"]`, `["--password","[redacted: command line password]","--verbose"]`},
+		{`{"e":"AQAB","kty":"RSA","n":"` + noise + `","d":"` + noise[:40] + `"}`, `{"e":"AQAB","kty":"RSA","n":"` + noise + `","d":"[redacted: web key]"}`},
+		{"send " + b64("password: Tr0ub4dor&3xY, keep it") + " on", "send " + b64("password: [redacted: password], keep it") + " on"},
+
+		// A label in one string of JSON does not mask the value of another field.
+		{`{"role": "user", "content": "See the login section.", "id": "msg_9f8e7d6c"}`, ""},
+		{`{"content":"it has credentials here","id":"msg_9f8e7d6c","n":1}`, ""},
+		{`{"content": "the username", "uuid": "x", "id": "msg_9f8e7d6c"}`, ""},
+		{"sha256:" + hexa, ""},
+		{`{"type":"thinking","thinking":"x","signature":"EqQBCkgIARABGAIiQL2UoU0b1OHYi+yCHpBY7U6FQW8/FcoLewocJQPa2HnmLM+NECy50y44F/kD4SULFXi57buI9fAvyBwtyjlOiO0SDE3+r3spdg6PLOo9PBoM="}`, ""},
+		{`{"agent_path":"550e8400-e29b-41d4-a716-446655440000"}`, ""},
+		{`{"file_pattern":"` + noise[:20] + `"}`, ""},
+		{"commit " + hexa[:40], ""},
+		{"id: 550e8400-e29b-41d4-a716-446655440000, token: 550e8400-e29b-41d4-a716-446655440000", ""},
+		{"sk-learn and sk-image and task-sk-1", ""},
+		{"export ANTHROPIC_API_KEY=sk-ant-...", ""},
+		{"API_KEY=your-api-key-goes-here-12345", ""},
+		{"api_key = os.environ['OPENAI_API_KEY']", ""},
+		{"password = getpass.getpass()", ""},
+		{"token = response.json()[\"access_token\"]", ""},
+		{"secret: ${{ secrets.GITHUB_TOKEN }}", ""},
+		{"postgres://postgres:postgres@localhost/db", ""},
+		{"postgres://user:password@host/db", ""},
+		{"https://user@example.org/path:with@sign", ""},
+		{"http://localhost:8080/a@b", ""},
+		{"max_tokens: 4096, input_tokens: 123456789012345678", ""},
+		{"-----BEGIN PUBLIC KEY-----\n" + noise + "\n-----END PUBLIC KEY-----", ""},
+		{`const begin = "-----BEGIN PRIVATE KEY-----"`, ""},
+		{"the bearer of this letter is well known here", ""},
+		{"AKIAIOSFODNN7EXAMPLE1234 is too long", ""},
+		{"eyJ.eyJ.eyJ", ""},
+		{"hash every password with argon2id before Friday", ""},
+		{"the password check uses PBKDF2-HMAC-SHA256 and OAuth2Client", ""},
+		{"API key path: https://github.com/acme/tool/commit/1fe2ebbb5d1f458f7013aec5c61e31ae2b52e619", ""},
+		{"github.com/aws/credentials v1.17.27 h1:2raNba6gr2IfA0eqqiP2XiQ0UVOpGPgDSi0I9iAP+UI=", ""},
+		{`{"session_id":"msg_01XFDUDYJgAACzvnptvVoYEL"}`, ""},
+		{"| option | password | host |\n|---|---|---|\n| --pw | the password of the user | localhost |", ""},
+		{"", ""},
+	} {
+		got, n := redact.Redactor{Secrets: true}.Text([]byte(c.text))
+		want := c.want
+		if want == c.text {
+			want = ""
+		}
+		if string(got) != want {
+			t.Errorf("%q\n gives %q\n want %q", c.text, got, want)
+		}
+		if (got != nil) != (n.Secrets > 0) {
+			t.Errorf("%q: %d counted", c.text, n.Secrets)
+		}
+		if again, _ := (redact.Redactor{Secrets: true}).Text(got); again != nil {
+			t.Errorf("redacting %q twice gives %q", got, again)
+		}
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a <private>b</private> c", "a [private] c"},
+		{"<private>all of it", "[private]"},
+		{"a <PRIVATE>b</Private > c", "a [private] c"},
+		{"a <private>b <private>c</private> d</private> e", "a [private] e"},
+		{"a <private>b</private><private>c</private>", "a [private][private]"},
+		{"a </private> b", ""},
+		{"write `<private>` around it", ""},
+		{"<private-note> <privateer>", ""},
+		{"<private", ""},
+		{`{"a":"<private>x","b":1}`, `{"a":"[private]","b":1}`},
+		{`{"a":"\u003cprivate\u003ex\u003c/private\u003e y"}`, `{"a":"[private] y"}`},
+		{`{"a":"\u003c\u0070rivate>x"}`, `{"a":"[private]"}`},
+		{`{"a":"{\"b\":\"<private>x\",\"c\":2}"}`, `{"a":"{\"b\":\"[private]\",\"c\":2}"}`},
+		{`{"a": "kept \u00e9", "b":"<private>x</private>é"}`, `{"a": "kept \u00e9", "b":"[private]é"}`},
+		{`{"d":"data:text/plain;base64,` + b64("before <private>x</private> and some text that is long enough") + `"}`,
+			`{"d":"data:text/plain;base64,` + b64("before [private] and some text that is long enough") + `"}`},
+	} {
+		got, n := redact.Redactor{}.Text([]byte(c.text))
+		if string(got) != c.want {
+			t.Errorf("%q\n gives %q\n want %q", c.text, got, c.want)
+		}
+		if (got != nil) != (n.Private > 0) {
+			t.Errorf("%q: %d counted", c.text, n.Private)
+		}
+	}
+}
+
+func b64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// TestTheSampleHasNoSecrets: the bundled session talks about keys, tokens and
+// hashes all the time, and holds none.
+func TestTheSampleHasNoSecrets(t *testing.T) {
+	all := sample.Messages()
+	bytesRead := 0
+	for i, m := range all {
+		bytesRead += len(m.Raw.Bytes)
+		if got, n := (redact.Redactor{Secrets: true}).Text(m.Raw.Bytes); got != nil {
+			at := 0
+			for at < min(len(got), len(m.Raw.Bytes))-1 && got[at] == m.Raw.Bytes[at] {
+				at++
+			}
+			t.Errorf("message %d: %+v: %.200q", i, n, got[max(0, at-80):])
+		}
+	}
+	t.Logf("%d messages, %d bytes", len(all), bytesRead)
+}
+
+func TestStrings(t *testing.T) {
+	var all []string
+	redact.Strings([]byte(`{"a":"b\u0041","c":["{\"d\":\"e\"}",1]}`), func(text []byte) { all = append(all, string(text)) })
+	if got, want := fmt.Sprintf("%q", all), `["a" "bA" "c" "d" "e" "{\"d\":\"e\"}"]`; got != want {
+		t.Errorf("strings: %s, want %s", got, want)
+	}
+}
+
+// TestTimeIsLinear: texts that begin like a secret at every character.
+func TestTimeIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a second")
+	}
+	for _, unit := range []string{
+		"sk-ant-", "eyJ", "eyJ-", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY----------END ", "token=", "token:", "a://a:a", "bearer ",
+		"<private>", "<private \"", "<private a='b ", "<", "{", "[\"", "\\\"", "password=a", "SG.", "=", "::::", "hooks.slack.com/services/",
+		"curl -u a:", "login user: ", "basic QWxhZGRpbjpvcGVu", "password is ",
+	} {
+		text := []byte(strings.Repeat(unit, (1<<18)/len(unit)))
+		before := harness.CPUTime()
+		redact.Redactor{Secrets: true}.Text(text)
+		if took := harness.CPUTime() - before; took > 6*time.Second {
+			t.Errorf("256 kB of %q take %s of processor time", unit, took)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":"<private>x"}`, "sk-" + noise, `{"k":"{\"api_key\":\"` + noise + `\"}"}`, "-----BEGIN PRIVATE KEY-----\n" + noise,
+		`"\ud800<private>"`, "postgres://a:b1C2d3E4@h", "<private><private></private>", `{"x":"` + b64(strings.Repeat("<private>", 9)) + `"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r := redact.Redactor{Secrets: true}
+		got, n := r.Text(text)
+		if got == nil {
+			return
+		}
+		if n.Secrets+n.Private == 0 {
+			t.Errorf("%q changed, and nothing was counted", text)
+		}
+		if json.Valid(text) && !json.Valid(got) {
+			t.Errorf("%q is no JSON any more: %q", text, got)
+		}
+		if bytes.Equal(got, text) {
+			t.Errorf("%q was not changed", text)
+		}
+		if again, _ := r.Text(got); again != nil {
+			t.Errorf("%q gives %q, in which more is found: %q", text, got, again)
+		}
+		for _, found := range [][]redact.Finding{redact.Secrets(text), redact.Private(text)} {
+			last := 0
+			for _, f := range found {
+				if f.Start < last || f.End <= f.Start || f.End > len(text) {
+					t.Fatalf("%q: %+v", text, found)
+				}
+				last = f.End
+			}
+		}
+	})
+}
+
+func BenchmarkText(b *testing.B) {
+	all := sample.Messages()
+	for _, secrets := range []bool{false, true} {
+		b.Run(fmt.Sprintf("secrets=%v", secrets), func(b *testing.B) {
+			for b.Loop() {
+				size := 0
+				for _, m := range all {
+					redact.Redactor{Secrets: secrets}.Text(m.Raw.Bytes)
+					size += len(m.Raw.Bytes)
+				}
+				b.SetBytes(int64(size))
+			}
+		})
+	}
+}
+
+func ExampleRedactor() {
+	text := []byte(`{"content":"the password of <private>my account</private> is in https://ada:x7Kq2Lm9@example.com"}`)
+	out, n := redact.Redactor{Secrets: true}.Text(text)
+	fmt.Println(string(out))
+	fmt.Println(n.Private, "private,", n.Secrets, "secret")
+	// Output:
+	// {"content":"the password of [private] is in https://ada:[redacted: password]@example.com"}
+	// 1 private, 1 secret
+}

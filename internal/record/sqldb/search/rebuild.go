@@ -1,0 +1,53 @@
+package search
+
+import (
+	"context"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+)
+
+// rebuild builds the index of a lane again, because a segment is damaged or has
+// the format of another version. Nothing is lost: every document is in the
+// record.
+func (l *lane) rebuild(ctx context.Context, cause error) error {
+	if l.ix.file.Settings().ReadOnly {
+		return &hint.Error{Err: cause, Hint: "open the database for writing once: the search index is then built again"}
+	}
+	l.ix.file.Settings().Log.Warn("the search index is damaged or of another version, and is built again", "err", cause)
+	err := l.ix.file.Transact(ctx, func(c sqldb.Conn) error { return record.DropIndexFrom(c, l.kind, 0) })
+	if err != nil {
+		return err
+	}
+	l.dropped()
+	return l.follow(ctx, due, true)
+}
+
+// repair drops the segments of a lane from the first one that is not sound.
+func (l *lane) repair(ctx context.Context) error {
+	unsound := false
+	err := l.ix.file.Transact(ctx, func(c sqldb.Conn) error {
+		at, _, err := l.unsound(ctx, c)
+		if err != nil || at == 0 {
+			return err
+		}
+		unsound = true
+		if err := c.Exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
+			return err
+		}
+		return record.DropIndexFrom(c, l.kind, at)
+	})
+	if err == nil && unsound {
+		l.dropped()
+	}
+	return err
+}
+
+// dropped forgets segments that were dropped from the database.
+func (l *lane) dropped() {
+	l.closeSegments()
+	l.ix.mu.Lock()
+	defer l.ix.mu.Unlock()
+	l.sealed = 0
+}

@@ -1,0 +1,278 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/lossless-context/lcm/internal/recall/search/segment"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+)
+
+// How far the index may be behind, in documents and in bytes of records. Past
+// due or heavy the background indexer of the writer starts; past late the writer
+// indexes before it continues, so that a bulk import cannot outrun the indexer.
+// A search indexes the rest in memory, at about 70 µs a document and 80 µs a
+// KiB.
+const (
+	due   = segment.SealDocs
+	late  = 3 * segment.SealDocs
+	heavy = 1 << 20
+)
+
+// lateBytes is the size of a tail that no writer leaves to searches.
+const lateBytes = 4 * heavy
+
+// How much a process that ends may leave to be indexed in memory, in documents
+// and in bytes of records. More is sealed when it closes the database, or by the
+// process in the background that a hook starts. 256 KiB take about 20 ms to
+// index.
+const (
+	dueDocs  = 128
+	dueBytes = 256 << 10
+)
+
+// unindexed returns the number of documents that are not in segments, their
+// bytes, and the last of them.
+func (l *lane) unindexed(ctx context.Context) (docs, bytes, last int64, err error) {
+	err = l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
+		after, err := l.watermark(c)
+		if err != nil {
+			return err
+		}
+		_, err = c.One(l.sql.size, func(s sqldb.Row) error {
+			docs, bytes, last = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
+			return nil
+		}, after)
+		return err
+	})
+	return docs, bytes, last, err
+}
+
+// sealDue seals the documents that are unindexed now, if they are too many to
+// be indexed in memory by every process. It does not wait for another process
+// that is indexing, and does not seal documents that arrive meanwhile.
+func (l *lane) sealDue(ctx context.Context) error {
+	docs, bytes, last, err := l.unindexed(ctx)
+	if err != nil || docs < dueDocs && bytes < dueBytes {
+		return err
+	}
+	return l.followTo(ctx, last, 1, false)
+}
+
+// settle bounds what the first search of a process indexes in memory. A search
+// does not seal or merge: beside a fold of 200,000 messages that took up to 21 s.
+// Writers keep the tail below late. A longer one was left by a writer that was
+// killed or by an index that was dropped, and nobody may be about to seal it:
+// the background indexer does, and the search waits for it. It waits for no
+// other process, and with DeferIndex for nothing: a hook that was ended by its
+// deadline before it had indexed 7 MB started again with every prompt, and
+// answered none.
+func (l *lane) settle(ctx context.Context) error {
+	l.mu.Lock()
+	cold := l.tail.LastID() == 0
+	l.mu.Unlock()
+	if !cold || l.ix.file.Settings().ReadOnly || l.ix.file.Settings().DeferIndex {
+		return nil
+	}
+	docs, bytes, last, err := l.unindexed(ctx)
+	if err != nil || docs < late && bytes < lateBytes {
+		return err
+	}
+	sealed := make(chan struct{})
+	started := l.ix.file.Background(func(ctx context.Context) {
+		defer close(sealed)
+		l.ix.warn(l.followTo(ctx, last, 1, false))
+	})
+	if !started {
+		return sqldb.ErrClosed
+	}
+	select {
+	case <-sealed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// backlogged is how many documents are built into few large segments, on all
+// cores, and bulk how many such a segment holds at most: as many as a first
+// merge would join.
+const (
+	backlogged = 4 * segment.SealDocs
+	bulk       = 12 * segment.SealDocs
+)
+
+// backlogBytes limits the text that is held at a time.
+const backlogBytes = 8 << 20
+
+// seal builds segments of unindexed documents, those of a long backlog on all
+// cores. last is the last sealed document, 0 if none was due.
+func (l *lane) seal(ctx context.Context, least int64) (last int64, err error) {
+	after, epoch, runs, err := l.backlog(ctx, least)
+	l.noteSealed(after)
+	if err != nil || len(runs) == 0 {
+		return 0, err
+	}
+	sealed := make([]segment.Sealed, len(runs))
+	errs := make([]error, len(runs))
+	var wg sync.WaitGroup
+	for i, docs := range runs {
+		wg.Go(func() { sealed[i], errs[i] = segment.Build(ctx, docs, segment.Options{}) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return 0, err
+	}
+	err = l.ix.file.Transact(ctx, func(c sqldb.Conn) error {
+		if now, err := lockLane(c, l); err != nil || now != epoch {
+			return err // some documents have changed
+		}
+		if now, err := l.watermark(c); err != nil || now != after {
+			return err // another process was faster
+		}
+		for _, s := range sealed {
+			if err := putSegment(c, l.kind, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	last = sealed[len(sealed)-1].Info.LastID
+	l.noteSealed(last)
+	return last, nil
+}
+
+// backlog reads the documents that are due, one run per segment, with the
+// watermark before them and the epoch of the lane.
+func (l *lane) backlog(ctx context.Context, least int64) (after, epoch int64, runs [][]segment.Doc, err error) {
+	err = l.ix.file.Snapshot(ctx, func(c sqldb.Conn, settled sqldb.Settled) (err error) {
+		if after, err = l.watermark(c); err != nil {
+			return err
+		}
+		if epoch, err = l.epochOf(c); err != nil {
+			return err
+		}
+		last, err := l.lastID(c)
+		if err != nil {
+			return err
+		}
+		last = min(last, settledOf(l, settled))
+		size, most := segment.SealDocs, 1
+		if last-after >= backlogged {
+			most = runtime.GOMAXPROCS(0)
+			size = int(min(bulk, max(backlogged, (last-after+int64(most)-1)/int64(most))))
+		}
+		bytes := 0
+		for from := after; len(runs) < most && last-from >= least && bytes < backlogBytes; {
+			docs, _, err := l.read(c, from, last, size)
+			if err != nil || len(docs) == 0 {
+				return err
+			}
+			for _, d := range docs {
+				bytes += len(d.Text)
+			}
+			runs = append(runs, docs)
+			from = docs[len(docs)-1].ID
+		}
+		return nil
+	})
+	return after, epoch, runs, err
+}
+
+// noteSealed remembers how far the lane is sealed.
+func (l *lane) noteSealed(id int64) {
+	l.ix.mu.Lock()
+	defer l.ix.mu.Unlock()
+	l.sealed = max(l.sealed, id)
+}
+
+func putSegment(c sqldb.Conn, kind int, s segment.Sealed) error {
+	i := s.Info
+	id, err := c.Insert("id", `
+		INSERT INTO segments (lane, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		kind, i.Docs, i.FirstID, i.LastID, i.TextBytes, i.WordBytes, i.GramBytes, i.DocBytes)
+	if err != nil {
+		return err
+	}
+	for n, data := range s.Sections {
+		if err := c.Exec(`INSERT INTO sections (segment, n, data) VALUES (?, ?, ?)`, id, n, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge merges neighbouring segments as long as some are due. If another
+// process has merged one of them, it does the rest.
+func (l *lane) merge(ctx context.Context, t *turn) error {
+	err := l.mergeDue(ctx, t)
+	if errors.Is(err, errMerged) {
+		return nil
+	}
+	return err
+}
+
+func (l *lane) mergeDue(ctx context.Context, t *turn) error {
+	for {
+		var ids []int64
+		var parts []*segment.Segment
+		err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
+			all, infos, err := l.infos(c)
+			if err != nil {
+				return err
+			}
+			from, to, ok := segment.PlanMerge(infos)
+			if !ok {
+				return nil
+			}
+			ids = all[from:to]
+			for _, id := range ids {
+				seg, err := segment.Open(ctx, sections{l.ix}, id)
+				if err != nil {
+					return err
+				}
+				parts = append(parts, seg)
+			}
+			return nil
+		})
+		if err != nil || parts == nil {
+			return err
+		}
+		merged, err := segment.Merge(ctx, parts)
+		if err != nil {
+			return err
+		}
+		if err := l.replace(ctx, ids, merged); err != nil {
+			return err
+		}
+		if ok, err := t.renew(ctx); err != nil || !ok {
+			return err
+		}
+	}
+}
+
+// replace replaces segments with the merged one, unless another process was
+// faster.
+func (l *lane) replace(ctx context.Context, ids []int64, merged segment.Sealed) error {
+	return l.ix.file.Transact(ctx, func(c sqldb.Conn) error {
+		if _, err := lockLane(c, l); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if gone, err := c.Update(`DELETE FROM segments WHERE id = ?`, id); err != nil {
+				return err
+			} else if gone == 0 {
+				return errMerged
+			}
+			if err := c.Exec(`DELETE FROM sections WHERE segment = ?`, id); err != nil {
+				return err
+			}
+		}
+		return putSegment(c, l.kind, merged)
+	})
+}

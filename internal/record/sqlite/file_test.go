@@ -1,0 +1,234 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// sql runs statements on a database file behind the store's back.
+func sql(t *testing.T, path, statements string) {
+	t.Helper()
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Exec(statements); err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+}
+
+// rows reads the only column of a query.
+func rows(t *testing.T, path, query string, row func(string)) {
+	t.Helper()
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, _, err := c.Prepare(query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer s.Close()
+	for s.Step() {
+		row(string(s.ColumnBlob(0, nil)))
+	}
+	if err := s.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no modes")
+	}
+	dir := filepath.Join(t.TempDir(), "new", "dir")
+	path := filepath.Join(dir, "lcm.db")
+	db := open(t, path, sqlite.Options{})
+	if _, err := db.Open(t.Context(), store.NewConversation{Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has mode %o", info.Mode().Perm())
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %o", filepath.Base(path)+suffix, info.Mode().Perm())
+		}
+	}
+}
+
+func TestOpenRefusesWithAHint(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, bytes.Repeat([]byte("not a database\n"), 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, "foreign.db")
+	sql(t, foreign, "CREATE TABLE songs (name TEXT)")
+	newer := filepath.Join(dir, "newer.db")
+	if db, err := sqlite.Open(t.Context(), newer, sqlite.Options{}); err != nil {
+		t.Fatal(err)
+	} else {
+		db.Close()
+	}
+	sql(t, newer, "PRAGMA user_version=999")
+	before, err := os.ReadFile(newer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, says := range map[string]string{
+		text:    "not an lcm database",
+		foreign: "another program",
+		newer:   "upgrade lcm",
+		dir:     "directory",
+		"":      "LCM_DATABASE_PATH",
+	} {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err == nil {
+			db.Close()
+			t.Errorf("%s was opened", path)
+			continue
+		}
+		var p *hint.Error
+		if !errors.As(err, &p) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want a hint with %q", path, err, says)
+		}
+	}
+	if after, err := os.ReadFile(newer); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the newer database was touched (%v)", err)
+	}
+}
+
+func TestReadOnlyDatabaseCanBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := db.Open(t.Context(), store.NewConversation{Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ro := open(t, path, sqlite.Options{ReadOnly: true})
+	if _, err := ro.Conversation(t.Context(), c.ID); err != nil {
+		t.Errorf("reading: %v", err)
+	}
+	if err := ro.Archive(t.Context(), c.ID, "x"); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("writing: %v", err)
+	}
+}
+
+// Every version of the schema that was ever released has a database file in
+// testdata, written by that version. All of them must open and verify.
+func TestOldDatabasesStillOpen(t *testing.T) {
+	files, err := filepath.Glob("testdata/v*.db")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no old databases: %v", err)
+	}
+	for _, old := range files {
+		t.Run(filepath.Base(old), func(t *testing.T) {
+			data, err := os.ReadFile(old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "old.db")
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			db := open(t, path, sqlite.Options{})
+			all, err := db.Conversations(t.Context(), store.ConversationQuery{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(all) < 3 {
+				t.Errorf("%d conversations", len(all))
+			}
+			for _, c := range all {
+				v, err := db.Verify(t.Context(), c.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range v.Faults {
+					t.Errorf("conversation %d: %+v", c.ID, f)
+				}
+			}
+		})
+	}
+}
+
+func TestClosedStoreSaysSo(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	if _, err := db.Conversation(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("after close: %v", err)
+	}
+}
+
+// Processes that make a database together wait for each other: one of them may
+// be writing its first page when another wants to set the journal mode.
+func TestOpenWaitsForWhoeverMakesIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	other, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	// The file is made with its first page, and then waits for its tables.
+	if err := other.Exec("PRAGMA application_id=0x4c434d31; BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if db, err := sqlite.Open(t.Context(), path, sqlite.Options{BusyTimeout: 20 * time.Millisecond}); !errors.Is(err, sqlite3.BUSY) {
+		t.Fatalf("opened %v, %v while another writes", db, err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err == nil {
+			err = db.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := other.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}

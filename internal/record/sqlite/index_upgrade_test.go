@@ -1,0 +1,147 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// segmentVersions are the format versions of the stored segments.
+func segmentVersions(t *testing.T, path string) (versions []string) {
+	t.Helper()
+	rows(t, path, `SELECT hex(substr(data, 5, 1)) FROM sections WHERE n = 0`, func(version string) { versions = append(versions, version) })
+	return versions
+}
+
+// testdata/without_positions.db was written by a version whose segments had no
+// positions of words. Its phrases are found as before, and Reindex brings its
+// segments to the present format.
+func TestOldSegmentsAreUpgraded(t *testing.T) {
+	data, err := os.ReadFile("testdata/without_positions.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "old.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := segmentVersions(t, path)
+	if len(before) < 2 || slices.ContainsFunc(before, func(v string) bool { return v != "01" }) {
+		t.Fatalf("segments of versions %v", before)
+	}
+	db := open(t, path, sqlite.Options{})
+	find := func(query string) (ids []store.MessageID) {
+		t.Helper()
+		found, err := db.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: query, Sort: store.ByRecency, Limit: 100})
+		if err != nil || found.AtLeast || found.Matched != len(found.Hits) {
+			t.Fatalf("%s: %d of %d, at least: %v, %v", query, len(found.Hits), found.Matched, found.AtLeast, err)
+		}
+		for _, h := range found.Hits {
+			ids = append(ids, h.Message)
+		}
+		return ids
+	}
+	counts := map[string]int{`"connection pool is exhausted"`: 48, `"connection pools"`: 12, `"pool connection"`: 0, `+connection -"pool is"`: 12}
+	answers := map[string][]store.MessageID{}
+	for query, n := range counts {
+		if answers[query] = find(query); len(answers[query]) != n {
+			t.Errorf("%s: %d messages before, want %d", query, len(answers[query]), n)
+		}
+	}
+	if err := db.Reindex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := segmentVersions(t, path)
+	if len(after) == 0 || slices.ContainsFunc(after, func(v string) bool { return v != "02" }) {
+		t.Errorf("segments of versions %v after Reindex", after)
+	}
+	for query, ids := range answers {
+		if got := find(query); !slices.Equal(got, ids) {
+			t.Errorf("%s: %v after Reindex, %v before", query, got, ids)
+		}
+	}
+	v, err := db.Verify(t.Context(), 1)
+	if err != nil || len(v.Faults) > 0 {
+		t.Errorf("verify: %v, %v", v.Faults, err)
+	}
+}
+
+// The forms of words that the index keeps for phrases go with the messages that are
+// erased.
+func TestErasedWordsLeaveThePositions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	db := open(t, path, sqlite.Options{})
+	c, err := db.Open(t.Context(), store.NewConversation{Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []store.MessageID
+	err = db.Update(t.Context(), c.ID, func(w store.Writer) error {
+		for _, text := range []string{"the harbour is calm", "pomegranates ripening: the harbour", "the harbour is calm again"} {
+			done, err := w.Append(t.Context(), store.NewMessage{
+				Role: llms.RoleUser, Format: llms.FormatText, Record: []byte(text), Size: int64(len(text)), SHA256: sha256.Sum256([]byte(text)), Tokens: 9,
+			})
+			if err != nil {
+				return err
+			}
+			ids = append(ids, done[0].ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Reindex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sections := func() (all []byte) {
+		t.Helper()
+		rows(t, path, `SELECT CAST(data AS TEXT) FROM sections`, func(data string) { all = append(all, data...) })
+		return all
+	}
+	// The index has the stem pomegran, and the form by its other letters.
+	for _, part := range []string{"pomegran", "ates", "ripen"} {
+		if !bytes.Contains(sections(), []byte(part)) {
+			t.Fatalf("the index does not have %q: the test looks in the wrong place", part)
+		}
+	}
+	if _, err := db.Erase(t.Context(), store.Erasure{Messages: ids[1:2]}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Reindex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]int{`"the harbour"`: 2, `"pomegranates ripening"`: 0} {
+		found, err := db.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: query, Limit: 10})
+		if err != nil || found.Matched != want {
+			t.Errorf("%s: %d messages after the erasure, want %d, %v", query, found.Matched, want, err)
+		}
+	}
+	for _, part := range []string{"pomegran", "ates", "ripen"} {
+		if bytes.Contains(sections(), []byte(part)) {
+			t.Errorf("the index still has %q", part)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"pomegran", "ripen"} {
+		if bytes.Contains(file, []byte(part)) {
+			t.Errorf("the file still has %q", part)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package repair
+
+import (
+	"crypto/sha256"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// rebuild makes one conversation again inside a transaction: edges, numbers,
+// view, branches and totals follow from its messages and from the texts of its
+// summaries.
+type rebuild struct {
+	*dbfile.Conn
+	record.Row
+	messages  map[store.MessageID]message // its own
+	summaries []verify.SummaryNode        // its own, sources first
+	sources   map[int64][]source          // of its summaries
+	derived   map[int64]store.Summary     // numbers that follow from the sources
+	origin    inheritance                 // of a fork
+
+	placed  []placement
+	claimed map[record.Edge]bool // nodes that a placement leads to
+}
+
+// message is a message of the conversation.
+type message struct {
+	pos    int64
+	hidden bool // it has no place in the view
+	stored int64
+}
+
+// fixConversation rebuilds everything of a conversation that follows from its
+// messages.
+func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
+	row, err := record.ReadConversation(c, id)
+	if err != nil || !row.ErasedAt.IsZero() { // nothing is left of an erased one
+		return err
+	}
+	if row.Base, err = verify.BasePosition(c, row); err != nil {
+		return err
+	}
+	if err := c.Exec(`UPDATE conversations SET base = ? WHERE id = ?`, row.Base, int64(id)); err != nil {
+		return err
+	}
+	r := &rebuild{Conn: c, Row: row, messages: map[store.MessageID]message{}, sources: map[int64][]source{},
+		derived: map[int64]store.Summary{}, claimed: map[record.Edge]bool{}}
+	return sqldb.Steps(r.load, r.findInherited, r.rebuildGraph, r.rebuildView, r.countTotals)
+}
+
+// load reads the messages and summaries of the conversation.
+func (r *rebuild) load() error {
+	err := r.Query(`SELECT id, seq, flags, stored FROM messages WHERE conversation = ?`, func(s sqldb.Row) error {
+		r.messages[store.MessageID(s.ColumnInt64(0))] = message{
+			pos: r.Base + s.ColumnInt64(1), hidden: store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) != 0, stored: s.ColumnInt64(3),
+		}
+		return nil
+	}, int64(r.ID))
+	if err == nil {
+		r.summaries, err = verify.SummariesOf(r.Conn, r.ID)
+	}
+	return err
+}
+
+// countTotals counts the conversation again. The number of messages and the head
+// of the chain stay where they disagree: they show a loss.
+func (r *rebuild) countTotals() error {
+	var count, tokens, bytes int64
+	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`,
+		sqldb.Into(&count, &tokens, &bytes), int64(r.ID))
+	if err != nil {
+		return err
+	}
+	head, linked, err := r.lastLink(count)
+	if err != nil {
+		return err
+	}
+	if linked && (head == r.Head || count == r.Row.Messages) {
+		err := r.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, head[:], int64(r.ID))
+		if err != nil {
+			return err
+		}
+	}
+	newest, err := verify.NewestTime(r.Conn, r.Row)
+	if err != nil {
+		return err
+	}
+	if err := r.Exec(`UPDATE conversations SET updated_at = ?1 WHERE id = ?2 AND ?1 <> 0`, newest, int64(r.ID)); err != nil {
+		return err
+	}
+	return record.Recount(r.Conn, r.ID)
+}
+
+// lastLink returns the link of the last of count messages, and whether it
+// follows from the one before.
+func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, err error) {
+	if count == 0 {
+		return store.Genesis, true, nil
+	}
+	prev, found, err := record.LinkAt(r.Conn, r.ID, count-1)
+	if err != nil || !found {
+		return head, false, err
+	}
+	found, err = r.One(`SELECT `+record.LinkColumns+` FROM messages m WHERE m.conversation = ? AND m.seq = ?`, func(s sqldb.Row) error {
+		m := record.ScanLink(s, 0)
+		// The link of an erased message cannot be checked: its content is gone.
+		head, linked = m.Chain, m.Flags&store.FlagErased != 0 || m.Follows(prev)
+		return nil
+	}, int64(r.ID), count)
+	return head, linked && found, err
+}

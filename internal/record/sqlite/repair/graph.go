@@ -1,0 +1,218 @@
+package repair
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// source is a source of a summary with its position.
+type source struct {
+	record.Edge
+	pos int64
+}
+
+// byPosition orders sources. Of two at one position the summary that was made
+// last comes first: it may cover the others.
+func byPosition(a, b source) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(b.Num, a.Num)) }
+
+// rebuildGraph finds the sources of every summary and writes edges and numbers
+// again. A summary that has no source left is dropped.
+func (r *rebuild) rebuildGraph() error {
+	if err := r.findSources(); err != nil {
+		return err
+	}
+	for _, n := range r.summaries {
+		drop := []string{`DELETE FROM edges WHERE summary = ?`}
+		if len(r.sources[n.Num]) == 0 {
+			drop = append(drop, `DELETE FROM revisions WHERE summary = ?`, `DELETE FROM summaries WHERE num = ?`)
+		}
+		if err := r.ExecAll(drop, n.Num); err != nil {
+			return err
+		}
+		if len(r.sources[n.Num]) == 0 {
+			continue
+		}
+		for _, s := range r.sources[n.Num] {
+			err := r.Exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+				n.Num, s.pos, sqldb.Null(int64(s.Message)), sqldb.Null(s.Num))
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.writeNumbers(n); err != nil {
+			return err
+		}
+	}
+	r.summaries = slices.DeleteFunc(r.summaries, func(n verify.SummaryNode) bool { return len(r.sources[n.Num]) == 0 })
+	return nil
+}
+
+// findSources decides on the sources of every summary. The id of a summary is a
+// hash over its sources and its text, so that its edges can be proved. A summary
+// whose edges do not prove gets the run of free nodes that does; where none
+// does, it keeps those of its edges that can be right.
+func (r *rebuild) findSources() error {
+	taken, proven := map[record.Edge]bool{}, map[int64]bool{}
+	take := func(n verify.SummaryNode) {
+		for _, s := range r.sources[n.Num] {
+			taken[s.Edge] = taken[s.Edge] || !n.Retired
+		}
+	}
+	for _, n := range r.summaries {
+		have, complete, err := r.validEdges(n)
+		if err != nil {
+			return err
+		}
+		r.sources[n.Num] = have
+		if proven[n.Num] = complete && r.proves(n, have); proven[n.Num] {
+			take(n)
+		}
+	}
+	for _, n := range r.summaries {
+		have := r.sources[n.Num]
+		kept := slices.DeleteFunc(slices.Clone(have), func(s source) bool { return r.isEmpty(s.Num) })
+		if !proven[n.Num] || len(kept) < len(have) {
+			if run := r.findRun(n, kept, taken); run != nil {
+				kept = run
+			} else if !proven[n.Num] && !n.Retired {
+				kept = slices.DeleteFunc(kept, func(s source) bool { return taken[s.Edge] })
+			}
+		}
+		r.sources[n.Num] = kept
+		take(n)
+	}
+	return nil
+}
+
+// isEmpty reports whether a summary of the conversation has no sources.
+func (r *rebuild) isEmpty(num int64) bool {
+	sources, own := r.sources[num]
+	return own && len(sources) == 0
+}
+
+// validEdges reads the sources of a summary without those that cannot be right:
+// a node twice, a summary that is missing or was made later, a node of another
+// conversation. complete says that none was left out. An edge to a missing
+// message stays: it shows the loss.
+func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, complete bool, err error) {
+	var edges []source
+	err = r.Query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+		func(s sqldb.Row) error {
+			e := record.Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+			edges = append(edges, source{e, s.ColumnInt64(3)})
+			return nil
+		}, n.Num)
+	if err != nil {
+		return nil, false, err
+	}
+	seen := map[record.Edge]bool{}
+	for _, s := range edges {
+		if seen[s.Edge] || s.Num >= n.Num || s.Num != 0 && s.Summary == "" {
+			continue
+		}
+		seen[s.Edge] = true
+		pos, err := record.NodePosition(r.Conn, s.Edge)
+		switch {
+		case errors.Is(err, store.ErrNotFound): // its edge still has the position
+		case err != nil:
+			return nil, false, err
+		default:
+			s.pos = pos
+			if belongs, err := r.belongs(s.Edge); err != nil {
+				return nil, false, err
+			} else if !belongs {
+				continue
+			}
+		}
+		have = append(have, s)
+	}
+	slices.SortFunc(have, byPosition)
+	return have, len(have) == len(edges), nil
+}
+
+// proves reports whether a summary was made from these sources: its id says so,
+// or, where it was reworded, the number of messages that it covers.
+func (r *rebuild) proves(n verify.SummaryNode, from []source) bool {
+	if len(from) == 0 {
+		return false
+	}
+	if n.Revision > 0 {
+		messages := 0
+		for _, s := range from {
+			messages += r.covers(s)
+		}
+		return messages == n.Messages
+	}
+	items := make([]record.ViewItem, len(from))
+	for i, s := range from {
+		items[i] = record.ViewItem{Num: s.Num, Item: store.Item{Pos: s.pos, Node: s.Node}}
+	}
+	return strings.HasPrefix("sum_"+record.SummaryDigest(r.Conversation, items, n.Body), string(n.ID))
+}
+
+// covers returns how many messages a source stands for.
+func (r *rebuild) covers(s source) int {
+	if s.Num == 0 {
+		return 1
+	}
+	below, _ := record.SummaryByNum(r.Conn, s.Num) // one that is missing covers none
+	return below.Messages
+}
+
+// maxRun is how many nodes beyond the known sources a run may have.
+const maxRun = 256
+
+// findRun looks for the run of neighbouring nodes that a summary was made from.
+// It tries the known sources and the nodes that no other summary has taken.
+func (r *rebuild) findRun(n verify.SummaryNode, known []source, taken map[record.Edge]bool) []source {
+	nodes := slices.Clone(known)
+	add := func(e record.Edge, pos int64) {
+		if !taken[e] && !slices.ContainsFunc(known, func(s source) bool { return s.Edge == e }) {
+			nodes = append(nodes, source{e, pos})
+		}
+	}
+	for id, m := range r.messages {
+		if !m.hidden {
+			add(record.Edge{Node: store.Node{Message: id}}, m.pos)
+		}
+	}
+	for _, s := range r.summaries {
+		if s.Num < n.Num && !s.Retired && !r.isEmpty(s.Num) {
+			add(record.Edge{Num: s.Num, Node: store.Node{Summary: s.ID}}, r.sources[s.Num][0].pos)
+		}
+	}
+	slices.SortFunc(nodes, byPosition)
+	for from, first := range nodes {
+		if first.pos != n.Pos && (n.Revision > 0 || !slices.Contains(known, first)) {
+			continue
+		}
+		for to := from + 1; to <= min(len(nodes), from+len(known)+maxRun); to++ {
+			if r.proves(n, nodes[from:to]) {
+				return nodes[from:to]
+			}
+		}
+	}
+	return nil
+}
+
+// writeNumbers computes the numbers of a summary from its sources. Where a
+// message is missing, the old numbers stay: they show the loss.
+func (r *rebuild) writeNumbers(n verify.SummaryNode) error {
+	want, err := record.Derive(r.Conn, n.Num, r.derived)
+	if errors.Is(err, store.ErrNotFound) {
+		r.derived[n.Num] = n.Summary
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.derived[n.Num] = want
+	return record.UpdateDerived(r.Conn, n.Num, want)
+}

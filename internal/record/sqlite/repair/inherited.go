@@ -1,0 +1,126 @@
+package repair
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// inheritance is the part of other conversations that a fork may lead to.
+type inheritance struct {
+	// messages are those that the fork started with, in order, with their
+	// positions. It is nil where the digest taken at the fork does not prove them.
+	messages []store.MessageID
+	pos      map[store.MessageID]int64
+	// until has the last position that the fork shares with each conversation
+	// that it came from.
+	until map[store.ConversationID]int64
+}
+
+// findInherited finds the conversations and messages that a fork inherited. The
+// conversation that it was forked from has been rebuilt already.
+func (r *rebuild) findInherited() error {
+	r.origin = inheritance{until: map[store.ConversationID]int64{}}
+	if r.Inherited == nil {
+		return nil
+	}
+	last := int64(1) << 62
+	for at := r.Row; at.ForkedFrom != 0; {
+		if _, again := r.origin.until[at.ForkedFrom]; again {
+			break
+		}
+		pos, err := record.MessagePosition(r.Conn, at.ForkedAt)
+		if err == nil {
+			last = min(last, pos)
+			r.origin.until[at.ForkedFrom] = last
+			at, err = record.ReadConversation(r.Conn, at.ForkedFrom)
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.proveInherited()
+}
+
+// proveInherited takes the messages that the origin leads to up to the fork point
+// for the inherited ones, if they have the digest that was taken at the fork.
+func (r *rebuild) proveInherited() error {
+	last, known := r.origin.until[r.ForkedFrom]
+	if !known {
+		return nil
+	}
+	items, err := record.ViewItems(r.Conn, r.ForkedFrom, 0, last)
+	if err != nil {
+		return nil // the origin cannot be read
+	}
+	if items, err = record.UnfoldTo(r.Conn, items, r.ForkedAt, last); err != nil {
+		return nil // the origin has left that branch
+	}
+	items, _ = record.Split(items, last)
+	var found []record.MessageRef
+	for _, it := range items {
+		err := r.descend(record.Edge{Node: it.Node, Num: it.Num}, nil, func(e record.Edge) error {
+			if e.Num != 0 {
+				return nil
+			}
+			m, err := record.FindMessage(r.Conn, e.Message)
+			found = append(found, m)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(record.InheritedDigest(found), r.Inherited) {
+		r.origin.pos = map[store.MessageID]int64{}
+		for _, m := range found {
+			r.origin.messages, r.origin.pos[m.ID] = append(r.origin.messages, m.ID), m.Pos
+		}
+	}
+	return nil
+}
+
+// belongs reports whether the conversation may lead to a node: one of its own,
+// or, in a fork, an inherited one.
+func (r *rebuild) belongs(e record.Edge) (bool, error) {
+	if e.Num != 0 {
+		of, err := sqldb.Value[store.ConversationID](r.Conn, `SELECT conversation FROM summaries WHERE num = ?`, e.Num)
+		_, shared := r.origin.until[of]
+		return of == r.ID || shared, err
+	}
+	if _, own := r.messages[e.Message]; own {
+		return true, nil
+	}
+	if r.origin.pos != nil {
+		_, inherited := r.origin.pos[e.Message]
+		return inherited, nil
+	}
+	shared := false
+	_, err := r.One(`SELECT m.conversation, m.seq + c.base, m.flags FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+		func(s sqldb.Row) error {
+			until, known := r.origin.until[store.ConversationID(s.ColumnInt64(0))]
+			shared = known && s.ColumnInt64(1) <= until && store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) == 0
+			return nil
+		}, int64(e.Message))
+	return shared, err
+}
+
+// placeInherited places the messages that a fork started with and that nothing
+// leads to.
+func (r *rebuild) placeInherited() error {
+	for _, id := range r.origin.messages {
+		e := record.Edge{Node: store.Node{Message: id}}
+		if r.claimed[e] {
+			continue
+		}
+		r.claimed[e] = true
+		r.placed = append(r.placed, placement{Edge: e, pos: r.origin.pos[id]})
+	}
+	return nil
+}

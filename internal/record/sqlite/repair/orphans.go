@@ -1,0 +1,189 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// fixOrphans makes missing parent rows again: conversations from their
+// messages, payloads from their content, projects without a name. It removes
+// derived rows whose messages are gone.
+func fixOrphans(c *dbfile.Conn) error {
+	const lost = ` FROM conversations WHERE project NOT IN (SELECT id FROM projects)`
+	moved, err := sqldb.Column[int64](c, `SELECT id`+lost)
+	if err == nil {
+		err = c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project`+lost, record.RecoveredKey)
+	}
+	if err == nil {
+		err = sqldb.Each(moved, func(id int64) error { return seal.Named(c, id) })
+	}
+	if err != nil {
+		return err
+	}
+	ids, err := verify.OrphanIDs(c)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := restoreConversation(c, id); err != nil {
+			return fmt.Errorf("conversation %d: %w", id, err)
+		}
+	}
+	if err := restorePayloads(c); err != nil {
+		return err
+	}
+	return c.ExecAll([]string{
+		`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`,
+		`DELETE FROM sections WHERE segment NOT IN (SELECT id FROM segments)`,
+		`DELETE FROM view WHERE conversation NOT IN (SELECT id FROM conversations)`,
+		`DELETE FROM branches WHERE conversation NOT IN (SELECT id FROM conversations)`,
+		`DELETE FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`,
+		`DELETE FROM revisions WHERE summary NOT IN (SELECT num FROM summaries)`,
+		`DELETE FROM message_payloads WHERE payload NOT IN (SELECT num FROM payloads) OR message NOT IN (SELECT id FROM messages)`,
+		`UPDATE branches SET after = NULL WHERE after NOT IN (SELECT id FROM messages)`,
+		`UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)`,
+	})
+}
+
+// restoreConversation makes the row of a conversation again from its messages.
+// It takes the session key from the cursor of a host, or else makes one up
+// until the session is read again (see Reclaim).
+func restoreConversation(c *dbfile.Conn, id int64) error {
+	key, root := fmt.Sprintf("%s%d", record.RecoveredKey, id), ""
+	// The cursor of a transcript; see package hosts.
+	_, err := c.One(`
+		SELECT s.key, ifnull(json_extract(s.data, '$.dir'), '') FROM state s
+		WHERE s.space = ? AND json_valid(s.data) AND json_extract(s.data, '$.conversation') = ?
+			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.archived_at IS NULL)`, sqldb.Into(&key, &root), store.CursorSpace, id)
+	if err != nil {
+		return err
+	}
+	agent, _, _ := strings.Cut(key, ":")
+	if strings.HasPrefix(key, record.RecoveredKey) {
+		agent = ""
+	}
+	if err := c.Exec(`INSERT INTO projects (origin, root) VALUES ('', ?) ON CONFLICT DO NOTHING`, root); err != nil {
+		return err
+	}
+	err = c.Exec(`
+		INSERT INTO conversations (id, key, segment, agent, project, title, created_at, updated_at, head)
+		SELECT ?1, ?2, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?2), ?3, (SELECT id FROM projects WHERE origin = '' AND root = ?4), '',
+			ifnull(min(ifnull(said, stored)), 0), ifnull(max(ifnull(said, stored)), 0), ?5
+		FROM messages WHERE conversation = ?1`, id, key, agent, root, store.Genesis[:])
+	if err != nil {
+		return err
+	}
+	if err := seal.Named(c, id); err != nil {
+		return err
+	}
+	return recomputeConversation(c, id)
+}
+
+// recomputeConversation updates the row of a conversation from its messages,
+// and rebuilds the rest.
+func recomputeConversation(c *dbfile.Conn, id int64) error {
+	err := c.Exec(`
+		UPDATE conversations SET messages = m.seq, head = m.chain
+		FROM (SELECT seq, chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1) m WHERE id = ?1`, id)
+	if err != nil {
+		return err
+	}
+	if err := findForkPoint(c, id); err != nil {
+		return err
+	}
+	return fixConversation(c, store.ConversationID(id))
+}
+
+// findForkPoint finds the origin of a fork from its view: inherited items stand
+// before its own messages.
+func findForkPoint(c *dbfile.Conn, id int64) error {
+	base := int64(1) << 62
+	_, err := c.One(`SELECT v.pos - m.seq FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ?1 AND m.conversation = ?1 LIMIT 1`,
+		sqldb.Into(&base), id)
+	if err != nil || base <= 0 {
+		return err
+	}
+	items, err := record.ViewItems(c, store.ConversationID(id), 0, base)
+	if err != nil {
+		return err
+	}
+	var from, at, last int64
+	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
+		if int64(m.Conversation) != id && m.Pos > last {
+			from, at, last = int64(m.Conversation), int64(m.ID), m.Pos
+		}
+		return nil
+	})
+	if err != nil || from == 0 {
+		return err
+	}
+	base = min(base, last)
+	inherited, err := record.CoverageDigest(c, items)
+	if err != nil {
+		return err
+	}
+	return c.Exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, base, from, at, inherited, id)
+}
+
+// restorePayloads makes the rows of payloads again, with the id that the hash
+// gives.
+func restorePayloads(c *dbfile.Conn) error {
+	nums, err := sqldb.Column[int64](c, `SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
+	if err != nil {
+		return err
+	}
+	for _, num := range nums {
+		found, err := record.HashChunks(c, num)
+		if err != nil {
+			if errors.As(err, new(*sqlite3.Error)) {
+				return err
+			}
+			continue // unreadable content stays reported
+		}
+		err = c.Exec(`
+			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
+			SELECT ?, ?, ?, ?, '', '', '', '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE sha256 = ?3)`,
+			num, fmt.Sprintf("file_%x", found.Sum[:8]), found.Sum[:], found.Size)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reclaim moves everything of a conversation whose session key was lost to a
+// new, empty one.
+func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
+	if err := c.ExecAll([]string{
+		`UPDATE messages SET conversation = ?1 WHERE conversation = ?2`,
+		`UPDATE summaries SET conversation = ?1 WHERE conversation = ?2`,
+		`UPDATE view SET conversation = ?1 WHERE conversation = ?2`,
+		`UPDATE branches SET conversation = ?1 WHERE conversation = ?2`,
+		`UPDATE conversations SET parent = ?1 WHERE parent = ?2`,
+		`UPDATE conversations SET forked_from = ?1 WHERE forked_from = ?2`,
+		`DELETE FROM conversations WHERE id = ?2 AND id <> ?1`,
+	}, int64(id), from); err != nil {
+		return err
+	}
+	if from != int64(id) {
+		if err := seal.Dropped(c, from); err != nil {
+			return err
+		}
+	}
+	// The index holds the conversation of each document.
+	err := sqldb.Each([]int{record.LaneMessages, record.LaneSummaries}, func(lane int) error { return record.DropIndexFrom(c, lane, 0) })
+	if err != nil {
+		return err
+	}
+	return recomputeConversation(c, int64(id))
+}

@@ -1,0 +1,221 @@
+package repair
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// placement is an item of the view, or of a kept branch.
+type placement struct {
+	record.Edge
+	pos    int64
+	branch int64 // 0 for the view
+	stub   bool
+	tokens int // of a stub
+}
+
+// rebuildView makes the view and the kept branches lead to every message once.
+// Items that are there claim the messages below them first, the deepest summary
+// before the others: of two that claim a message, the larger is the likelier to
+// be right, and a message alone is never lost by being taken out. The nodes that
+// nothing leads to then get a place.
+func (r *rebuild) rebuildView() error {
+	old, err := r.readPlacements()
+	if err != nil {
+		return err
+	}
+	rank := func(p placement) int { return r.derived[p.Num].Depth + min(1, int(p.Num)) }
+	slices.SortStableFunc(old, func(a, b placement) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a.branch, b.branch))
+	})
+	for _, p := range old {
+		p.pos, err = record.NodePosition(r.Conn, p.Edge)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = r.placeIfFree(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return sqldb.Steps(r.placeLoose, r.placeInherited, r.markRetired, r.writePlacements)
+}
+
+// readPlacements reads the view and the kept branches as they are.
+func (r *rebuild) readPlacements() ([]placement, error) {
+	return sqldb.List(r.Conn, `
+		SELECT 0 AS branch, v.pos AS pos, v.message, v.summary, s.id, v.stub, v.tokens FROM view v LEFT JOIN summaries s ON s.num = v.summary
+		WHERE v.conversation = ?1
+		UNION ALL SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
+		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
+		WHERE b.conversation = ?1 ORDER BY branch, pos`, func(s sqldb.Row) placement {
+		p := placement{Edge: record.Edge{Num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
+		p.Message, p.Summary = store.MessageID(s.ColumnInt64(2)), store.SummaryID(s.ColumnText(4))
+		return p
+	}, int64(r.ID))
+}
+
+// placeIfFree places a node, unless something else leads to a part of it already
+// or the conversation may not lead to it.
+func (r *rebuild) placeIfFree(p placement) error {
+	below := map[record.Edge]bool{}
+	free := true
+	err := r.descend(p.Edge, nil, func(e record.Edge) error {
+		belongs, err := r.belongs(e)
+		free = free && belongs && !r.claimed[e] && !below[e] && !r.messages[e.Message].hidden
+		below[e] = true
+		return err
+	})
+	if err == nil && free {
+		maps.Copy(r.claimed, below)
+		r.placed = append(r.placed, p)
+	}
+	return err
+}
+
+// descend visits a node and the nodes below it. Missing messages are left out.
+func (r *rebuild) descend(e record.Edge, path []int64, visit func(record.Edge) error) error {
+	if e.Num == 0 {
+		if _, own := r.messages[e.Message]; !own {
+			if _, err := record.MessagePosition(r.Conn, e.Message); errors.Is(err, store.ErrNotFound) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+		return visit(e)
+	}
+	if slices.Contains(path, e.Num) {
+		return nil
+	}
+	if err := visit(e); err != nil {
+		return err
+	}
+	sources, err := record.Edges(r.Conn, e.Num)
+	if err != nil {
+		return err
+	}
+	path = append(path, e.Num)
+	return sqldb.Each(sources, func(s record.Edge) error { return r.descend(s, path, visit) })
+}
+
+// placeLoose places the nodes that nothing leads to: summaries, the deepest
+// first, and then messages.
+func (r *rebuild) placeLoose() error {
+	summaries := slices.Clone(r.summaries)
+	slices.SortStableFunc(summaries, func(a, b verify.SummaryNode) int { return cmp.Compare(r.derived[b.Num].Depth, r.derived[a.Num].Depth) })
+	for _, n := range summaries {
+		want := r.derived[n.Num]
+		if n.Retired || want.Messages == 0 {
+			continue
+		}
+		if err := r.placeNode(record.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}, want.Pos, want.Latest.UnixMilli()); err != nil {
+			return err
+		}
+	}
+	for id, m := range r.messages {
+		if err := r.placeNode(record.Edge{Node: store.Node{Message: id}}, m.pos, m.stored); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeNode places a node that nothing leads to on the branch that it must have
+// left the view with, else in the view.
+func (r *rebuild) placeNode(e record.Edge, pos, stored int64) error {
+	if r.claimed[e] {
+		return nil
+	}
+	branch, err := r.branchAt(pos, stored)
+	if err != nil {
+		return err
+	}
+	return r.placeIfFree(placement{Edge: e, pos: pos, branch: branch})
+}
+
+// branchAt finds the branch that a node at a position belongs to: one that was
+// cut off before the position when the node existed already, or whose items
+// stand on both sides of it.
+func (r *rebuild) branchAt(pos, stored int64) (branch int64, err error) {
+	err = r.Query(`SELECT id, after, created_at FROM branches WHERE conversation = ? ORDER BY id DESC`, func(s sqldb.Row) error {
+		id, after, cut := s.ColumnInt64(0), int64(0), s.ColumnInt64(2)
+		if at, ok := r.messages[store.MessageID(s.ColumnInt64(1))]; ok {
+			after = at.pos
+		}
+		before, behind := false, false
+		for _, p := range r.placed {
+			if p.branch == id {
+				before, behind = before || p.pos < pos, behind || p.pos > pos
+			}
+		}
+		if after < pos && (stored < cut || before && behind) {
+			branch = id
+		}
+		return nil
+	}, int64(r.ID))
+	return branch, err
+}
+
+// markRetired marks the summaries that nothing leads to, and only those.
+func (r *rebuild) markRetired() error {
+	for _, n := range r.summaries {
+		retired := !r.claimed[record.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}]
+		if err := r.Exec(`UPDATE summaries SET retired = ? WHERE num = ?`, retired, n.Num); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePlacements writes the view and the branches.
+func (r *rebuild) writePlacements() error {
+	if err := r.ExecAll([]string{
+		`DELETE FROM view WHERE conversation = ?`,
+		`DELETE FROM branch_items WHERE branch IN (SELECT id FROM branches WHERE conversation = ?)`,
+	}, int64(r.ID)); err != nil {
+		return err
+	}
+	for _, p := range r.placed {
+		var err error
+		if p.branch != 0 {
+			err = r.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, sqldb.Null(int64(p.Message)), sqldb.Null(p.Num))
+		} else {
+			var it record.ViewItem
+			if it, err = r.itemOf(p); err == nil {
+				err = record.InsertItem(r.Conn, r.ID, it)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// itemOf returns the view item of a placement. The item of a message that does
+// not decode has no tool calls.
+func (r *rebuild) itemOf(p placement) (record.ViewItem, error) {
+	items, err := record.ItemsOf(r.Conn, []record.Edge{p.Edge})
+	if err != nil {
+		items = []record.ViewItem{{Item: store.Item{Node: p.Node}}}
+		var role int
+		_, err = r.One(`SELECT tokens, role FROM messages WHERE id = ?`, sqldb.Into(&items[0].Tokens, &role), int64(p.Message))
+		items[0].Role = store.RoleOf(role)
+	}
+	it := items[0]
+	it.Num, it.Pos = p.Num, p.pos
+	if p.stub {
+		it.Stub, it.Tokens = true, p.tokens
+	}
+	return it, err
+}

@@ -1,0 +1,89 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/record/sqlite/check"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/sqlite/repair"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Update implements [store.Store].
+func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
+	done, err := db.Records.Update(ctx, id, fn)
+	if lost, ok := errors.AsType[*record.Unclaimed](err); ok {
+		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return repair.Reclaim(c, id, lost.Conversation) })
+		if err != nil {
+			return err
+		}
+		db.index.Forget()
+		return db.Update(ctx, id, fn)
+	}
+	if err == nil {
+		db.index.Written(ctx, done)
+	}
+	return err
+}
+
+// Search implements [store.Searcher].
+func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
+	return db.index.Search(ctx, q)
+}
+
+// Seal brings the search index up to the last document. Searches do not need it; it
+// makes the next ones faster.
+func (db *DB) Seal(ctx context.Context) error { return db.index.Seal(ctx) }
+
+// Reindex implements [store.Store]: it is Seal, and then brings the whole index to
+// the newest format.
+func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) }
+
+// IndexDue reports whether so many messages are unindexed that the first search
+// of a new process is slow, and no process is indexing them. A program with
+// [Options.DeferIndex] then calls [DB.Reindex], or has another do it.
+func (db *DB) IndexDue(ctx context.Context) (bool, error) { return db.index.Due(ctx) }
+
+// Check looks for damage everywhere in the database and changes nothing. Each
+// fault has a code; package doctor explains the codes, and which of them
+// [DB.Repair] fixes.
+func (db *DB) Check(ctx context.Context) ([]store.Fault, error) {
+	return check.Run(ctx, db.file, db.index)
+}
+
+// Repair rebuilds everything that is derived from the messages. It never
+// changes a message.
+func (db *DB) Repair(ctx context.Context) error { return repair.Run(ctx, db.file, db.index) }
+
+// Erase implements [store.Eraser].
+func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, error) {
+	out, err := db.Eraser.Erase(ctx, order)
+	if err == nil {
+		db.index.Forget()
+	}
+	return out, err
+}
+
+// Mask implements [store.Eraser].
+func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
+	err := db.Eraser.Mask(ctx, masks)
+	if err == nil {
+		db.index.Forget()
+	}
+	return err
+}
+
+// Stats counts the contents of the database. It reads no message, so that it is
+// quick.
+func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file.DB()) }
+
+// Backup writes a copy of the database as it stands at one moment to a file
+// that does not exist yet, and proves the copy. See package backup.
+func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (verify.Proof, error) {
+	return backup.Create(ctx, db.file, path, progress)
+}

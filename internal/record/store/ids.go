@@ -1,0 +1,85 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+)
+
+// ConversationID numbers conversations from 1.
+type ConversationID int64
+
+// MessageID numbers messages from 1, across all conversations.
+type MessageID int64
+
+// String returns the id as tools and people write it: msg_ and the number.
+func (id MessageID) String() string { return "msg_" + strconv.FormatInt(int64(id), 10) }
+
+// SummaryID is sum_ and 16 hex digits.
+type SummaryID string
+
+// PayloadID is file_ and the first 16 hex digits of the content's SHA-256.
+type PayloadID string
+
+// Node names a message or a summary: exactly one field is set.
+type Node struct {
+	Message MessageID
+	Summary SummaryID
+}
+
+// String returns the id of the message or summary.
+func (n Node) String() string {
+	if n.Summary != "" {
+		return string(n.Summary)
+	}
+	return n.Message.String()
+}
+
+// IsSummary reports whether the node names a summary.
+func (n Node) IsSummary() bool { return n.Summary != "" }
+
+// ID is a parsed id. Exactly one field is set.
+type ID struct {
+	Message MessageID
+	Summary SummaryID
+	Payload PayloadID
+}
+
+var idPattern = lazyregexp.New(`\b(sum|file|msg)_([0-9A-Za-z]+)\b`)
+
+// ParseID parses an id, bare or inside a pasted reference such as
+// "[LCM File: file_0123456789abcdef | notes.txt]". It accepts a sum_ or file_ of any
+// length: a lookup tells whether it exists. A msg_ must have a possible number.
+func ParseID(s string) (ID, error) {
+	found := idPattern().FindAllStringSubmatch(s, -1)
+	switch {
+	case len(found) == 0:
+		return ID{}, fmt.Errorf("%q holds no id: want sum_…, file_… or msg_…", prose.Clip(s, 80))
+	case len(found) > 1 && !allSame(found):
+		return ID{}, fmt.Errorf("%q holds %d ids: give one at a time", prose.Clip(s, 80), len(found))
+	}
+	kind, rest := found[0][1], found[0][2]
+	switch kind {
+	case "sum":
+		return ID{Summary: SummaryID("sum_" + strings.ToLower(rest))}, nil
+	case "file":
+		return ID{Payload: PayloadID("file_" + strings.ToLower(rest))}, nil
+	}
+	n, err := strconv.ParseInt(rest, 10, 64)
+	if err != nil || n < 1 {
+		return ID{}, fmt.Errorf("%q is not the id of a message: it is msg_ and a number from 1 on", prose.Clip(found[0][0], 80))
+	}
+	return ID{Message: MessageID(n)}, nil
+}
+
+func allSame(found [][]string) bool {
+	for _, f := range found[1:] {
+		if f[0] != found[0][0] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,94 @@
+// Package engineconfig turns the settings of package config into values for an
+// engine. lcm.WithSettings and the command use it, so a setting means the same in
+// a program that embeds the engine.
+package engineconfig
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/settings/config"
+	"github.com/lossless-context/lcm/internal/view/assemble"
+	"github.com/lossless-context/lcm/internal/view/compact"
+)
+
+// Values are the settings of an engine, without models and tokenizers: those
+// link providers.
+type Values struct {
+	Budget       int
+	Soft, Hard   float64 // thresholds
+	Low          float64 // 0 is 0.4 of Soft
+	Policy       compact.Policy
+	Bounds       compact.Bounds
+	LargeContent int
+	Privacy      ingest.Privacy
+	Limits       delegation.Limits
+}
+
+// Of returns the values of the settings.
+func Of(cfg *config.Config) Values {
+	return Values{
+		Budget: cfg.Context.TokenBudget,
+		Soft:   cfg.Context.SoftThreshold, Hard: cfg.Context.HardThreshold, Low: cfg.Context.LowThreshold,
+		Policy:       policy(cfg),
+		Bounds:       bounds(cfg),
+		LargeContent: cfg.Ingest.LargeFileTokenThreshold,
+		Privacy:      Privacy(cfg),
+		Limits: delegation.Limits{
+			ExpandTokens: cfg.Recall.MaxExpandTokens, PageTokens: cfg.Recall.PageTokens,
+			ModelTokens: cfg.Recall.MaxModelTokens, Timeout: cfg.Recall.DelegationTimeout,
+		},
+	}
+}
+
+// Privacy returns the privacy settings.
+func Privacy(cfg *config.Config) ingest.Privacy {
+	p := ingest.Privacy{IgnoreSessions: cfg.Ingest.IgnoreSessionPatterns, Redact: redact.Mode(cfg.Ingest.Redact)}
+	home, err := os.UserHomeDir()
+	for _, pattern := range cfg.Ingest.IgnoreProjectPatterns {
+		if rest, ok := strings.CutPrefix(pattern, "~/"); ok && err == nil {
+			pattern = filepath.Join(home, rest)
+		}
+		p.IgnoreProjects = append(p.IgnoreProjects, pattern)
+	}
+	return p
+}
+
+func policy(cfg *config.Config) compact.Policy {
+	c := cfg.Compaction
+	p := compact.Policy{
+		// A policy's 0 means its default, a setting's 0 means none. The newest
+		// round is in the fresh tail in any case.
+		Policy:                 assemble.Policy{FreshTail: max(1, cfg.Context.FreshTailCount), FreshTailTokens: cfg.Context.FreshTailMaxTokens},
+		LeafChunkTokens:        c.LeafChunkTokens,
+		LeafTargetTokens:       c.LeafTargetTokens,
+		CondensedTargetTokens:  c.CondensedTargetTokens,
+		LeafMinFanout:          c.LeafMinFanout,
+		CondensedMinFanout:     c.CondensedMinFanout,
+		CondensedMinFanoutHard: c.CondensedMinFanoutHard,
+		MaxDepth:               c.SweepMaxDepth,
+		ExtractiveOnAuth:       cfg.Summary.ExtractiveOnAuth,
+		MaxOverageFactor:       cfg.Summary.MaxOverageFactor,
+	}
+	if c.SweepMaxDepth == 0 { // only messages are summarised
+		p.LeafMinFanout = math.MaxInt32
+	}
+	return p
+}
+
+// bounds reads the bounds of a run of compaction, which the settings call a sweep.
+func bounds(cfg *config.Config) compact.Bounds {
+	return compact.Bounds{
+		MaxPasses:      cfg.Compaction.MaxSweepIterations,
+		Deadline:       cfg.Compaction.SweepDeadline,
+		SummaryTimeout: cfg.Summary.Timeout,
+		MaxCalls:       cfg.Summary.MaxCallsPerWindow,
+		CallWindow:     cfg.Summary.CallWindow,
+		SpendBackoff:   cfg.Summary.SpendBackoff,
+	}
+}

@@ -1,0 +1,205 @@
+package teamserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/lossless-context/lcm/internal/kit/tracing"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// metrics counts in the text format of Prometheus: lines of a name, labels and a number.
+type metrics struct {
+	underWay atomic.Int64 // requests, without streams
+
+	mu       sync.Mutex
+	counters map[string]float64 // by name and labels
+	spans    map[string]*histogram
+}
+
+// help describes the metrics, in the order in which they are shown.
+var help = []struct{ name, kind, text string }{
+	{"lcm_requests_total", "counter", "Requests by route and status code."},
+	{"lcm_request_seconds", "histogram", "How long requests took, by route."},
+	{"lcm_requests_under_way", "gauge", "Requests that are being answered, without streams."},
+	{"lcm_messages_appended_total", "counter", "Messages that clients pushed and that were new."},
+	{"lcm_messages_erased_total", "counter", "Messages that clients erased."},
+	{"lcm_store_seconds", "histogram", "How long the store took, by operation (search, append)."},
+	{"lcm_store_errors_total", "counter", "Operations of the store that failed."},
+	{"lcm_folds_total", "counter", "Summaries made in the background."},
+	{"lcm_fold_runs_total", "counter", "Runs of folding, by result; lease_held_elsewhere is a run that another server did."},
+}
+
+// bounds are the upper bounds of the buckets of a histogram, in seconds.
+var bounds = []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+
+type histogram struct {
+	buckets []uint64
+	count   uint64
+	sum     float64
+}
+
+func newMetrics() *metrics {
+	return &metrics{counters: map[string]float64{"lcm_folds_total": 0, "lcm_messages_appended_total": 0, "lcm_messages_erased_total": 0}, spans: map[string]*histogram{}}
+}
+
+// labelled writes a name with labels, given as names and values in turn.
+func labelled(name string, labels ...string) string {
+	var pairs []string
+	for i := 0; i+1 < len(labels); i += 2 {
+		pairs = append(pairs, labels[i]+"="+strconv.Quote(labels[i+1]))
+	}
+	if pairs == nil {
+		return name
+	}
+	return name + "{" + strings.Join(pairs, ",") + "}"
+}
+
+func (m *metrics) add(name string, n float64, labels ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counters[labelled(name, labels...)] += n
+}
+
+func (m *metrics) observe(name string, took time.Duration, labels ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := labelled(name, labels...)
+	h := m.spans[key]
+	if h == nil {
+		h = &histogram{buckets: make([]uint64, len(bounds))}
+		m.spans[key] = h
+	}
+	s := took.Seconds()
+	h.count, h.sum = h.count+1, h.sum+s
+	for i, b := range bounds {
+		if s <= b {
+			h.buckets[i]++
+		}
+	}
+}
+
+// write writes all metrics.
+func (m *metrics) write(w io.Writer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := func(key, name string) bool { return key == name || strings.HasPrefix(key, name+"{") }
+	for _, h := range help {
+		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", h.name, h.text, h.name, h.kind)
+		if h.kind == "gauge" {
+			fmt.Fprintf(w, "%s %d\n", h.name, m.underWay.Load())
+		}
+		for _, key := range slices.Sorted(maps.Keys(m.counters)) {
+			if of(key, h.name) {
+				fmt.Fprintf(w, "%s %g\n", key, m.counters[key])
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(m.spans)) {
+			if of(key, h.name) {
+				m.spans[key].write(w, key)
+			}
+		}
+	}
+}
+
+func (h *histogram) write(w io.Writer, key string) {
+	name, labels, _ := strings.Cut(strings.TrimSuffix(key, "}"), "{")
+	for i, b := range bounds {
+		fmt.Fprintf(w, "%s_bucket{%s,le=\"%g\"} %d\n", name, labels, b, h.buckets[i])
+	}
+	fmt.Fprintf(w, "%s_bucket{%s,le=\"+Inf\"} %d\n", name, labels, h.count)
+	fmt.Fprintf(w, "%s_sum{%s} %g\n%s_count{%s} %d\n", name, labels, h.sum, name, labels, h.count)
+}
+
+// showMetrics serves the metrics to programs on the same machine, and to others with a
+// token.
+func (s *Server) showMetrics(w http.ResponseWriter, r *http.Request) {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() || r.Header.Get("X-Forwarded-For") != "" {
+		if _, err := s.check(r); err != nil {
+			refuse(w, http.StatusUnauthorized, "metrics are for this machine, or need a token", "")
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	s.metrics.write(w)
+}
+
+// measured counts the requests of a route, and makes a span of each.
+func (s *Server) measured(route string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		s.metrics.underWay.Add(1)
+		defer s.metrics.underWay.Add(-1)
+		seen := &statusWriter{ResponseWriter: w, code: http.StatusOK}
+		ctx, span := tracing.StartRemote(r.Context(), s.config.Tracer, r.Header, tracing.KnownMethod(r.Method)+" "+route, trace.SpanKindServer)
+		defer func() {
+			span.HTTP(r.Method, route, seen.code)
+			span.End(nil)
+		}()
+		r = r.WithContext(ctx)
+		tracing.Inject(ctx, r.Header) // for the calls of MCP
+		next.ServeHTTP(seen, r)
+		s.metrics.add("lcm_requests_total", 1, "route", route, "code", strconv.Itoa(seen.code))
+		s.metrics.observe("lcm_request_seconds", time.Since(begun), "route", route)
+	})
+}
+
+// statusWriter remembers the status code.
+type statusWriter struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *statusWriter) WriteHeader(code int) {
+	w.code = code
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets [http.ResponseController] flush the answers of MCP.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush implements [http.Flusher], which the MCP library asks for.
+func (w *statusWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// measuredStore measures searches and writes.
+type measuredStore struct {
+	store.Store
+	metrics *metrics
+}
+
+func (s measuredStore) done(op string, begun time.Time, err error) {
+	s.metrics.observe("lcm_store_seconds", time.Since(begun), "op", op)
+	if err != nil {
+		s.metrics.add("lcm_store_errors_total", 1, "op", op)
+	}
+}
+
+// Search implements [store.Searcher].
+func (s measuredStore) Search(ctx context.Context, q store.Search) (store.Found, error) {
+	begun := time.Now()
+	found, err := s.Store.Search(ctx, q)
+	s.done("search", begun, err)
+	return found, err
+}
+
+// Update implements [store.Store].
+func (s measuredStore) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
+	begun := time.Now()
+	err := s.Store.Update(ctx, id, fn)
+	s.done("append", begun, err)
+	return err
+}

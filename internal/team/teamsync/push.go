@@ -1,0 +1,436 @@
+package teamsync
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Pusher pushes a record to a team server.
+type Pusher struct {
+	Client
+	Store   store.Store
+	Privacy ingest.Privacy
+	// Private are patterns of projects that are stored here and never pushed.
+	Private     []string
+	MachineName string
+	// Pushed is called after each batch; it may be nil.
+	Pushed func(Report)
+
+	projects map[string]store.Project // by directory
+}
+
+// Report says what a push did.
+type Report struct {
+	User          string `json:"user"`
+	Machine       string `json:"machine"`
+	Conversations int    `json:"conversations"` // of which something was pushed
+	Messages      int64  `json:"messages"`
+	Bytes         int64  `json:"bytes"` // of the pushed records
+	// Masked counts pushed messages whose record has marks in place of secrets or private
+	// blocks. The mark may stand in a field that is not part of the text.
+	Masked int64 `json:"masked"`
+	// Private counts the conversations that stay on this machine.
+	Private int `json:"private"`
+	// Entered counts the conversations whose new messages stay on this machine because
+	// one of them was said in a private or ignored project.
+	Entered int `json:"entered,omitempty"`
+	// Denied are the projects that the token may not push to.
+	Denied []string `json:"denied,omitempty"`
+	// Forgotten counts messages that the server refused because they were erased
+	// there.
+	Forgotten int64 `json:"forgotten,omitempty"`
+	// Other counts messages that the server has from another machine, with the same id
+	// and content and another record.
+	Other  int64 `json:"other,omitempty"`
+	Erased int64 `json:"erased"` // on the server
+	// EraseDenied counts messages that were erased here and stay on the server.
+	EraseDenied int `json:"eraseDenied,omitempty"`
+}
+
+// local is the row of a conversation that was pushed.
+type local struct {
+	Through int64 `json:"through"`
+	Erased  int64 `json:"erased"` // how many erased messages the server knows of
+	// Masked are the numbers after which batches with changed records begin. The row
+	// of such a batch has the hashes of their pushed forms.
+	Masked []int64 `json:"masked,omitempty"`
+
+	version int64
+}
+
+func rowOf(id store.ConversationID) string { return fmt.Sprintf("conversation/%d", id) }
+
+// load reads a row of the laptop's own progress, or leaves the value as it is.
+func (p *Pusher) load(ctx context.Context, row string, value any) (version int64, err error) {
+	v, err := p.Store.Get(ctx, store.SyncSpace, row)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(v.Data, value)
+	}
+	return v.Version, err
+}
+
+func (p *Pusher) save(ctx context.Context, row string, value any, version int64) (int64, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return 0, err
+	}
+	return p.Store.Put(ctx, store.SyncSpace, row, data, version, time.Time{})
+}
+
+// identity is how this machine, or rather its database, is known to the server.
+type identity struct {
+	ID string `json:"id"`
+	// Secret keys the marks: the server cannot guess a record from them.
+	Secret []byte `json:"secret"`
+}
+
+// identity returns the identity of this machine. renew makes a new one, for a copy of a
+// database that went its own way.
+func (p *Pusher) identity(ctx context.Context, renew bool) (id identity, err error) {
+	version, err := p.load(ctx, "machine", &id)
+	if err != nil || id.ID != "" && !renew {
+		return id, err
+	}
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // it never fails
+	id = identity{hex.EncodeToString(random[:16]), random[16:]}
+	_, err = p.save(ctx, "machine", id, version)
+	return id, err
+}
+
+// mark identifies a message to this machine alone. A copy of a database that went its own
+// way has another message under the same number.
+func (id identity) mark(m store.Message) string {
+	h := hmac.New(sha256.New, id.Secret)
+	fmt.Fprintf(h, "%d %q %d %x", m.Seq, m.Native, m.Body.Time.UnixMilli(), m.SHA256)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// errDiverged says that the server has other messages under this machine's id.
+var errDiverged = errors.New("the database is a copy that went its own way")
+
+// Push pushes everything that is new, and erasures.
+func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
+	for try := range 2 {
+		id, err := p.identity(ctx, try > 0)
+		if err != nil {
+			return r, fmt.Errorf("find the id of this machine: %w", err)
+		}
+		r = Report{Machine: p.MachineName}
+		if err = p.pushAll(ctx, id, &r); !errors.Is(err, errDiverged) {
+			return r, err
+		}
+	}
+	return r, errDiverged
+}
+
+func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
+	all, err := p.Store.Conversations(ctx, store.ConversationQuery{Erased: true})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(all) // oldest first
+	rights, err := p.status(ctx)
+	if err != nil {
+		return err
+	}
+	r.User = rights.User
+	var mine []candidate
+	for _, c := range all {
+		stays, covered := p.stays(c), rights.covers(c.Project)
+		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase, covered}
+		if stays {
+			r.Private++
+		}
+		if !one.push {
+			var row local
+			version, err := p.load(ctx, rowOf(c.ID), &row)
+			if err != nil {
+				return err
+			}
+			if !stays && !covered && gone(c) != allGone && row.Through < c.Messages {
+				r.deny(c.Project)
+			}
+			// Messages that were pushed before can still be erased there.
+			if version == 0 || gone(c) == row.Erased {
+				continue
+			}
+		}
+		mine = append(mine, one)
+	}
+	var failures []error
+	if !rights.Append {
+		failures = append(failures, &hint.Error{Err: &RequestError{p.URL, http.StatusForbidden, Problem{Error: "this token may not push"}},
+			Hint: "nothing was sent; `lcm token add --append` on the server makes a token that may push"})
+	}
+	for part := range slices.Chunk(mine, StatusSources) {
+		var sources []Source
+		for _, c := range part {
+			sources = append(sources, Source{id.ID, c.Key, c.Segment})
+		}
+		a, err := p.status(ctx, sources...)
+		if err != nil {
+			return err
+		}
+		for i, c := range part {
+			err := p.pushOne(ctx, id, sources[i], c, a.Statuses[i], r)
+			switch {
+			case errors.Is(err, errDiverged), ctx.Err() != nil:
+				return err
+			case errors.Is(err, errEntered):
+				r.Entered++
+			case refusedWith(err, http.StatusForbidden):
+				r.deny(c.Project)
+			case err != nil:
+				failures = append(failures, fmt.Errorf("conversation %d: %w", c.ID, err))
+				var refused *RequestError
+				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) || refusedWith(err, http.StatusServiceUnavailable) {
+					return errors.Join(failures...) // the network, the server's database, or this machine's disk
+				}
+			}
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// candidate is a conversation that may have something for the server.
+type candidate struct {
+	store.Conversation
+	push, erase bool // what may be done
+	covered     bool // the project is one of the token's
+}
+
+// deny notes a project that the token may not push to.
+func (r *Report) deny(p store.Project) {
+	if name := cmp.Or(p.Origin, p.Root, "(no project)"); !slices.Contains(r.Denied, name) {
+		r.Denied = append(r.Denied, name)
+	}
+}
+
+// pushOne pushes the new messages of a conversation, and its erasures.
+func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candidate, at Status, r *Report) error {
+	c := one.Conversation
+	var row local
+	var err, entered error
+	if row.version, err = p.load(ctx, rowOf(c.ID), &row); err != nil {
+		return err
+	}
+	if err := p.same(ctx, id, c, at); err != nil {
+		return err
+	}
+	proved := row.Through >= at.Through // else a receipt did not arrive
+	through, before := at.Through, r.Messages
+	if one.push && through < c.Messages {
+		entered = p.checkDirectories(ctx, c, through)
+		if one.push = entered == nil; entered != nil && !errors.Is(entered, errEntered) {
+			return entered
+		}
+	}
+	counted := false
+	for behind := 0; one.push && through < c.Messages; {
+		b, masked, err := p.batch(ctx, id, src, c, through)
+		if errors.Is(err, errEntered) { // with a message that is newer than the check
+			entered = err
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if len(masked) > 0 { // before it is sent: the receipt may get lost
+			if err := p.keepMasked(ctx, c.ID, through, masked, &row); err != nil {
+				return err
+			}
+		}
+		if row.version == 0 { // before it is sent: an erasure finds it if the receipt gets lost
+			if row.version, err = p.save(ctx, rowOf(c.ID), row, 0); err != nil {
+				return err
+			}
+		}
+		receipt, err := p.push(ctx, b)
+		if refusedWith(err, http.StatusConflict) && behind < 5 {
+			// The batch is there, or another process pushes too.
+			behind++
+			proved = false
+			a, err := p.status(ctx, src)
+			if err == nil {
+				err = p.same(ctx, id, c, a.Statuses[0])
+			}
+			if err != nil {
+				return err
+			}
+			through = a.Statuses[0].Through
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if want := b.digest(slices.Concat(receipt.Forgotten, receipt.Other)); receipt.Digest != want {
+			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], prose.Clip(receipt.Digest, 12))
+		}
+		through = b.Through
+		row.Through = through
+		if row.version, err = p.save(ctx, rowOf(c.ID), row, row.version); err != nil {
+			return err
+		}
+		if r.count(b, receipt, len(masked)); r.Messages > before && !counted {
+			counted = true
+			r.Conversations++
+		}
+		if p.Pushed != nil {
+			p.Pushed(*r)
+		}
+	}
+	if gone(c) != row.Erased && through > 0 {
+		if err := p.erase(ctx, src, one, through, &row, r); err != nil {
+			return err
+		}
+	}
+	if !proved && gone(c) != allGone {
+		row.Through = max(row.Through, through)
+		if err := p.verify(ctx, src, c, row); err != nil {
+			return err
+		}
+		_, err = p.save(ctx, rowOf(c.ID), row, row.version)
+	}
+	return errors.Join(err, entered)
+}
+
+func (r *Report) count(b Batch, receipt Receipt, masked int) {
+	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten) - len(receipt.Other))
+	r.Forgotten += int64(len(receipt.Forgotten))
+	r.Other += int64(len(receipt.Other))
+	r.Masked += int64(masked)
+	for _, m := range b.Messages {
+		r.Bytes += int64(len(m.Text) + len(m.Data))
+	}
+}
+
+// same reports errDiverged if the last message that the server has of a conversation is
+// not the one that is stored here.
+func (p *Pusher) same(ctx context.Context, id identity, c store.Conversation, at Status) error {
+	if at.Through == 0 || gone(c) == allGone {
+		return nil
+	}
+	if at.Through > c.Messages {
+		return errDiverged
+	}
+	if at.Mark == "" {
+		return nil
+	}
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: at.Through - 1, Before: at.Through + 1, NoRaw: true, Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		if id.mark(m) != at.Mark {
+			return errDiverged
+		}
+	}
+	return nil // or it was erased here
+}
+
+// batch reads the next messages of a conversation in the form in which they may leave the
+// machine. masked has the hashes of the records that were changed for it.
+func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Conversation, after int64) (b Batch, masked map[int64]string, err error) {
+	b = Batch{
+		Source: src, MachineName: p.MachineName, Agent: c.Agent, Project: c.Project, Title: p.Privacy.Title(c.Title), After: after, Through: c.Messages,
+	}
+	masked = map[int64]string{}
+	size := 0
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after}) {
+		if err != nil {
+			return b, nil, err
+		}
+		if n := len(b.Messages); n == BatchMessages || n > 0 && size+int(m.Size) > BatchBytes {
+			b.Through = b.Messages[n-1].Seq
+			break
+		}
+		one, changed, err := p.message(ctx, m)
+		if err != nil {
+			return b, nil, fmt.Errorf("%s: %w", m.ID, err)
+		}
+		if changed {
+			sum := sha256.Sum256(one.Record())
+			masked[m.Seq] = hex.EncodeToString(sum[:])
+		}
+		size += len(one.Text) + len(one.Data)
+		b.Messages, b.Mark = append(b.Messages, one), id.mark(m)
+		b.Through = max(b.Through, m.Seq)
+	}
+	if n := len(b.Messages); n == 0 || b.Messages[n-1].Seq != b.Through {
+		b.Mark = "" // the last one was erased
+	}
+	return b, masked, nil
+}
+
+// message returns a message without private blocks and secrets.
+func (p *Pusher) message(ctx context.Context, m store.Message) (Message, bool, error) {
+	record, err := p.Store.Record(ctx, m.ID)
+	if err != nil {
+		return Message{}, false, err
+	}
+	if err := p.checkDirectory(record); err != nil {
+		return Message{}, false, err
+	}
+	out, changed, err := ingest.Outgoing(p.Privacy, m, record)
+	if err != nil {
+		return Message{}, false, err
+	}
+	one := Message{Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Said: m.Body.Time.UTC(), Flags: m.Flags, Format: out.Raw.Format}
+	if changed {
+		one.Flags |= store.FlagRedacted
+	}
+	if utf8.Valid(out.Raw.Bytes) {
+		one.Text = string(out.Raw.Bytes)
+	} else {
+		one.Data = out.Raw.Bytes
+	}
+	return one, changed, nil
+}
+
+// digest digests a batch without the messages that the server refused.
+func (b Batch) digest(without []int64) string {
+	d := NewDigest()
+	for _, m := range b.Messages {
+		if !slices.Contains(without, m.Seq) {
+			d.Add(m.Seq, m.Said, m.Role, sha256.Sum256(m.Record()))
+		}
+	}
+	return d.String()
+}
+
+// keepMasked keeps the hashes of changed records.
+func (p *Pusher) keepMasked(ctx context.Context, id store.ConversationID, after int64, masked map[int64]string, row *local) error {
+	key := fmt.Sprintf("masked/%d/%d", id, after)
+	var was map[int64]string
+	version, err := p.load(ctx, key, &was)
+	if err != nil {
+		return err
+	}
+	if _, err := p.save(ctx, key, masked, version); err != nil {
+		return err
+	}
+	if !slices.Contains(row.Masked, after) {
+		row.Masked = append(row.Masked, after)
+		row.version, err = p.save(ctx, rowOf(id), row, row.version)
+	}
+	return err
+}

@@ -1,0 +1,50 @@
+package compact_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/compact"
+)
+
+// slowRenewal is a state whose first renewal of a lease waits for a transaction
+// that takes longer than the lease lasts.
+type slowRenewal struct {
+	store.State
+	wait time.Duration
+	once sync.Once
+}
+
+func (s *slowRenewal) Put(ctx context.Context, space, key string, data []byte, version int64, expires time.Time) (int64, error) {
+	if version != 0 {
+		s.once.Do(func() { time.Sleep(s.wait) })
+	}
+	return s.State.Put(ctx, space, key, data, version, expires)
+}
+
+// Hold keeps other processes from compacting for as long as it is held, also if
+// that is longer than a lease lasts.
+func TestHoldLastsUntilReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := conversation(60)
+		bounds := compact.Bounds{LeaseTTL: time.Minute}
+		state := &slowRenewal{State: s, wait: 2 * bounds.LeaseTTL}
+		release, err := newRunner(t, compact.Config{Store: s, State: state, Owner: "erasing", Bounds: bounds}).Hold(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := newRunner(t, compact.Config{Store: s, State: s, Owner: "folding", Bounds: bounds})
+		time.Sleep(10 * bounds.LeaseTTL)
+		if rep := run(t, other, compact.Soft); rep.Reason != compact.Busy {
+			t.Errorf("a run under a hold ended with %q after %d folds", rep.Reason, rep.Folds())
+		}
+		release()
+		if rep := run(t, other, compact.Soft); rep.Folds() == 0 {
+			t.Errorf("a run after the release ended with %q and folded nothing", rep.Reason)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package compact
+
+import "github.com/lossless-context/lcm/internal/view/assemble"
+
+// Limits are the sizes of a view, in tokens, between which compaction works.
+// Soft and Hard are 75 and 95 percent of Budget if they are not set.
+type Limits struct {
+	Budget int
+	Soft   int
+	Hard   int
+	// Low is the low threshold. A run that begins at Soft folds down to Low and
+	// shows all its folds together, so that the beginning of the view stays the
+	// same until the view has grown to Soft again. If Low is not below Soft, a run
+	// stops below Soft and shows each fold when it is made.
+	Low int
+}
+
+// DefaultBudget is the budget of Limits that do not set one.
+const DefaultBudget = 128_000
+
+func (l Limits) withDefaults() Limits {
+	if l.Budget <= 0 {
+		l.Budget = DefaultBudget
+	}
+	if l.Soft <= 0 {
+		l.Soft = l.Budget * 75 / 100
+	}
+	if l.Hard <= 0 {
+		l.Hard = l.Budget * 95 / 100
+	}
+	l.Hard = max(l.Hard, l.Soft)
+	if l.Low <= 0 {
+		l.Low = l.Soft
+	}
+	l.Low = min(l.Low, l.Soft)
+	return l
+}
+
+// hasLow reports whether there is a low threshold below the soft threshold.
+func (l Limits) hasLow() bool { return l.Low < l.Soft }
+
+// freshTail is the size of the fresh tail where the policy does not set one: two
+// thirds of the low threshold, and at most half the budget. The last third is for
+// summaries; a larger tail would keep the view above the low threshold.
+func (l Limits) freshTail() int {
+	if l.hasLow() {
+		return min(l.Budget/2, l.Low*2/3)
+	}
+	return l.Budget / 2
+}
+
+// Policy says how a view is folded. Fields that are zero have the defaults
+// given with them, which suit a budget of 128,000 tokens; smaller budgets use
+// proportionally smaller chunks and targets.
+type Policy struct {
+	assemble.Policy
+	LeafChunkTokens        int // source tokens of a leaf summary: 20,000
+	LeafTargetTokens       int // length of a leaf summary: 2,400
+	CondensedTargetTokens  int // length of a condensed summary: 2,000
+	LeafMinFanout          int // leaf summaries that are condensed together: 8
+	CondensedMinFanout     int // deeper summaries that are condensed together: 4
+	CondensedMinFanoutHard int // either, above the hard limit: 2
+	// MaxDepth is the deepest summary that is made below the hard limit; 0
+	// stands for any depth, and -1 too.
+	MaxDepth int
+	// SummaryPrefixTokens is the total cost of summaries above which
+	// condensing them is preferred to folding more messages. 0 stands for the
+	// size of a chunk, and at least a condensed summary.
+	SummaryPrefixTokens int
+	// SummaryFloor is the cost of the shortest rendered summary, and
+	// SourceFloor the cost of each source that it lists. They depend on the
+	// token counter; a Runner sets them itself.
+	SummaryFloor int
+	SourceFloor  int
+	// MaxOverageFactor is how many times its target an accepted summary may
+	// be long: 1.5.
+	MaxOverageFactor float64
+	// ExtractiveOnAuth lets a refused key fall back to extractive summaries
+	// like any other failure.
+	ExtractiveOnAuth bool
+}
+
+func (p Policy) withDefaults() Policy {
+	for _, d := range []struct {
+		field *int
+		value int
+	}{
+		{&p.LeafChunkTokens, 20_000},
+		{&p.LeafTargetTokens, 2_400},
+		{&p.CondensedTargetTokens, 2_000},
+		{&p.LeafMinFanout, 8},
+		{&p.CondensedMinFanout, 4},
+		{&p.CondensedMinFanoutHard, 2},
+		{&p.SummaryFloor, 120},
+		{&p.SourceFloor, 18},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if p.MaxOverageFactor < 1 {
+		p.MaxOverageFactor = 1.5
+	}
+	return p
+}
+
+// scaled fits chunks, targets and fan-outs to a budget: with the defaults, a
+// window of 4,000 tokens could not hold even one leaf.
+func (p Policy) scaled(l Limits) Policy {
+	share := func(tokens, least int) int {
+		return min(tokens, max(tokens*l.Budget/DefaultBudget, least))
+	}
+	p.LeafChunkTokens = share(p.LeafChunkTokens, 4*p.SummaryFloor)
+	p.LeafTargetTokens = share(p.LeafTargetTokens, p.SummaryFloor)
+	p.CondensedTargetTokens = share(p.CondensedTargetTokens, p.SummaryFloor)
+	if p.SummaryPrefixTokens <= 0 {
+		p.SummaryPrefixTokens = max(p.CondensedTargetTokens, min(p.LeafChunkTokens, l.Soft/2))
+	}
+	fit := func(fanout, target int) int {
+		return min(fanout, max(2, (p.SummaryPrefixTokens+target)/(target+p.SummaryFloor)))
+	}
+	p.LeafMinFanout = fit(p.LeafMinFanout, p.LeafTargetTokens)
+	p.CondensedMinFanout = fit(p.CondensedMinFanout, p.CondensedTargetTokens)
+	return p
+}
+
+// minLeaf is the least size of a run of messages that is folded by itself below
+// the hard limit. Smaller runs between summaries are folded with those.
+func (p Policy) minLeaf() int {
+	return min(p.LeafChunkTokens, max(p.LeafChunkTokens/8, 3*p.SummaryFloor))
+}
