@@ -21,6 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/launch"
 	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -108,8 +109,17 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	err = cmd.wait(ctx, p.child, hasTerminal)
 	logged.release()
 	cmd.end(ctx, p)
+	if errors.As(err, new(*notStarted)) { // lcm may have taken what it needs, such as open files
+		cmd.withoutProxy(host, err)
+		return cmd.wait(ctx, launch.Child{Path: path, Args: args[1:]}, hasTerminal)
+	}
 	return err
 }
+
+// notStarted is the error of a program that could not be started.
+type notStarted struct{ error }
+
+func (e *notStarted) Unwrap() error { return e.error }
 
 // withoutProxy says why an agent is started without the proxy.
 func (cmd *runCommand) withoutProxy(host string, err error) {
@@ -190,6 +200,11 @@ func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, host, pa
 			err = errors.Join(err, rec.close(ctx))
 		}
 	}()
+	for _, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: 1, Limit: 1}) {
+		if err != nil { // a table is missing, or its pages are damaged
+			return nil, err
+		}
+	}
 	p := &preparedRun{rec: rec, routes: routes, served: make(chan error, 1)}
 	if p.server, err = cmd.newServer(ctx, rec, cmd.proxyFlags, host, agent.Dir, p.routes); err != nil {
 		return nil, err
@@ -288,7 +303,7 @@ func (cmd *runCommand) wait(ctx context.Context, child launch.Child, terminal fu
 		return ctx.Err() // a signal arrived before the program was started
 	}
 	if err := c.Start(); err != nil {
-		return failed(exitFailure, "see that it can be started", "start %s: %w", child.Path, err)
+		return &notStarted{failed(exitFailure, "see that it can be started", "start %s: %w", child.Path, err)}
 	}
 	cmd.lingers.Store(true)
 	ended := make(chan struct{})

@@ -148,6 +148,11 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		return nil, errors.Join(errors.New("the proxy listens on loopback only"), l.Close())
 	}
+	c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
+	if err != nil { // loopback is down, or a filter blocks it
+		return nil, errors.Join(fmt.Errorf("connect to %s: %w", l.Addr(), err), l.Close())
+	}
+	_ = c.Close() // nothing was sent
 	s.addr = l.Addr().String()
 	s.begin()
 	return l, nil

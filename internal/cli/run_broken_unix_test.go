@@ -1,0 +1,51 @@
+//go:build unix
+
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// TestRunInBrokenSurroundings: the agent starts and its exit code counts; lcm says that it
+// is not in the way.
+func TestRunInBrokenSurroundings(t *testing.T) {
+	program, err := exec.LookPath("lcm") // testscript puts this test's own binary there
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\nexit 7\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := func(prefix, want string) {
+		t.Helper()
+		c := exec.Command("sh", "-c", prefix+` "$0" --db lcm.db run -- ./claude`, program)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "HOME="+dir)
+		said, err := c.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(string(said), want) {
+			t.Errorf("%s: %v, want the agent's code 7 and %q: %s", prefix, err, want, said)
+		}
+	}
+	run("exec", "claude runs behind lcm")
+	run("ulimit -n 14; exec", "claude starts without lcm: ")
+	if exec.Command("unshare", "-rn", "true").Run() == nil {
+		run("exec unshare -rn", "claude starts without lcm: connect to 127.0.0.1:")
+	}
+	c, err := sqlite3.Open(filepath.Join(dir, "lcm.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Exec("DROP TABLE messages"), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	run("exec", "claude starts without lcm: ")
+}
