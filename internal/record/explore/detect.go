@@ -3,189 +3,122 @@ package explore
 import (
 	"bytes"
 	"mime"
+	"net/http"
 	"path"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
-// sniffBytes is how much of a payload is looked at to tell its kind.
-const sniffBytes = 64 << 10
-
 // detect returns the kind of a payload. The bytes say whether it is text; the kind
 // of text comes from the name, the media type and the bytes, in that order.
-func detect(name, mimeType string, data []byte) string {
-	head := data[:min(len(data), sniffBytes)]
-	if len(head) == len(data) && len(bytes.TrimSpace(data)) == 0 {
-		return kindEmpty
-	}
-	if imageFormat(head) != "" {
-		return kindImage
+func detect(name, mimeType string, data []byte) kind {
+	head := data[:min(len(data), 64<<10)]
+	if len(bytes.TrimSpace(head)) == 0 && len(head) == len(data) {
+		return named("empty")
 	}
 	if !isText(head) {
-		return kindBinary
+		if strings.HasPrefix(http.DetectContentType(head), "image/") {
+			return named("image")
+		}
+		return named("binary")
 	}
-	if k, ok := kindWith(extension(name), func(k kind) string { return k.extensions }); ok {
-		return refine(k.name, head)
+	ext := strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), "."))
+	typ, _, _ := mime.ParseMediaType(mimeType)
+	if _, suffix, ok := strings.Cut(typ, "+"); ok {
+		typ = "application/" + suffix
 	}
-	if kind := mimeKind(mimeType); kind != "" {
-		return refine(kind, head)
+	told := slices.IndexFunc(kinds, func(k kind) bool { return slices.Contains(strings.Fields(k.extensions), ext) })
+	if told < 0 {
+		told = slices.IndexFunc(kinds, func(k kind) bool {
+			return typ != "" && typ != "text/plain" && (k.mime == typ || slices.Contains(strings.Fields(k.types), typ))
+		})
 	}
-	return sniff(head)
+	if told >= 0 && kinds[told].name != "json" && kinds[told].name != "text" {
+		return kinds[told]
+	}
+	// The bytes say more than .json and .txt do.
+	k := sniff(head)
+	if told >= 0 && k.name != "jsonl" && (kinds[told].name == "json" || k.name != "log" && k.name != "json") {
+		return kinds[told]
+	}
+	return k
 }
 
-// refine corrects a kind that the bytes contradict: JSON that is one object a
-// line, or a log in a file called .txt.
-func refine(name string, head []byte) string {
-	if name != kindJSON && name != kindText {
-		return name
-	}
-	s := sniff(head)
-	if s == kindJSONL || name == kindText && (s == kindLog || s == kindJSON) {
-		return s
-	}
-	return name
-}
-
-// extension is the last part of a file name after a dot, in lower case.
-func extension(name string) string {
-	return strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), "."))
-}
-
-func mimeKind(mimeType string) string {
-	t, _, err := mime.ParseMediaType(mimeType)
-	if err != nil {
-		return ""
-	}
-	if k, ok := kindWith(t, func(k kind) string { return k.types }); ok {
-		return k.name
-	}
-	switch {
-	case strings.HasSuffix(t, "+json"):
-		return kindJSON
-	case strings.HasSuffix(t, "+xml"):
-		return kindXML
-	}
-	return "" // text/plain says nothing
+func named(name string) kind {
+	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
 }
 
 // isText reports whether the head of a payload is mostly text.
 func isText(head []byte) bool {
-	if bytes.IndexByte(head, 0) >= 0 {
-		return false
-	}
 	bad := 0
-	for i := 0; i < len(head); {
-		b := head[i]
-		if b < utf8.RuneSelf {
-			if b < ' ' && b != '\n' && b != '\r' && b != '\t' && b != '\f' && b != 0x1b && b != '\b' {
-				bad++
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(head[i:])
-		if r == utf8.RuneError && n == 1 && i+utf8.UTFMax <= len(head) {
+	for _, r := range string(head) {
+		if r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\n\r\t\f\b\x1b", r) {
 			bad++
 		}
-		i += n
 	}
-	return bad*20 <= len(head)
+	return bytes.IndexByte(head, 0) < 0 && bad*20 <= len(head)
 }
 
 // sniff tells the kind of a text from its first lines.
-func sniff(head []byte) string {
-	text := bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	text = bytes.TrimLeft(text, " \t\r\n")
-	if len(text) == 0 {
-		return kindText
-	}
-	first := firstLines(text, 40)
-	switch text[0] {
-	case '{', '[':
-		if looksLikeJSONL(first) {
-			return kindJSONL
-		}
-		if looksLikeJSON(text) {
-			return kindJSON
-		}
-	case '<':
-		low := bytes.ToLower(text[:min(len(text), 400)])
-		switch {
-		case bytes.Contains(low, []byte("<!doctype html")), bytes.Contains(low, []byte("<html")):
-			return kindHTML
-		case bytes.HasPrefix(low, []byte("<?xml")), looksLikeTag(low):
-			return kindXML
-		}
-	}
-	if looksLikeLog(first) {
-		return kindLog
-	}
-	if kind := sniffCode(first); kind != "" {
-		return kind
-	}
-	headings := 0
-	for _, l := range first {
-		headings += min(headingLevel(l), 1)
-	}
-	switch {
-	case headings >= 2:
-		return kindMarkdown
-	case looksLikeTable(first, '\t'):
-		return kindTSV
-	case looksLikeTable(first, ','):
-		return kindCSV
-	}
-	return kindText
-}
-
-func firstLines(text []byte, most int) (first [][]byte) {
+func sniff(head []byte) kind {
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	var first [][]byte
 	for n, line := range lines(text) {
-		if n > most {
+		if n > 40 {
 			break
 		}
-		first = append(first, line)
+		first = append(first, line[:min(len(line), maxLine)])
 	}
-	return first
+	best, most := named("text"), 1
+	for _, k := range kinds {
+		score := 0
+		for _, line := range first {
+			if k.sign != nil && k.sign().Match(line) {
+				score++
+			}
+		}
+		if score > most && (k.name != "log" || score >= 3 && 2*score > len(first)) {
+			best, most = k, score
+		}
+	}
+	low := bytes.ToLower(text[:min(len(text), 400)])
+	switch {
+	case best.name != "text":
+		return best
+	case bytes.Contains(low, []byte("<!doctype html")), bytes.Contains(low, []byte("<html")):
+		return named("html")
+	case bytes.HasPrefix(low, []byte("<?xml")):
+		return named("xml")
+	case len(first) > 1 && isObject(first[0]) && isObject(first[1]):
+		return named("jsonl")
+	case looksLikeJSON(text):
+		return named("json")
+	case looksLikeTable(first, "\t"):
+		return named("tsv")
+	case looksLikeTable(first, ","):
+		return named("csv")
+	}
+	return best
 }
 
-func looksLikeJSONL(lines [][]byte) bool {
-	objects := 0
-	for _, l := range lines[:min(len(lines), 3)] {
-		l = bytes.TrimSpace(l)
-		if len(l) < 2 || l[0] != '{' || l[len(l)-1] != '}' {
-			break
-		}
-		objects++
-	}
-	return objects >= 2
+func isObject(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return bytes.HasPrefix(line, []byte{'{'}) && bytes.HasSuffix(line, []byte{'}'})
 }
 
 func looksLikeJSON(text []byte) bool {
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")
-	if len(rest) == 0 {
-		return false
-	}
-	if text[0] == '{' {
-		return rest[0] == '"' || rest[0] == '}'
-	}
-	return bytes.IndexByte([]byte(`"{[]-0123456789tfn`), rest[0]) >= 0 && !looksLikeLog(firstLines(text, 5))
-}
-
-func looksLikeTag(low []byte) bool {
-	return len(low) > 3 && low[1] >= 'a' && low[1] <= 'z' && bytes.IndexByte(low, '>') > 0
+	return len(rest) > 0 && (text[0] == '{' && bytes.IndexByte([]byte(`"}`), rest[0]) >= 0 ||
+		text[0] == '[' && bytes.IndexByte([]byte(`"{[]-0123456789tfn`), rest[0]) >= 0)
 }
 
 // looksLikeTable reports lines with the same number of separators.
-func looksLikeTable(lines [][]byte, sep byte) bool {
-	if len(lines) < 3 || bytes.IndexByte(lines[0], sep) < 0 {
+func looksLikeTable(lines [][]byte, sep string) bool {
+	if len(lines) < 3 {
 		return false
 	}
-	want := bytes.Count(lines[0], []byte{sep})
-	same := 0
-	for _, l := range lines[:min(len(lines), 12)] {
-		if bytes.Count(l, []byte{sep}) == want && len(l) < 2000 {
-			same++
-		}
-	}
-	return same*10 >= min(len(lines), 12)*9
+	want := bytes.Count(lines[0], []byte(sep))
+	return want > 0 && !slices.ContainsFunc(lines[:min(len(lines), 12)], func(l []byte) bool { return bytes.Count(l, []byte(sep)) != want })
 }

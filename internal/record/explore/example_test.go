@@ -14,9 +14,6 @@ func ExampleExplore() {
 	// Output:
 	// csv text/csv 3
 	// CSV, 3 lines, 39 bytes
-	// 2 rows, 3 columns
-	//   id: integer
-	//   name: text
-	//   price: number
-	// first row: 1, Lamp, 24.50
+	// first row, of 3 columns: id | name | price
+	// second row, of 3 columns: 1 | Lamp | 24.50
 }

@@ -2,16 +2,15 @@
 // hundred tokens from which a reader can tell whether to open it, and where.
 //
 // [Explore] finds the kind of the payload from its name, its media type and its
-// bytes, and describes it accordingly: the shape of JSON, the columns of a table,
-// the levels, time span and first errors of a log, the signatures of source code,
-// the outline of a document, the dimensions of an image, the first bytes of
-// anything else. It asks no model. A new kind is a row in the table kinds.
+// bytes. A kind is a row in the table kinds: most list the lines that a reader looks
+// for (declarations, headings, keys, failures) with their numbers; JSON shows its
+// shape, a table its columns, an image its dimensions. It asks no model.
 //
 // Payloads are untrusted. Explore never panics and never fails; it describes a
 // damaged payload as far as it can parse it. A summary holds no control characters
 // and no invalid UTF-8, but it quotes the payload: a caller that shows it to a model
-// labels it as quoted. Time is linear in the size, only counting reads all bytes,
-// and the same bytes give the same summary.
+// labels it as quoted. Time is linear in the size, and the same bytes give the same
+// summary.
 package explore
 
 import (
@@ -19,8 +18,10 @@ import (
 	"cmp"
 	"iter"
 	"mime"
-	"slices"
-	"strings"
+	"net/http"
+	"regexp"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // Report describes a payload.
@@ -33,68 +34,57 @@ type Report struct {
 	Summary string // one or more lines without a newline at the end
 }
 
-// The kinds of payload.
-const (
-	kindJSON       = "json"
-	kindJSONL      = "jsonl"
-	kindCSV        = "csv"
-	kindTSV        = "tsv"
-	kindLog        = "log"
-	kindGo         = "go"
-	kindPython     = "python"
-	kindJavaScript = "javascript"
-	kindTypeScript = "typescript"
-	kindRust       = "rust"
-	kindMarkdown   = "markdown"
-	kindText       = "text"
-	kindXML        = "xml"
-	kindHTML       = "html"
-	kindYAML       = "yaml"
-	kindTOML       = "toml"
-	kindImage      = "image"
-	kindBinary     = "binary"
-	kindEmpty      = "empty"
-)
-
 // kind is a sort of payload.
 type kind struct {
 	name       string
-	mime       string // its media type, where the name does not say more
+	title      string
+	mime       string // its media type
 	extensions string // of file names
-	types      string // the media types of which it is told
+	types      string // other media types that name it
 	describe   func(*explorer)
+	found      string                // what outline finds, as a noun
+	outline    func() *regexp.Regexp // the lines that a reader looks for
+	sign       func() *regexp.Regexp // lines that tell the kind of a text without a name
 }
 
-// kinds is the table of all kinds.
+// kinds is the table of all kinds. Of two that fit a text as well, the first is taken.
 var kinds = []kind{
-	{kindEmpty, "text/plain", "", "", func(e *explorer) { e.out.add("empty") }},
-	{kindText, "text/plain", "txt", "", (*explorer).text},
-	{kindBinary, "application/octet-stream", "", "", (*explorer).binary},
-	{kindImage, "", "", "", (*explorer).image},
-	{kindJSON, "application/json", "json ipynb", "application/json", (*explorer).json},
-	{kindJSONL, "application/jsonl", "jsonl ndjson", "application/jsonl application/x-ndjson application/x-jsonlines", (*explorer).jsonl},
-	{kindCSV, "text/csv", "csv", "text/csv", (*explorer).csv},
-	{kindTSV, "text/tab-separated-values", "tsv", "text/tab-separated-values", (*explorer).tsv},
-	{kindLog, "text/plain", "log", "", (*explorer).log},
-	{kindGo, "text/x-go", "go", "text/x-go", (*explorer).code},
-	{kindPython, "text/x-python", "py pyi", "text/x-python", (*explorer).code},
-	{kindJavaScript, "text/javascript", "js mjs cjs jsx", "text/javascript application/javascript", (*explorer).code},
-	{kindTypeScript, "text/x-typescript", "ts tsx mts", "", (*explorer).code},
-	{kindRust, "text/x-rust", "rs", "text/x-rust", (*explorer).code},
-	{kindMarkdown, "text/markdown", "md markdown mdx", "text/markdown", (*explorer).markdown},
-	{kindXML, "application/xml", "xml svg", "text/xml application/xml image/svg+xml", (*explorer).markup},
-	{kindHTML, "text/html", "html htm", "text/html application/xhtml+xml", (*explorer).markup},
-	{kindYAML, "application/yaml", "yaml yml", "text/yaml application/yaml application/x-yaml", (*explorer).keys},
-	{kindTOML, "application/toml", "toml ini", "application/toml", (*explorer).keys},
-}
-
-// kindWith returns the first kind whose column lists a word.
-func kindWith(word string, column func(kind) string) (kind, bool) {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return slices.Contains(strings.Fields(column(k)), word) })
-	if i < 0 {
-		return kind{}, false
-	}
-	return kinds[i], true
+	{name: "text", title: "text", mime: "text/plain", extensions: "txt", describe: (*explorer).excerpt},
+	{name: "empty", title: "empty", mime: "text/plain", describe: func(*explorer) {}},
+	{name: "binary", title: "binary data", mime: "application/octet-stream", describe: (*explorer).binary},
+	{name: "image", title: "image", describe: (*explorer).image},
+	{name: "json", title: "JSON", mime: "application/json", extensions: "json ipynb", describe: (*explorer).json},
+	{name: "jsonl", title: "JSON lines", mime: "application/jsonl", extensions: "jsonl ndjson", types: "application/x-ndjson application/x-jsonlines",
+		describe: (*explorer).jsonl},
+	{name: "csv", title: "CSV", mime: "text/csv", extensions: "csv", describe: (*explorer).table},
+	{name: "tsv", title: "TSV", mime: "text/tab-separated-values", extensions: "tsv", describe: (*explorer).table},
+	{name: "log", title: "log", mime: "text/plain", extensions: "log", found: "failure",
+		outline: lazyregexp.New(`\b(?:FATAL|PANIC|CRITICAL|EMERG|ERROR|SEVERE|FAIL|fatal|panic|error|Error|failed|Traceback)\b|Exception`),
+		sign:    lazyregexp.New(`^[\["( ]*(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:|time=|(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\b)`)},
+	{name: "go", title: "Go source", mime: "text/x-go", extensions: "go", found: "declaration",
+		outline: lazyregexp.New(`^(?:package|func|type|const|var) `),
+		sign:    lazyregexp.New(`^(?:package \w+$|func .*\{$|import ["(])`)},
+	{name: "python", title: "Python source", mime: "text/x-python", extensions: "py pyi", found: "declaration",
+		outline: lazyregexp.New(`^(?:async )?(?:def|class) `),
+		sign:    lazyregexp.New(`^(?:(?:def|class) .*:$|from \S+ import |import [\w.]+$)`)},
+	{name: "rust", title: "Rust source", mime: "text/x-rust", extensions: "rs", found: "declaration",
+		outline: lazyregexp.New(`^(?:(?:pub(?:\(\w+\))?|async|unsafe|const|extern "C") )*(?:(?:fn|struct|enum|trait|impl|mod|type|const|static|macro_rules!|union) |impl<)`),
+		sign:    lazyregexp.New(`^(?:use .*;$|(?:pub )?fn )`)},
+	{name: "javascript", title: "JavaScript source", mime: "text/javascript", extensions: "js mjs cjs jsx", types: "application/javascript", found: "declaration",
+		outline: lazyregexp.New(`^(?:(?:export|default|async) )*(?:(?:function\*?|class) |module\.exports|(?:const|let|var) .*(?:=>|= function|= async|= class))`),
+		sign:    lazyregexp.New(`^(?:import .* from |const .*require\(|(?:export )?(?:async )?function )`)},
+	{name: "typescript", title: "TypeScript source", mime: "text/x-typescript", extensions: "ts tsx mts", found: "declaration",
+		outline: lazyregexp.New(`^(?:(?:export|default|declare|abstract|async) )*(?:(?:function\*?|class|interface|type|enum|namespace) |(?:const|let|var) .*(?:=>|= function|= async|= class))`),
+		sign:    lazyregexp.New(`^(?:import .* from |(?:export )?(?:interface|type|enum) \w)`)},
+	{name: "markdown", title: "Markdown", mime: "text/markdown", extensions: "md markdown mdx", found: "heading",
+		outline: lazyregexp.New(`^#{1,6} \S`), sign: lazyregexp.New(`^#{1,6} \S`)},
+	{name: "html", title: "HTML", mime: "text/html", extensions: "html htm", found: "heading",
+		outline: lazyregexp.New(`(?i)<(?:title|h[1-3])[ >]`)},
+	{name: "xml", title: "XML", mime: "application/xml", extensions: "xml svg", types: "text/xml", describe: (*explorer).excerpt},
+	{name: "yaml", title: "YAML", mime: "application/yaml", extensions: "yaml yml", types: "text/yaml application/x-yaml", found: "top-level key",
+		outline: lazyregexp.New(`^[^\s#:-][^:]*:(?:\s|$)`)},
+	{name: "toml", title: "TOML", mime: "application/toml", extensions: "toml ini", found: "key",
+		outline: lazyregexp.New(`^(?:\[|[\w."-]+\s*=)`)},
 }
 
 // explorer is one exploration under way.
@@ -111,22 +101,30 @@ const maxTokens = 300
 // Explore describes data. The name and the media type may be empty or wrong;
 // where they disagree with the bytes about being text, the bytes decide.
 func Explore(name, mimeType string, data []byte) Report {
-	e := &explorer{data: data, out: notes{limit: maxTokens}}
-	e.kind, _ = kindWith(detect(name, mimeType, data), func(k kind) string { return k.name })
-	if e.name != kindBinary && e.name != kindImage {
-		e.lines = countLines(data)
+	e := &explorer{kind: detect(name, mimeType, data), data: data, out: notes{limit: maxTokens}}
+	given, _, err := mime.ParseMediaType(mimeType)
+	if err != nil {
+		given = ""
+	}
+	title := e.title
+	switch e.name {
+	case "binary", "image":
+		e.mime = http.DetectContentType(data)
+		title += " (" + cmp.Or(given, e.mime) + ")"
+	case "empty":
+	default:
+		e.lines = bytes.Count(data, []byte{'\n'})
+		if data[len(data)-1] != '\n' {
+			e.lines++
+		}
+		title += ", " + plural(e.lines, "line")
+	}
+	e.out.add(title + ", " + size(len(data)))
+	if e.describe == nil {
+		e.describe = (*explorer).listed
 	}
 	e.describe(e)
-	return Report{Kind: e.name, MIME: e.mediaType(name, mimeType), Lines: e.lines, Summary: e.out.String()}
-}
-
-// title writes the first line of a summary: the sort of the payload and its size.
-func (e *explorer) title(sort string) {
-	s := sort + ", "
-	if e.lines > 0 {
-		s += plural(e.lines, "line") + ", "
-	}
-	e.out.add(s + size(len(e.data)))
+	return Report{Kind: e.name, MIME: clean(cmp.Or(given, e.mime)), Lines: e.lines, Summary: e.out.String()}
 }
 
 // lines iterates over the lines of data with their numbers, from 1.
@@ -135,39 +133,9 @@ func lines(data []byte) iter.Seq2[int, []byte] {
 		n := 0
 		for line := range bytes.Lines(data) {
 			n++
-			if !yield(n, bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})) {
+			if !yield(n, bytes.TrimRight(line, "\r\n")) {
 				return
 			}
 		}
 	}
-}
-
-func countLines(data []byte) int {
-	n := bytes.Count(data, []byte{'\n'})
-	if len(data) > 0 && data[len(data)-1] != '\n' {
-		n++
-	}
-	return n
-}
-
-// mediaType settles on a media type without parameters.
-func (e *explorer) mediaType(name, given string) string {
-	if t, _, err := mime.ParseMediaType(given); err == nil {
-		return clean(t)
-	}
-	switch e.name {
-	case kindImage:
-		return imageType[imageFormat(e.data)]
-	case kindBinary:
-		if m, ok := findMagic(e.data); ok && m.mime != "" {
-			return m.mime
-		}
-	}
-	return cmp.Or(extensionType[extension(name)], e.mime)
-}
-
-// extensionType has the file names that say more than the kind.
-var extensionType = map[string]string{
-	"svg": "image/svg+xml", "pdf": "application/pdf", "zip": "application/zip", "gz": "application/gzip", "tar": "application/x-tar",
-	"mp3": "audio/mpeg", "mp4": "video/mp4", "wav": "audio/wav", "ogg": "audio/ogg", "woff": "font/woff", "woff2": "font/woff2",
 }

@@ -8,7 +8,6 @@ import (
 
 // json describes one JSON value: its shape down to three levels.
 func (e *explorer) json() {
-	e.title("JSON")
 	data := bytes.TrimPrefix(e.data, []byte("\xef\xbb\xbf"))
 	s := &shape{}
 	end, err := readShape(data, s)
@@ -30,7 +29,6 @@ const (
 
 // jsonl describes one JSON value a line: how many, and their merged shape.
 func (e *explorer) jsonl() {
-	e.title("JSON lines")
 	s := &shape{}
 	records, broken, firstBroken := 0, 0, 0
 	step := max((e.lines-headRecords)/spreadRecords, 1)

@@ -20,7 +20,7 @@ type notes struct {
 }
 
 // maxLine bounds one line of a summary, in bytes.
-const maxLine = 240
+const maxLine = 400
 
 // add appends a line and reports whether there is room for more.
 func (n *notes) add(line string) bool {
