@@ -24,7 +24,7 @@ func WithPrivacy(p Privacy) Option {
 // CheckIgnored returns an error that wraps [ErrIgnored] if the settings of [WithPrivacy]
 // exclude the session from the record. Methods that would write to it return the same.
 func (s *Session) CheckIgnored() error {
-	return s.engine.settings.privacy.CheckIgnored(s.open.Key, s.open.Project)
+	return ingest.CheckIgnored(s.engine.settings.privacy, s.open.Key, s.open.Project)
 }
 
 // forgotten returns the results for messages that were all erased before, if the session

@@ -57,7 +57,7 @@ func (e *Engine) Session(key string, options ...SessionOption) *Session {
 	for _, o := range options {
 		o(&n)
 	}
-	n.Title = e.settings.privacy.Title(n.Title)
+	n.Title = ingest.Title(e.settings.privacy, n.Title)
 	if w := e.settings.within; len(w) == 1 && n.Project == (Project{}) {
 		n.Project = w[0]
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/internal/settings/engineconfig"
@@ -113,7 +114,7 @@ func (cmd *contextCommand) writeContext(rec *openRecord, c store.Conversation, v
 	// program is not.
 	for i, m := range view.Messages {
 		var err error
-		if view.Messages[i], err = engineconfig.Privacy(rec.cfg).Shown(m); err != nil {
+		if view.Messages[i], err = ingest.Shown(engineconfig.Privacy(rec.cfg), m); err != nil {
 			return err
 		}
 	}

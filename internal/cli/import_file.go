@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/engineconfig"
 	"github.com/lossless-context/lcm/llms"
@@ -59,7 +60,7 @@ func (cmd *importCommand) importFile(ctx context.Context, name string) (r import
 		return r, err
 	}
 	key := cmp.Or(cmd.session, src.key(plan.begins))
-	if err := engineconfig.Privacy(cfg).CheckIgnored(key, project); err != nil {
+	if err := ingest.CheckIgnored(engineconfig.Privacy(cfg), key, project); err != nil {
 		return r, failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
 	}
 	err = cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) (err error) {

@@ -2,9 +2,7 @@ package recall
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -82,24 +80,4 @@ func boundary(text []byte, at int) int {
 		}
 	}
 	return at
-}
-
-// encode returns bytes as JSON can carry them: UTF-8 as it is, anything else
-// in base64, and the encoding says which.
-func encode(text string) (out, encoding string) {
-	if utf8.ValidString(text) {
-		return text, ""
-	}
-	return base64.StdEncoding.EncodeToString([]byte(text)), "base64"
-}
-
-func decode(text, encoding string) (string, error) {
-	switch encoding {
-	case "":
-		return text, nil
-	case "base64":
-		b, err := base64.StdEncoding.DecodeString(text)
-		return string(b), err
-	}
-	return "", fmt.Errorf("unknown encoding %q", encoding)
 }

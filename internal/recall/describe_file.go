@@ -12,19 +12,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// FileDetail has the fields of a file.
-type FileDetail struct {
-	FileName           string `json:"fileName"`
-	MIMEType           string `json:"mimeType"`
-	FileKind           string `json:"fileKind,omitempty"`
-	ExplorationSummary string `json:"explorationSummary"`
-	// StoragePath names the content for good: lcm://file/ and its id.
-	StoragePath  string `json:"storagePath"`
-	OriginalPath string `json:"originalPath,omitempty"`
-	// MessageIDs are the newest messages that the file belongs to.
-	MessageIDs []string `json:"messageIds"`
-}
-
 // maxHolders bounds how many messages of a file are named.
 const maxHolders = 20
 
@@ -81,7 +68,7 @@ func (d *description) foreignFile(ctx context.Context, id store.PayloadID) error
 	if err != nil {
 		return err
 	}
-	return d.answer.Scope.within(string(id), m.Conversation)
+	return within(d.answer.Scope, string(id), m.Conversation)
 }
 
 // lines returns the bytes of a range of lines. An end of 0 is the last line. A
@@ -147,7 +134,7 @@ func (d *description) cut(w window) error {
 	if from < w.from || from > w.to {
 		return refuse(cursorHint, "the cursor is damaged")
 	}
-	text, err := w.read(from, from+r.enough(w.to-from))
+	text, err := w.read(from, from+enough(r, w.to-from))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", a.ID, err)
 	}
@@ -169,7 +156,7 @@ const bytesPerToken = 32
 // enough is how many of the bytes that remain are worth reading within the
 // bounds. The bounds are compared with the remaining bytes and never added to
 // or multiplied first: a caller may send the largest integer there is.
-func (r *DescribeRequest) enough(remain int64) int64 {
+func enough(r DescribeRequest, remain int64) int64 {
 	if r.MaxBytes > 0 && int64(r.MaxBytes) < remain-utf8.UTFMax {
 		remain = int64(r.MaxBytes) + utf8.UTFMax
 	}

@@ -2,43 +2,10 @@ package recall
 
 import (
 	"context"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
-
-// MessageDetail has the details that only a message has. The answer's Content is its
-// text, externalised content in its place; ByteSize and SHA256 are those of
-// the record as it arrived.
-type MessageDetail struct {
-	Role     llms.Role   `json:"role"`
-	Seq      int64       `json:"seq"` // its place in the conversation
-	NativeID string      `json:"nativeId,omitempty"`
-	Format   llms.Format `json:"format"`
-	Flags    []string    `json:"flags,omitempty"`
-	StoredAt time.Time   `json:"storedAt"`
-	// ContentSize is the bytes of the whole content.
-	ContentSize int64      `json:"contentSize"`
-	Parts       []PartInfo `json:"parts"`
-	Previous    *Neighbour `json:"previous,omitempty"`
-	Next        *Neighbour `json:"next,omitempty"`
-	// CoveringIDs leads from the summary that covers the message up to the one
-	// in the view; a message in the view has none.
-	CoveringIDs []string `json:"coveringIds"`
-}
-
-// PartInfo describes a part of a message.
-type PartInfo struct {
-	Kind     llms.PartKind `json:"kind"`
-	Bytes    int           `json:"bytes"`
-	Tool     string        `json:"tool,omitempty"`
-	CallID   string        `json:"callId,omitempty"`
-	IsError  bool          `json:"isError,omitempty"`
-	FileID   string        `json:"fileId,omitempty"` // where the content is kept
-	FileName string        `json:"name,omitempty"`
-	MIMEType string        `json:"mime,omitempty"`
-}
 
 func (d *description) message(ctx context.Context, id store.MessageID) error {
 	r, a := d.request, &d.answer
@@ -46,7 +13,7 @@ func (d *description) message(ctx context.Context, id store.MessageID) error {
 	if err != nil {
 		return lookup(r.ID, err)
 	}
-	if err := a.Scope.within(id.String(), m.Conversation); err != nil {
+	if err := within(a.Scope, id.String(), m.Conversation); err != nil {
 		return err
 	}
 	text, damaged, err := d.original(ctx, m)

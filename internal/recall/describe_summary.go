@@ -2,58 +2,9 @@ package recall
 
 import (
 	"context"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/view/summary"
-	"github.com/lossless-context/lcm/llms"
 )
-
-// SummaryDetail has the fields of a summary.
-type SummaryDetail struct {
-	Depth      int          `json:"depth"`
-	Kind       summary.Kind `json:"kind"`
-	EarliestAt time.Time    `json:"earliestAt"`
-	LatestAt   time.Time    `json:"latestAt"`
-	// DescendantCount counts the summaries beneath, MessageCount the messages.
-	DescendantCount int `json:"descendantCount"`
-	MessageCount    int `json:"messageCount"`
-	// ParentIDs are the summaries that it was made from, ChildIDs those that
-	// were made from it, SourceMessageIDs the messages directly beneath it.
-	ParentIDs        []string `json:"parentIds"`
-	ChildIDs         []string `json:"childIds"`
-	SourceMessageIDs []string `json:"sourceMessageIds"`
-	// SourceTokens is the cost of its direct sources, MessageTokens that of all
-	// messages beneath it.
-	SourceTokens  int           `json:"sourceTokens"`
-	MessageTokens int64         `json:"messageTokens"`
-	Level         summary.Level `json:"level"`
-	Method        string        `json:"method"`
-	Model         string        `json:"model,omitempty"`
-	Revision      int           `json:"revision,omitempty"`
-	Retired       bool          `json:"retired,omitempty"`
-	// Manifest lists the nodes beneath, breadth first, in pages.
-	Manifest []Branch `json:"manifest"`
-}
-
-// Branch is a node beneath a summary, with the cost of expanding it.
-type Branch struct {
-	ID         string       `json:"id"`
-	Type       string       `json:"type"`            // summary or message
-	Level      int          `json:"level"`           // steps below the described summary
-	Depth      *int         `json:"depth,omitempty"` // of a summary
-	Kind       summary.Kind `json:"kind,omitempty"`
-	Role       llms.Role    `json:"role,omitempty"`
-	TokenCount int          `json:"tokenCount"` // of the node itself
-	// SourceTokens is the cost of one step down, MessageTokens that of all
-	// messages beneath.
-	SourceTokens    int       `json:"sourceTokens,omitempty"`
-	MessageTokens   int64     `json:"messageTokens,omitempty"`
-	MessageCount    int       `json:"messageCount,omitempty"`
-	DescendantCount int       `json:"descendantCount,omitempty"`
-	EarliestAt      time.Time `json:"earliestAt"`
-	LatestAt        time.Time `json:"latestAt"`
-}
 
 func (d *description) summary(ctx context.Context, id store.SummaryID) error {
 	a := &d.answer
@@ -61,7 +12,7 @@ func (d *description) summary(ctx context.Context, id store.SummaryID) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Scope.within(string(id), sum.Conversation); err != nil {
+	if err := within(a.Scope, string(id), sum.Conversation); err != nil {
 		return err
 	}
 	a.ID, a.Type, a.ConversationID, a.CreatedAt, a.Damaged = string(sum.ID), "summary", sum.Conversation, sum.CreatedAt, sum.Damaged

@@ -18,24 +18,6 @@ const (
 	embedWait = 2 * time.Minute
 )
 
-// EmbedLimits bound a run of [Reranker.EmbedAll]. Zero fields are no bounds.
-type EmbedLimits struct {
-	Messages int       // that are read
-	Until    time.Time // when the last call of the model may begin
-	// OnProgress is called after each batch.
-	OnProgress func(EmbedReport)
-}
-
-// EmbedReport says how far [Reranker.EmbedAll] has come.
-type EmbedReport struct {
-	Messages int64 `json:"messages"` // that were read
-	Sent     int64 `json:"sent"`     // texts
-	Refused  int64 `json:"refused"`  // texts that the model did not take
-	Waiting  int64 `json:"waiting"`  // messages without a vector, about
-	Indexed  int64 `json:"indexed"`  // messages with a vector
-	Bytes    int64 `json:"bytes"`    // of the indexed vectors
-}
-
 // EmbedAll embeds all messages that the index lacks, the newest first. It stores
 // the vectors of every batch, so that a run that ends early, whatever the reason,
 // loses nothing: the next one goes on where it stopped.

@@ -128,7 +128,7 @@ func (s sessions) describe(ctx context.Context, q *query, m *Match) error {
 		s.known[m.ConversationID] = c
 	}
 	m.Host, m.Title = c.Agent, c.Title
-	if q.scope.Kind == ScopeAll && (q.home == nil || !q.home.holds(c.ID)) {
+	if q.scope.Kind == ScopeAll && (q.home == nil || !q.home.Contains(c.ID)) {
 		m.Project = ProjectName(c.Project)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (q *query) matchSummary(m *Match, sum store.Summary) {
 	m.CreatedAt, m.EarliestAt, m.LatestAt = sum.CreatedAt, sum.Earliest, sum.Latest
 	text := []byte(sum.Body)
 	e, _ := q.excerpt(text)
-	m.show(text, e)
+	show(m, text, e)
 }
 
 // matchMessage fills in a message, or the file of it that matched. It reports
@@ -203,7 +203,7 @@ func (s *Service) matchMessage(ctx context.Context, q *query, m *Match, msg stor
 		return false, err
 	}
 	e, found := q.excerpt(text)
-	m.show(text, e)
+	show(m, text, e)
 	if found && len(attached) > 0 && len(e.ranges) > 0 && !m.Damaged { // else the places in the text prove nothing
 		m.FileIDs, err = s.holding(ctx, msg, attached, int64(len(text)), e.ranges)
 	}
@@ -231,7 +231,7 @@ func (s *Service) matchFiles(ctx context.Context, q *query, m *Match, attached [
 		}
 		if len(m.FileIDs) == 0 {
 			m.Type, m.ID, m.Beside, m.Damaged = "file", string(id), false, damaged
-			m.show(text, e)
+			show(m, text, e)
 		}
 		m.FileIDs = append(m.FileIDs, string(id))
 	}

@@ -58,7 +58,7 @@ func (s *Service) check(ctx context.Context, r GrepRequest) (*query, error) {
 			return nil, lookup(string(id), err)
 		}
 	}
-	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, r.current()
+	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, current(r.Where)
 	Narrow(&q.search, q.scope)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
 	current := q.current

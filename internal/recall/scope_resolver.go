@@ -46,7 +46,7 @@ func (r scopeResolver) conversations(ctx context.Context, w Where) (Scope, error
 	case w.Current == 0:
 		return Scope{}, refuse(askHint, "there is no current conversation to look in")
 	}
-	ids, err := r.family(ctx, w.current()...)
+	ids, err := r.family(ctx, current(w)...)
 	return Scope{Kind: ScopeCurrent, ConversationIDs: ids}, err
 }
 
@@ -68,7 +68,7 @@ func (r scopeResolver) project(ctx context.Context, w Where) (Scope, error) {
 			names = append(names, name)
 		}
 	}
-	family, err := r.family(ctx, w.current()...)
+	family, err := r.family(ctx, current(w)...)
 	if err != nil {
 		return sc, err
 	}
@@ -98,7 +98,7 @@ const turnItems = 64
 // question may come from several conversations, those whose last turn has ended
 // with an answer are not asking.
 func (r scopeResolver) exceptTurn(ctx context.Context, w Where, sc *Scope) error {
-	for _, id := range w.current() {
+	for _, id := range current(w) {
 		v, err := r.store.View(ctx, id, store.Window{Newest: turnItems})
 		if err != nil {
 			return err

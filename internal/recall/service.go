@@ -51,14 +51,6 @@ func New(s Store, options ...Option) (*Service, error) {
 	return svc, nil
 }
 
-// ErrRefused is the kind of the errors of requests that must be made in another
-// way; their hints say how. They wrap [store.ErrNotFound] if the thing that was
-// asked for does not exist, and [ErrOutOfScope] if it is somewhere else.
-var ErrRefused = errors.New("refused")
-
-// ErrOutOfScope says that something exists, but not where it was looked for.
-var ErrOutOfScope = errors.New("out of scope")
-
 // refuse returns an error of kind ErrRefused.
 func refuse(advice, format string, args ...any) error {
 	return &hint.Error{Err: fmt.Errorf(format, args...), Hint: advice, Kind: ErrRefused}

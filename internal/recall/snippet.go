@@ -153,7 +153,7 @@ func forward(text []byte, at, n int) int {
 }
 
 // show sets a match's snippet.
-func (m *Match) show(text []byte, e excerpt) {
+func show(m *Match, text []byte, e excerpt) {
 	shown := text[e.start:e.end]
 	m.Snippet = valid(shown)
 	m.CutBefore, m.CutAfter = e.start > 0, e.end < len(text)
@@ -186,27 +186,4 @@ func opening(text string) (snippet string, truncated bool) {
 	e := excerpt{end: forward(b, 0, snippetRunes)}
 	e.trim(b)
 	return valid(b[:e.end]), e.end < len(text)
-}
-
-// Mark returns the snippet with each match between open and close. Other
-// text goes through shown, which may be nil.
-func (m Match) Mark(open, close string, shown func(string) string) string {
-	if shown == nil {
-		shown = func(s string) string { return s }
-	}
-	runes := []rune(m.Snippet)
-	var b strings.Builder
-	at := 0
-	for _, r := range m.MatchRanges {
-		if r[0] < at || r[1] < r[0] || r[1] > len(runes) {
-			continue
-		}
-		b.WriteString(shown(string(runes[at:r[0]])))
-		if r[1] > r[0] {
-			b.WriteString(open + shown(string(runes[r[0]:r[1]])) + close)
-		}
-		at = r[1]
-	}
-	b.WriteString(shown(string(runes[at:])))
-	return b.String()
 }

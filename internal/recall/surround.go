@@ -43,7 +43,7 @@ func (s *Service) surround(ctx context.Context, matches []Match, messages map[st
 	}
 	taken := make([]map[string]bool, len(matches))
 	take := func(i int, list []Neighbour, at int) {
-		if at < 0 || at >= len(list) || shown[list[at].ID] || list[at].says() == "" || s.counter.Count(list[at].Snippet)+neighbourCost > tokens {
+		if at < 0 || at >= len(list) || shown[list[at].ID] || says(list[at]) == "" || s.counter.Count(list[at].Snippet)+neighbourCost > tokens {
 			return
 		}
 		spend(list[at].ID, list[at].Snippet)
@@ -62,14 +62,14 @@ func (s *Service) surround(ctx context.Context, matches []Match, messages map[st
 	}
 	for i, c := range around {
 		if c != nil {
-			matches[i].extend(c, taken[i])
+			extend(&matches[i], c, taken[i])
 		}
 	}
 	return nil
 }
 
 // extend adds the neighbours that were taken to those that are shown.
-func (m *Match) extend(around *Context, taken map[string]bool) {
+func extend(m *Match, around *Context, taken map[string]bool) {
 	if len(taken) == 0 {
 		return
 	}
@@ -87,7 +87,7 @@ func (m *Match) extend(around *Context, taken map[string]bool) {
 
 // says returns the text of a neighbour, or nothing where it is a tool's word
 // that a call has worked.
-func (n Neighbour) says() string {
+func says(n Neighbour) string {
 	if n.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
 		return ""
 	}

@@ -38,7 +38,7 @@ func (q *query) preferNear(hits []store.Hit) {
 		switch {
 		case slices.Contains(q.current, h.Conversation):
 			return preferCurrent
-		case q.home != nil && q.home.holds(h.Conversation):
+		case q.home != nil && q.home.Contains(h.Conversation):
 			return preferScope
 		}
 		return 1
@@ -117,11 +117,11 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 	case ctx.Err() != nil:
 		return a, ctx.Err()
 	case err != nil:
-		a.note("other conversations could not be searched: " + err.Error())
+		note(&a.Notes, "other conversations could not be searched: "+err.Error())
 		return a, nil
 	}
 	var wide GrepAnswer
-	wide.account(lanes)
+	account(&wide, lanes)
 	if a.Guessed && wide.Total > 0 && !wide.Guessed {
 		a.Matches, a.Total, a.InSummaries, a.NextCursor, a.Notes = []Match{}, 0, 0, "", slices.Clone(q.notes)
 	}
@@ -129,7 +129,7 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 	if said.Elsewhere <= 0 {
 		if a.Total == 0 {
 			s.empty(ctx, w, &a)
-			a.note("all conversations were searched")
+			note(&a.Notes, "all conversations were searched")
 		}
 		return a, nil
 	}
@@ -139,7 +139,7 @@ func (s *Service) widen(ctx context.Context, q *query, a GrepAnswer) (GrepAnswer
 	}
 	own := *q
 	own.fill = q.fill / 2
-	room := q.limit - min(q.limit, a.matching())
+	room := q.limit - min(q.limit, matching(a.Matches))
 	if better {
 		own.limit = max(1, q.limit/2)
 		room = q.limit - own.limit
@@ -167,7 +167,7 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer,
 	a.Mode, a.Sort = w.search.Mode, w.search.Sort
 	if a.Total == 0 {
 		for _, n := range wide.Notes {
-			a.note(n)
+			note(&a.Notes, n)
 		}
 	} else {
 		own.search.Limit = own.limit
@@ -175,13 +175,13 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer,
 			return a, err
 		}
 	}
-	mine := a.matching()
+	mine := matching(a.Matches)
 	a.Matches = append(a.Matches, other...)
 	if own.expression {
-		a.note(wordsNote)
+		note(&a.Notes, wordsNote)
 	}
-	if n := said.Elsewhere - (a.matching() - mine); n > 0 {
-		a.note(atLeast(n, said.AtLeast) + " more elsewhere: allConversations: true finds them")
+	if n := said.Elsewhere - (matching(a.Matches) - mine); n > 0 {
+		note(&a.Notes, prose.AtLeast(n, said.AtLeast, "match", "matches")+" more elsewhere: allConversations: true finds them")
 	}
 	a.Total, a.Widened, a.Scope = said.InScope, said, w.scope
 	return a, nil
@@ -189,14 +189,14 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a GrepAnswer,
 
 // outside picks the first hits that lie outside the question's own scope.
 func (q *query) outside(hits []store.Hit, most int) []store.Hit {
-	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return q.home.holds(h.Conversation) })
+	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return q.home.Contains(h.Conversation) })
 	return hits[:store.FirstMatches(hits, most)]
 }
 
 // matching counts the matches of a page, without the messages beside them.
-func (a *GrepAnswer) matching() int {
+func matching(matches []Match) int {
 	n := 0
-	for _, m := range a.Matches {
+	for _, m := range matches {
 		if !m.Beside {
 			n++
 		}
@@ -215,10 +215,10 @@ func (q *query) betterElsewhere(lanes []*lane) bool {
 		}
 		for i, h := range l.found.Hits {
 			last := i == len(l.found.Hits)-1 && l.found.Next != nil
-			if q.home.holds(h.Conversation) || last {
+			if q.home.Contains(h.Conversation) || last {
 				inside = max(inside, h.Score)
 			}
-			if !q.home.holds(h.Conversation) {
+			if !q.home.Contains(h.Conversation) {
 				outside = max(outside, h.Score)
 			}
 		}
@@ -230,15 +230,15 @@ func (q *query) betterElsewhere(lanes []*lane) bool {
 // answer: a search that fails is left out.
 func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 	if q.search.Mode == store.Regex && !q.readAsWords && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
-		a.note(`a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
+		note(&a.Notes, `a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
 	}
 	if q.re != nil && strings.ContainsAny(q.search.Pattern, "^$") {
 		if n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = "(?m)" + search.Pattern }); n > 0 {
-			a.note(atLeast(n, more) + " at the beginning or end of a line: ^ and $ are those of a message, begin the pattern with (?m) for lines")
+			note(&a.Notes, prose.AtLeast(n, more, "match", "matches")+" at the beginning or end of a line: ^ and $ are those of a message, begin the pattern with (?m) for lines")
 		}
 	}
 	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
-		a.note(atLeast(n, more) + " among the records that searches leave out (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
+		note(&a.Notes, prose.AtLeast(n, more, "match", "matches")+" among the records that searches leave out (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
 	}
 	if q.scope.Kind == ScopeAll {
 		return
@@ -252,7 +252,7 @@ func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 func (s *Service) otherCase(ctx context.Context, q *query, a *GrepAnswer) {
 	n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = ignoreCase + search.Pattern })
 	if n > a.Total {
-		a.note(atLeast(n-a.Total, more) + " more in another case: begin the pattern with (?i)")
+		note(&a.Notes, prose.AtLeast(n-a.Total, more, "match", "matches")+" more in another case: begin the pattern with (?i)")
 	}
 }
 
@@ -270,12 +270,4 @@ func (s *Service) count(ctx context.Context, q *query, change func(*store.Search
 		more = more || l.place.AtLeast
 	}
 	return n, more
-}
-
-func atLeast(n int, more bool) string {
-	text := prose.Plural(n, "match", "matches")
-	if more {
-		return "at least " + text
-	}
-	return text
 }

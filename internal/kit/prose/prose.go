@@ -84,3 +84,11 @@ func Zone(now time.Time) string {
 
 // OneLine puts a single space in place of each run of white space.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// AtLeast is Plural for a count that may be higher.
+func AtLeast(n int, more bool, one, many string) string {
+	if more {
+		return "at least " + Plural(n, one, many)
+	}
+	return Plural(n, one, many)
+}

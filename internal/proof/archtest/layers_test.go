@@ -39,8 +39,13 @@ var Layers = [][]string{
 		"internal/kit/turns",
 	}, {
 		"internal/settings/config",
-		"internal/record/redact/...",
 		"llms",
+	}, {
+		// The public data types.
+		"record",
+	}, {
+		"internal/record/redact/...",
+		"recall",
 	}, {
 		"internal/record/wire",
 	}, {

@@ -26,7 +26,7 @@ var passedOn = map[string]bool{
 
 // maxPublicNames is how many exported names (functions, types, values, without
 // methods) the public packages may have together.
-const maxPublicNames = 400
+const maxPublicNames = 450
 
 // Every type in the exported API of a public package can be named from a public
 // package: an embedder can declare a variable, a parameter or an implementation
@@ -74,8 +74,8 @@ func TestPublicTypesCanBeNamed(t *testing.T) {
 		t.Error(m)
 	}
 	t.Logf("%d exported names in %d public packages", names, len(packages))
-	if len(packages) > 11 || names > maxPublicNames {
-		t.Errorf("at most 11 packages and %d names are allowed", maxPublicNames)
+	if len(packages) > 13 || names > maxPublicNames {
+		t.Errorf("at most 13 packages and %d names are allowed", maxPublicNames)
 	}
 }
 

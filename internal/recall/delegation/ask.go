@@ -19,7 +19,7 @@ import (
 // Ask answers a question. It fails only where the question itself is wrong
 // (the error says how to correct it), where the record cannot be read, and where ctx
 // ends; evidence replaces a model that fails.
-func (d *Delegator) Ask(ctx context.Context, r Request) (answer Answer, err error) {
+func (d *Delegator) Ask(ctx context.Context, q Request) (answer Answer, err error) {
 	ctx, span := tracing.Start(ctx, "recall.ask")
 	defer func() {
 		span.Int("cited", len(answer.CitedIDs))
@@ -28,6 +28,7 @@ func (d *Delegator) Ask(ctx context.Context, r Request) (answer Answer, err erro
 	if delegated(ctx) {
 		return Answer{}, ErrRecursion
 	}
+	r := request{Request: q}
 	if err := r.check(); err != nil {
 		return Answer{}, err
 	}
@@ -82,7 +83,7 @@ func empty(p *plan) Answer {
 
 // unanswered is the answer where a sub-agent failed and there is no passage to show
 // instead.
-func unanswered(r Request, p *plan, why string) Answer {
+func unanswered(r request, p *plan, why string) Answer {
 	a := empty(p)
 	a.Usage, a.TotalSourceTokens, a.Reason = r.used, r.read, why
 	a.Answer = fmt.Sprintf("The question was not answered: the sub-agent failed after reading %d tokens (%s). "+
@@ -92,7 +93,7 @@ func unanswered(r Request, p *plan, why string) Answer {
 }
 
 // nothing is the answer without a match: the scope of the search, and a hint.
-func nothing(r Request, p *plan) Answer {
+func nothing(r request, p *plan) Answer {
 	a := empty(p)
 	query, elsewhere := "the question", ""
 	if r.Query != "" {
@@ -120,7 +121,7 @@ type outcome struct {
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
 // and merges their answers. The answer says what was spent and read even if it fails.
-func (d *Delegator) delegate(ctx context.Context, r Request, p *plan, runner Runner) (Answer, error) {
+func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Runner) (Answer, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
@@ -151,7 +152,7 @@ func (d *Delegator) delegate(ctx context.Context, r Request, p *plan, runner Run
 	a, err := merge(outcomes, asked, r, d.count)
 	a.Usage, a.TotalSourceTokens = Usage{}, 0
 	for _, o := range outcomes {
-		a.Usage = a.Usage.add(o.used)
+		a.Usage = addUsage(a.Usage, o.used)
 		a.TotalSourceTokens += o.read
 	}
 	if err != nil {
@@ -185,7 +186,7 @@ func skip(a *Answer, rest []*bucket) {
 		a.Skipped = append(a.Skipped, b.conversations[0])
 	}
 	if n := len(a.Skipped); n > 0 {
-		a.note("%d more conversations match but were not asked: ask again with conversationId for one of skippedConversationIds", n)
+		note(a, "%d more conversations match but were not asked: ask again with conversationId for one of skippedConversationIds", n)
 	}
 }
 
@@ -207,7 +208,7 @@ const instead = "; the passages below are quoted from the record instead"
 
 // askChild runs one sub-agent from its grant to its verified answer.
 func (d *Delegator) askChild(
-	ctx context.Context, r Request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
+	ctx context.Context, r request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
 ) (Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
@@ -228,7 +229,7 @@ func (d *Delegator) askChild(
 
 // converse has the sub-agent work on its task. A sub-agent that ignores its
 // context is left behind with a revoked grant.
-func (d *Delegator) converse(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+func (d *Delegator) converse(ctx context.Context, r request, b *bucket, runner Runner, c *child) (reply, error) {
 	said, err := guard.Call(ctx, c.grace, func(ctx context.Context) (reply, error) {
 		return d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
 	})
@@ -249,7 +250,7 @@ const graceTime = 2 * time.Second
 
 // talk puts the task to a sub-agent. A reply that cannot be read, or that rests
 // on nothing in the record, is asked for once more.
-func (d *Delegator) talk(ctx context.Context, r Request, b *bucket, runner Runner, c *child) (reply, error) {
+func (d *Delegator) talk(ctx context.Context, r request, b *bucket, runner Runner, c *child) (reply, error) {
 	task, err := taskPrompt(r, b)
 	if err != nil {
 		return reply{}, err
@@ -286,7 +287,7 @@ type rejection struct {
 func (e *rejection) Error() string { return e.problem }
 
 // turn sends one message to a sub-agent and returns its reply, or a rejection.
-func (d *Delegator) turn(ctx context.Context, r Request, c *child, session Session, message string) (reply, error) {
+func (d *Delegator) turn(ctx context.Context, r request, c *child, session Session, message string) (reply, error) {
 	text, err := session.Ask(ctx, message)
 	if stop := c.meter.stopped(); err != nil && stop != nil {
 		return reply{}, stop

@@ -21,7 +21,7 @@ const (
 
 // verified turns a sub-agent's reply into an answer. What was read comes from the served
 // texts; a citation of a text that was not served is dropped, and the answer says so.
-func (d *Delegator) verified(ctx context.Context, r Request, b *bucket, g *Grant, said reply) (Answer, error) {
+func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant, said reply) (Answer, error) {
 	read, err := g.account(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -29,17 +29,17 @@ func (d *Delegator) verified(ctx context.Context, r Request, b *bucket, g *Grant
 	a := Answer{CitedIDs: []string{}, Citations: []Citation{}, ExpandedSummaryCount: len(read.opened)}
 	text, cut := shorten(d.count, strings.TrimSpace(said.Answer), r.MaxTokens)
 	a.Answer = text
-	a.cut(cut || said.BrokeOff, read.cut || said.Truncated)
+	setCut(&a, cut || said.BrokeOff, read.cut || said.Truncated)
 	if said.BrokeOff {
-		a.note("the sub-agent's reply broke off: ask for less, or with a larger maxTokens")
+		note(&a, "the sub-agent's reply broke off: ask for less, or with a larger maxTokens")
 	}
 	if said.Truncated && !read.cut {
-		a.note("the sub-agent says that its answer is not complete")
+		note(&a, "the sub-agent says that its answer is not complete")
 	}
 	if read.unread && !read.cut {
-		a.note("the sub-agent answered before it had read everything that it could")
+		note(&a, "the sub-agent answered before it had read everything that it could")
 	}
-	a.cite(read, said.CitedIDs)
+	cite(&a, read, said.CitedIDs)
 	d.quote(&a, read, r)
 	a.SourceConversationIDs = read.conversations(a.Citations, b)
 	a.SourceConversationID = a.SourceConversationIDs[0]
@@ -47,7 +47,7 @@ func (d *Delegator) verified(ctx context.Context, r Request, b *bucket, g *Grant
 }
 
 // cite takes over the citations of a sub-agent that name served texts.
-func (a *Answer) cite(read *reading, claimed []string) {
+func cite(a *Answer, read *reading, claimed []string) {
 	dropped, more := 0, 0
 	for _, id := range claimed {
 		c, ok := read.cite(id)
@@ -63,10 +63,10 @@ func (a *Answer) cite(read *reading, claimed []string) {
 		}
 	}
 	if dropped > 0 {
-		a.note("%d of the sub-agent's citations were dropped: they name nothing that it had read", dropped)
+		note(a, "%d of the sub-agent's citations were dropped: they name nothing that it had read", dropped)
 	}
 	if more > 0 {
-		a.note("%d more citations are left out: %d are listed at most", more, maxCitations)
+		note(a, "%d more citations are left out: %d are listed at most", more, maxCitations)
 	}
 }
 
@@ -90,7 +90,7 @@ func (r *reading) cite(text string) (Citation, bool) {
 
 // quote gives each citation a short verbatim passage, as long as the cap on
 // the answer has room for it.
-func (d *Delegator) quote(a *Answer, read *reading, r Request) {
+func (d *Delegator) quote(a *Answer, read *reading, r request) {
 	q, err := search.ParseQuery(a.Answer + " " + r.Prompt)
 	if err != nil {
 		q = nil // no words: quotes are how the messages begin
@@ -188,7 +188,7 @@ func (r *reading) conversations(cited []Citation, b *bucket) []store.Conversatio
 // merge puts the answers of several sub-agents together: each under a heading
 // that names its conversation, the best conversation first. One answer is
 // returned as it is; without any, the error is that of the best.
-func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) int) (Answer, error) {
+func merge(outcomes []outcome, asked []*bucket, r request, count func(string) int) (Answer, error) {
 	if len(outcomes) == 1 {
 		return outcomes[0].answer, outcomes[0].err
 	}
@@ -198,14 +198,14 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 	for i, o := range outcomes {
 		id := asked[i].conversations[0]
 		if o.err != nil {
-			merged.note("conversation %d was not answered: %s", id, prose.Clip(o.err.Error(), 200))
+			note(&merged, "conversation %d was not answered: %s", id, prose.Clip(o.err.Error(), 200))
 			continue
 		}
 		if text.Len() > 0 {
 			text.WriteString("\n\n")
 		}
 		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading().ReplaceAllString(o.answer.Answer, "$1| $2"))
-		merged.join(o.answer)
+		join(&merged, o.answer)
 		short = short || o.answer.TruncatedBy == cutMaxTokens || o.answer.TruncatedBy == cutBoth
 		starved = starved || o.answer.TruncatedBy == cutExpansion || o.answer.TruncatedBy == cutBoth
 	}
@@ -214,7 +214,7 @@ func merge(outcomes []outcome, asked []*bucket, r Request, count func(string) in
 	}
 	whole, cut := shorten(count, text.String(), r.MaxTokens)
 	merged.Answer = whole
-	merged.cut(cut || short, starved)
+	setCut(&merged, cut || short, starved)
 	left := r.MaxTokens - count(whole)
 	for i := range merged.Citations {
 		c := &merged.Citations[i]
@@ -251,7 +251,7 @@ func shares(asked []*bucket, most int, count func(string) int) int {
 }
 
 // join adds the sources of another answer.
-func (a *Answer) join(b Answer) {
+func join(a *Answer, b Answer) {
 	for _, c := range b.Citations {
 		if !slices.Contains(a.CitedIDs, c.ID) {
 			a.CitedIDs = append(a.CitedIDs, c.ID)
@@ -259,14 +259,14 @@ func (a *Answer) join(b Answer) {
 		}
 	}
 	for _, id := range b.SourceConversationIDs {
-		a.addSource(id)
+		addSource(a, id)
 	}
 	a.ExpandedSummaryCount += b.ExpandedSummaryCount
 	for _, n := range b.Notes {
-		a.note("%s", n)
+		note(a, "%s", n)
 	}
 }
 
-func (a *Answer) addSource(id store.ConversationID) {
+func addSource(a *Answer, id store.ConversationID) {
 	a.SourceConversationIDs = include(a.SourceConversationIDs, id)
 }

@@ -84,36 +84,7 @@ type Session interface {
 	Close()
 }
 
-// The defaults of Limits.
-const (
-	DefaultExpandTokens = 68_000
-	DefaultPageTokens   = 8_000
-	DefaultTimeout      = 120 * time.Second
-	DefaultParallel     = 3
-	DefaultModelTokens  = 160_000
-)
-
-// Limits bound the cost of one question. Zero fields have the defaults given
-// with them.
-type Limits struct {
-	ExpandTokens int // read by all sub-agents of a question: 68,000
-	// PageTokens is the size of a first page of lcm_expand: 8,000. A page that
-	// continues it has all the rest.
-	PageTokens int
-	Depth      int // steps below a summary in one call: any
-	// ModelTokens is how many input tokens the models of all sub-agents of a
-	// question may cost: 160,000. Reading 68,000 tokens sends about 80,000, since each
-	// call repeats the pages before. The rest is kept for one more call, of a
-	// sub-agent that asks for more when it should answer.
-	ModelTokens int
-	// Timeout is how long the sub-agents may take together: 120 seconds.
-	Timeout time.Duration
-	// Parallel is how many conversations are asked at once where all are
-	// searched: 3.
-	Parallel int
-}
-
-func (l Limits) withDefaults() Limits {
+func withDefaults(l Limits) Limits {
 	fill := func(v *int, usual int) {
 		if *v <= 0 {
 			*v = usual
@@ -169,7 +140,7 @@ func New(c Config) (*Delegator, error) {
 	if c.NewID == nil {
 		c.NewID = uuid
 	}
-	c.Limits = c.Limits.withDefaults()
+	c.Limits = withDefaults(c.Limits)
 	return &Delegator{config: c}, nil
 }
 

@@ -31,7 +31,7 @@ const leastResult = 250
 // evidence answers with verbatim passages: the messages that search ranks best for the
 // question, of long ones the best part, until relevance or room ends. The bound holds for
 // the result as JSON, citations included.
-func (d *Delegator) evidence(ctx context.Context, r Request, p *plan, why string) (Answer, error) {
+func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string) (Answer, error) {
 	all, err := d.rank(ctx, r, p)
 	if err != nil {
 		return Answer{}, err
@@ -42,7 +42,7 @@ func (d *Delegator) evidence(ctx context.Context, r Request, p *plan, why string
 		}
 		a := nothing(r, p)
 		if why != "" {
-			a.note("%s", why)
+			note(&a, "%s", why)
 		}
 		return a, nil
 	}
@@ -338,7 +338,7 @@ func (e *extract) answer(shown []passage) Answer {
 		}
 	}
 	for _, p := range shown {
-		a.addSource(p.msg.Conversation)
+		addSource(&a, p.msg.Conversation)
 		if !p.cited {
 			continue
 		}
@@ -352,9 +352,9 @@ func (e *extract) answer(shown []passage) Answer {
 	if len(shown) > 0 {
 		a.SourceConversationID = a.SourceConversationIDs[0]
 	}
-	a.cut(left > 0 || parts > 0 && !e.short(), false)
+	setCut(&a, left > 0 || parts > 0 && !e.short(), false)
 	if left > 0 {
-		a.note("%s about the question: narrow it, or ask with a larger maxTokens", prose.Plural(left, "more message is", "more messages are"))
+		note(&a, "%s about the question: narrow it, or ask with a larger maxTokens", prose.Plural(left, "more message is", "more messages are"))
 	}
 	return a
 }

@@ -10,15 +10,8 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Usage is how much a question cost in calls of a model.
-type Usage struct {
-	Calls        int `json:"calls"`
-	InputTokens  int `json:"inputTokens"`
-	OutputTokens int `json:"outputTokens"`
-}
-
-func (u Usage) add(v Usage) Usage {
-	return Usage{u.Calls + v.Calls, u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens}
+func addUsage(u, v Usage) Usage {
+	return Usage{Calls: u.Calls + v.Calls, InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens}
 }
 
 // maxIdle is how many calls of the model in a row may go by without anything
@@ -121,7 +114,7 @@ func (m *Meter) end(size int, cost llms.Usage) {
 	if cost.InputTokens == 0 {
 		cost.InputTokens = size
 	}
-	m.used = m.used.add(Usage{InputTokens: cost.InputTokens, OutputTokens: cost.OutputTokens})
+	m.used = addUsage(m.used, Usage{InputTokens: cost.InputTokens, OutputTokens: cost.OutputTokens})
 	m.size = size + cost.OutputTokens // the next request repeats both
 	if size > 0 {
 		m.ratio = float64(cost.InputTokens) / float64(size)

@@ -80,7 +80,7 @@ func (p *plan) bucket(id store.ConversationID) *bucket {
 }
 
 // plan resolves the scope of a question and finds its matches.
-func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
+func (d *Delegator) plan(ctx context.Context, r request) (*plan, error) {
 	p := &plan{apart: r.ConversationID == 0 && r.AllConversations}
 	if len(r.SummaryIDs) > 0 {
 		if err := d.named(ctx, r, p); err != nil {
@@ -147,7 +147,7 @@ func (d *Delegator) plan(ctx context.Context, r Request) (*plan, error) {
 
 // named takes the summaries that the question names. Recall refuses those that
 // do not exist or lie elsewhere, in its own words.
-func (d *Delegator) named(ctx context.Context, r Request, p *plan) error {
+func (d *Delegator) named(ctx context.Context, r request, p *plan) error {
 	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{SummaryIDs: r.SummaryIDs, Where: r.Where, Depth: 1, TokenCap: 1})
 	if err != nil {
 		return err

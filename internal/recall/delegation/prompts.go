@@ -44,7 +44,7 @@ type payload struct {
 
 // taskPrompt writes the task of a sub-agent. The question is quoted as JSON, so
 // that it stays one line and cannot end its quotation.
-func taskPrompt(r Request, b *bucket) (string, error) {
+func taskPrompt(r request, b *bucket) (string, error) {
 	p := payload{SummaryIDs: b.summaries, IncludeMessages: true}
 	if len(b.conversations) == 1 {
 		p.ConversationID = b.conversations[0]

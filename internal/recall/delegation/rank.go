@@ -78,7 +78,7 @@ const promptWorth = 0.3
 // rank returns the messages that may hold the answer, the best first: the matches of the
 // query in the order of search, and the messages around them. The prompt decides between
 // matches of the query; without such matches, those of the prompt count.
-func (d *Delegator) rank(ctx context.Context, r Request, p *plan) ([]candidate, error) {
+func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
 	if r.Query != "" && r.Query != r.Prompt {
@@ -141,7 +141,7 @@ func sortByScore(all []candidate) {
 
 // rankPrompt searches for the question, and again for its keywords. A message counts
 // for both.
-func (d *Delegator) rankPrompt(ctx context.Context, r Request, p *plan) (ranking, error) {
+func (d *Delegator) rankPrompt(ctx context.Context, r request, p *plan) (ranking, error) {
 	question := asWords(r.Prompt)
 	sum := ranking{}
 	for _, text := range []string{question, keywords(question)} {

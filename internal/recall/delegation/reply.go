@@ -191,7 +191,7 @@ const shownIDs = 16
 // reading, one whose citations all name texts that were not read, and one without
 // citations that has figures of which no text that was read, nor the question, has any. An
 // answer without figures needs no citation: "the record does not say" has none.
-func (d *Delegator) grounded(ctx context.Context, r Request, g *Grant, said reply) error {
+func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said reply) error {
 	read, err := g.account(ctx)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func secondID(native string, record [sha256.Size]byte) string {
 
 // distinct drops messages that repeat the id and record of an earlier one in the
 // same history.
-func distinct(history []Input) []Input {
+func distinct(history []input) []input {
 	type key struct {
 		id  string
 		sum hash
@@ -69,7 +69,7 @@ func distinct(history []Input) []Input {
 		count[m.ID]++
 	}
 	seen := map[key]bool{}
-	return slices.DeleteFunc(slices.Clone(history), func(m Input) bool {
+	return slices.DeleteFunc(slices.Clone(history), func(m input) bool {
 		if m.ID == "" || count[m.ID] == 1 { // no need to hash its record
 			return false
 		}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
 // DefaultThreshold is the size in tokens above which content leaves the
@@ -75,16 +76,18 @@ func New(s Store, counter llms.Counter, threshold int, options ...Option) (*Inge
 // minThreshold ensures that a reference is smaller than the content it replaces.
 const minThreshold = 500
 
-// Input is a message with the flags that its source gives it.
-type Input struct {
-	llms.Message
-	Flags store.Flag
+// Input is a message to store, with its flags.
+type Input = record.Input
+
+// input is an Input without what the user keeps out of the record.
+type input struct {
+	Input
 	// said is the message with its secrets; nil if nothing was masked.
 	said *llms.Message
 }
 
 // identity is that of the message with its secrets, masked or not.
-func (m Input) identity() hash {
+func (m input) identity() hash {
 	if m.said != nil {
 		return identity(*m.said)
 	}
@@ -102,8 +105,8 @@ type Stored struct {
 // skips a message whose id and record are already stored, or inherited by a
 // fork. A message whose id is stored with another record is stored too, and
 // flagged as a possible duplicate.
-func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...Input) (Stored, error) {
-	ms, err := in.clean(ms)
+func (in *Ingester) Append(ctx context.Context, id store.ConversationID, inputs ...Input) (Stored, error) {
+	ms, err := in.clean(inputs)
 	if err != nil {
 		return Stored{}, err
 	}
@@ -116,7 +119,7 @@ func (in *Ingester) Append(ctx context.Context, id store.ConversationID, ms ...I
 	for {
 		err = in.store.Update(ctx, id, func(w store.Writer) (err error) {
 			done.Conversation = w.Conversation()
-			if err := in.privacy.CheckIgnored(done.Conversation.Key, done.Conversation.Project); err != nil {
+			if err := CheckIgnored(in.privacy, done.Conversation.Key, done.Conversation.Project); err != nil {
 				return err
 			}
 			if done.Conversation.ForkedFrom != 0 && !looked {

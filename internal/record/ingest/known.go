@@ -30,7 +30,7 @@ func (in *Ingester) natives(ctx context.Context, from []store.Origin, ids []stri
 // byID finds the messages of a history that are stored with the same id and
 // record, and sets them in known. If an id has another record, byID looks for
 // the next id that put would have chosen.
-func (in *Ingester) byID(ctx context.Context, from []store.Origin, history []Input, known []*stored) error {
+func (in *Ingester) byID(ctx context.Context, from []store.Origin, history []input, known []*stored) error {
 	type open struct {
 		at int
 		id string
@@ -70,7 +70,7 @@ func (in *Ingester) byID(ctx context.Context, from []store.Origin, history []Inp
 }
 
 // inherited finds the messages that a fork shows as its origin's.
-func (in *Ingester) inherited(ctx context.Context, c store.Conversation, ms []Input) ([]*stored, error) {
+func (in *Ingester) inherited(ctx context.Context, c store.Conversation, ms []input) ([]*stored, error) {
 	from, err := store.Origins(ctx, in.store, c)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ type plan struct {
 	conv    store.Conversation // as it was read
 	branch  *branch
 	origins []store.Origin
-	history []Input
+	history []input
 	hashes  []hash
 	from    int       // the messages before this one are known
 	known   []*stored // the others that are known
@@ -63,7 +63,7 @@ func (p *plan) first() int {
 }
 
 // plan compares a history with the stored messages.
-func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history []Input, t trust) (*plan, error) {
+func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history []input, t trust) (*plan, error) {
 	p := &plan{conv: conv, history: history, known: make([]*stored, len(history)), loose: map[int]string{}, doubt: map[int]bool{}}
 	var err error
 	if p.branch, err = in.branch(ctx, conv.ID); err != nil {
@@ -105,7 +105,7 @@ func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history [
 
 // overlaid returns how many messages of a long history match the active branch
 // one to one, or 0 if they do not.
-func (in *Ingester) overlaid(ctx context.Context, b *branch, history []Input) (int, error) {
+func (in *Ingester) overlaid(ctx context.Context, b *branch, history []input) (int, error) {
 	ids, err := b.all(ctx)
 	n := len(ids)
 	if err != nil || n < window || n > len(history) {
@@ -130,7 +130,7 @@ func (p *plan) disproved(ctx context.Context) (bool, error) {
 
 // is reports whether a stored message is the given one: by id and record, or
 // without an id by its content.
-func (s stored) is(m Input) bool {
+func (s stored) is(m input) bool {
 	if m.ID == "" {
 		return s.hash == m.identity()
 	}

@@ -26,7 +26,7 @@ const alone = 64
 
 // prepareAll does the work that needs no transaction, on all cores if there is
 // much of it: the only writer of a database should not wait for hashes and counts.
-func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, error) {
+func (in *Ingester) prepareAll(ctx context.Context, ms []input) ([]prepared, error) {
 	ready := make([]prepared, len(ms))
 	cores := max(1, min(runtime.GOMAXPROCS(0), len(ms)/alone))
 	size := (len(ms) + cores - 1) / cores
@@ -45,7 +45,7 @@ func (in *Ingester) prepareAll(ctx context.Context, ms []Input) ([]prepared, err
 	return ready, nil
 }
 
-func (in *Ingester) prepareRange(ctx context.Context, ms []Input, ready []prepared, from, to int) (err error) {
+func (in *Ingester) prepareRange(ctx context.Context, ms []input, ready []prepared, from, to int) (err error) {
 	for i := from; i < to; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (in *Ingester) prepareRange(ctx context.Context, ms []Input, ready []prepar
 }
 
 // prepare hashes the record of a message and moves large content into payloads.
-func (in *Ingester) prepare(m Input) (prepared, error) {
+func (in *Ingester) prepare(m input) (prepared, error) {
 	if err := m.Validate(); err != nil {
 		return prepared{}, err
 	}

@@ -4,36 +4,26 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
-// ErrIgnored says that the user's settings exclude a session from the record.
-var ErrIgnored = errors.New("the session is never stored")
+// Privacy selects content to keep out of the record.
+type Privacy = record.Privacy
 
-// Privacy has the content that a user keeps out of the record. The zero value keeps out
-// only private blocks.
-type Privacy struct {
-	// IgnoreSessions are patterns of session keys, and IgnoreProjects of
-	// project directories or git origins, that are never stored. A * matches
-	// any characters, slashes included.
-	IgnoreSessions []string
-	IgnoreProjects []string
-	// Redact says how secrets are treated; empty is [redact.Off].
-	Redact redact.Mode
-}
+// ErrIgnored is [record.ErrIgnored].
+var ErrIgnored = record.ErrIgnored
 
 // CheckIgnored returns an error that wraps [ErrIgnored] and names the pattern if a
 // session must not be stored. [Ingester.Append] and [Ingester.Sync] check it
 // before they write; a caller may check it before it makes a conversation.
-func (p Privacy) CheckIgnored(key string, in store.Project) error {
+func CheckIgnored(p Privacy, key string, in store.Project) error {
 	for _, pattern := range p.IgnoreSessions {
 		if matches(pattern, key) {
 			return fmt.Errorf("%w: its key %q matches %q of ignore_session_patterns", ErrIgnored, key, pattern)
@@ -116,15 +106,15 @@ func WithPrivacy(p Privacy) Option { return func(in *Ingester) { in.privacy = p 
 
 // Forgotten says for each message whether the user erased it from the session
 // with this key and project, so that it would not be stored again; nil means none.
-func (in *Ingester) Forgotten(ctx context.Context, key string, p store.Project, ms []Input) ([]bool, error) {
-	ms, err := in.clean(ms)
+func (in *Ingester) Forgotten(ctx context.Context, key string, p store.Project, inputs []Input) ([]bool, error) {
+	ms, err := in.clean(inputs)
 	if err != nil {
 		return nil, err
 	}
 	return in.forgotten(ctx, key, p, ms)
 }
 
-func (in *Ingester) forgotten(ctx context.Context, key string, p store.Project, ms []Input) ([]bool, error) {
+func (in *Ingester) forgotten(ctx context.Context, key string, p store.Project, ms []input) ([]bool, error) {
 	return in.store.Forgotten(ctx, key, p, func(yield func(store.Fingerprint) bool) {
 		for _, m := range ms {
 			if !yield(fingerprint(m.Message)) {
@@ -146,13 +136,13 @@ func fingerprint(m llms.Message) store.Fingerprint {
 }
 
 // remembered drops erased messages.
-func (in *Ingester) remembered(ctx context.Context, c store.Conversation, history []Input) ([]Input, error) {
+func (in *Ingester) remembered(ctx context.Context, c store.Conversation, history []input) ([]input, error) {
 	gone, err := in.forgotten(ctx, c.Key, c.Project, history)
 	if err != nil || !slices.Contains(gone, true) {
 		return history, err
 	}
 	i := -1
-	return slices.DeleteFunc(slices.Clone(history), func(Input) bool {
+	return slices.DeleteFunc(slices.Clone(history), func(input) bool {
 		i++
 		return gone[i]
 	}), nil

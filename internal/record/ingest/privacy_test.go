@@ -54,7 +54,7 @@ func TestIgnoredProjects(t *testing.T) {
 		{store.Project{Root: "/anywhere", Origin: "gitlab.com/hidden/x/y"}, true},
 		{store.Project{Root: "/HOME/ada/clients/bank"}, false},
 	} {
-		err := p.CheckIgnored("key", c.in)
+		err := CheckIgnored(p, "key", c.in)
 		if got := errors.Is(err, ErrIgnored); got != c.want {
 			t.Errorf("CheckIgnored(%+v) = %v, want %v", c.in, err, c.want)
 		}

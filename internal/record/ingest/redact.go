@@ -14,8 +14,8 @@ import (
 )
 
 // Title returns the title of a session without private blocks and secrets.
-func (p Privacy) Title(title string) string {
-	out, _ := redact.Redactor{Secrets: p.hides()}.Text([]byte(title))
+func Title(p Privacy, title string) string {
+	out, _ := redact.Redactor{Secrets: hides(p)}.Text([]byte(title))
 	if out == nil {
 		return title
 	}
@@ -24,9 +24,9 @@ func (p Privacy) Title(title string) string {
 
 // Shown returns a message as it may be shown: without its record and, unless Redact is
 // off, without secrets.
-func (p Privacy) Shown(m llms.Message) (llms.Message, error) {
+func Shown(p Privacy, m llms.Message) (llms.Message, error) {
 	m.Raw = llms.Raw{}
-	if !p.hides() {
+	if !hides(p) {
 		return m, nil
 	}
 	m, _, err := rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m)
@@ -34,12 +34,12 @@ func (p Privacy) Shown(m llms.Message) (llms.Message, error) {
 }
 
 // hides reports whether secrets are masked or removed.
-func (p Privacy) hides() bool { return p.Redact == redact.Search || p.Redact == redact.All }
+func hides(p Privacy) bool { return p.Redact == redact.Search || p.Redact == redact.All }
 
 // clean removes private blocks and secrets from messages. It runs first, so that
 // identities are those of the stored form.
-func (in *Ingester) clean(ms []Input) ([]Input, error) {
-	out := make([]Input, len(ms))
+func (in *Ingester) clean(ms []Input) ([]input, error) {
+	out := make([]input, len(ms))
 	for i, m := range ms {
 		var err error
 		if out[i], err = in.cleanOne(m); err != nil {
@@ -49,7 +49,8 @@ func (in *Ingester) clean(ms []Input) ([]Input, error) {
 	return out, nil
 }
 
-func (in *Ingester) cleanOne(m Input) (Input, error) {
+func (in *Ingester) cleanOne(given Input) (input, error) {
+	m := input{Input: given}
 	said, changed, err := remove(redact.Redactor{Secrets: in.privacy.Redact == redact.All}, m.Message)
 	if err != nil {
 		return m, err
@@ -133,7 +134,7 @@ func Outgoing(p Privacy, m store.Message, record []byte) (out llms.Message, chan
 		}
 	}
 	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
-	return remove(redact.Redactor{Secrets: p.hides()}, said)
+	return remove(redact.Redactor{Secrets: hides(p)}, said)
 }
 
 // remove removes the findings of r from a message and from its record.

@@ -7,28 +7,11 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/record"
 )
 
 // Synced is the result of Sync.
-type Synced struct {
-	Stored   []store.Appended // the new messages, in order
-	Existing int              // how many messages were stored already, or erased
-	// Rewound is set if the history leaves the stored one at an earlier message,
-	// or returns to a branch that was left. The messages after that one are kept
-	// as a branch.
-	Rewound *store.Branch
-	// Conversation includes the new messages; it is zero if nothing changed.
-	Conversation store.Conversation
-	// Loose counts the new messages stored outside the view: those before the
-	// matching part of the history (a host's own summary, a changed system
-	// prompt, older messages that arrive late) and, without ids, those edited in
-	// its middle.
-	Loose int
-	// Late counts the new messages with ids that belong before a stored one.
-	// Stored messages keep their order: late ones go outside the view if no
-	// message of the history was stored before them, else to its end.
-	Late int
-}
+type Synced = record.SyncResult
 
 // Sync stores the new messages of a whole history, as hosts send it every turn.
 // A message with an id is new if the id is unknown, or known with another
@@ -49,8 +32,8 @@ type Synced struct {
 // Several processes may sync one conversation. If another process stores
 // something between the comparison and the transaction, Sync compares again; it
 // returns [store.ErrStale] after many attempts.
-func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, history []Input, full bool) (Synced, error) {
-	history, err := in.clean(history)
+func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, given []Input, full bool) (Synced, error) {
+	history, err := in.clean(given)
 	if err != nil {
 		return Synced{}, err
 	}
@@ -83,12 +66,12 @@ const attempts = 32
 
 // sync compares a history with the conversation, and stores the new messages if
 // the conversation has not changed since.
-func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history []Input, t trust) (Synced, error) {
+func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history []input, t trust) (Synced, error) {
 	conv, err := in.store.Conversation(ctx, id)
 	if err != nil {
 		return Synced{}, err
 	}
-	if err := in.privacy.CheckIgnored(conv.Key, conv.Project); err != nil {
+	if err := CheckIgnored(in.privacy, conv.Key, conv.Project); err != nil {
 		return Synced{}, err
 	}
 	said := len(history)
@@ -122,7 +105,7 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 		if moved(conv, w.Conversation()) {
 			return store.ErrStale
 		}
-		if err := done.write(ctx, w, hidden); err != nil {
+		if err := writeInto(ctx, w, hidden, &done); err != nil {
 			return err
 		}
 		if back != 0 {
@@ -135,7 +118,7 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 				return err
 			}
 		}
-		return done.write(ctx, w, shown)
+		return writeInto(ctx, w, shown, &done)
 	})
 	return done, err
 }
@@ -148,7 +131,7 @@ func moved(was, is store.Conversation) bool {
 
 // sort separates the new messages into those kept outside the view and those
 // added to it.
-func (p *plan) sort() (outside, fresh []Input, done Synced) {
+func (p *plan) sort() (outside, fresh []input, done Synced) {
 	first, last := p.first(), p.last()
 	for i, m := range p.history {
 		if p.has(i) {
@@ -210,8 +193,8 @@ func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 	return leaf, nil
 }
 
-// write stores prepared messages in the transaction of w.
-func (done *Synced) write(ctx context.Context, w store.Writer, ready []prepared) error {
+// writeInto stores prepared messages in the transaction of w, and adds them to done.
+func writeInto(ctx context.Context, w store.Writer, ready []prepared, done *Synced) error {
 	all, err := write(ctx, w, ready)
 	if err != nil {
 		return err

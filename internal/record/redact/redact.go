@@ -28,20 +28,20 @@
 // Time is linear in the length of any text.
 package redact
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/lossless-context/lcm/record"
+)
 
 // Mode says how secrets are treated.
-type Mode string
+type Mode = record.RedactMode
 
 // The modes.
 const (
-	// Off keeps secrets.
-	Off Mode = "off"
-	// Search keeps secrets only in the original record: they are not searched,
-	// summarised, shown to a model or returned by a tool.
-	Search Mode = "search"
-	// All removes secrets before anything is stored.
-	All Mode = "all"
+	Off    = record.RedactOff
+	Search = record.RedactSearch
+	All    = record.RedactAll
 )
 
 // Counts counts the replacements.

@@ -7,16 +7,9 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// DamageNotice precedes the text of a message whose stored bytes are not those that
-// arrived, wherever it is shown to a person or a model.
-const DamageNotice = "[damaged: the stored bytes do not match the SHA-256 taken when they arrived, so this text may not be what was said]"
-
-// DamagedSummaryNotice precedes the text of a summary that is not the one that was written.
-const DamagedSummaryNotice = "[damaged: this summary is not the text that was written, so it may say what is not so]"
-
-// MarkDamaged marks a summary whose text is not the one that was written, so that every
+// MarkSummaryDamaged marks a summary whose text is not the one that was written, so that every
 // reader shows it.
-func (s *Summary) MarkDamaged() {
+func MarkSummaryDamaged(s *Summary) {
 	if s.Damaged && !strings.HasPrefix(s.Body, DamagedSummaryNotice) {
 		s.Body = DamagedSummaryNotice + "\n" + s.Body
 	}
@@ -25,7 +18,7 @@ func (s *Summary) MarkDamaged() {
 // MarkDamaged marks a message whose stored bytes are not those that arrived. The notice
 // becomes part of the body, so that every reader shows it. The record is dropped, so
 // that nobody sends it unmarked.
-func (m *Message) MarkDamaged() {
+func MarkDamaged(m *Message) {
 	if m.Damaged {
 		return
 	}

@@ -53,39 +53,6 @@ type Eraser interface {
 	Forgotten(ctx context.Context, key string, in Project, ms iter.Seq[Fingerprint]) ([]bool, error)
 }
 
-// Erasure is an order to erase.
-type Erasure struct {
-	// Messages are single messages. Conversations are whole ones: all their
-	// messages, and their titles.
-	Messages      []MessageID
-	Conversations []ConversationID
-	// Quotes reports whether a text quotes erased content. It is called with
-	// titles, small values of [State] and summaries; if it is nil, the store
-	// compares them only with the messages.
-	Quotes func(text string) bool
-	// Cause says who ordered it: "forget", "prune".
-	Cause string
-}
-
-// Erased counts the removed items of an erasure.
-type Erased struct {
-	Tombstone     int64 `json:"tombstone,omitempty"` // its number, 0 if nothing was erased
-	Messages      int64 `json:"messages"`
-	Bytes         int64 `json:"bytes"`         // of their original records
-	Conversations int   `json:"conversations"` // whole ones
-	// Affected are the conversations that lost something: the named ones, and
-	// forks that inherited from them.
-	Affected []ConversationID `json:"affected"`
-	// Unworded counts the summaries that must be reworded, Summaries the removed
-	// ones.
-	Unworded     int   `json:"summariesRemade"`
-	Summaries    int   `json:"summariesErased"`
-	Payloads     int   `json:"payloads"`
-	PayloadBytes int64 `json:"payloadBytes"`
-	Titles       int   `json:"titles"`
-	Values       int   `json:"values"` // of State
-}
-
 // Tombstone represents one erasure.
 type Tombstone struct {
 	ID       int64     `json:"tombstone"`

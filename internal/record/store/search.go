@@ -29,25 +29,6 @@ type Attachments interface {
 	Holders(ctx context.Context, id PayloadID, in []ConversationID, limit int) ([]MessageID, error)
 }
 
-// Mode says how a pattern is interpreted.
-type Mode string
-
-// The modes.
-const (
-	Regex    Mode = "regex"     // RE2, matched against the text
-	FullText Mode = "full_text" // words, ranked
-)
-
-// Sort is the order of the results of a search.
-type Sort string
-
-// The orders.
-const (
-	ByRecency   Sort = "recency"
-	ByRelevance Sort = "relevance"
-	ByHybrid    Sort = "hybrid" // relevance, fading with age
-)
-
 // Search is a query.
 type Search struct {
 	Mode    Mode

@@ -42,26 +42,17 @@ import (
 
 // Errors that callers branch on.
 var (
-	// ErrNotFound says that nothing has the given id or key.
-	ErrNotFound = errors.New("not found")
 	// ErrStale says that the view has changed since it was read; read it again
 	// and plan again.
 	ErrStale = errors.New("the view has changed since it was read")
 	// ErrConflict says that a state key does not have the expected version.
 	ErrConflict = errors.New("the state has changed since it was read")
-	// ErrArchived says that a conversation no longer takes messages.
-	ErrArchived = errors.New("the conversation is archived")
 	// ErrOffBranch says that a message is on no branch of the conversation.
 	ErrOffBranch = errors.New("not on a branch of this conversation")
-	// ErrReadOnly says that the store is open for reading only, or can only be
-	// opened so.
-	ErrReadOnly = errors.New("the store is read-only")
 	// ErrRemoved and ErrReplaced say that the file of an open store is no longer
 	// the one at its path. The store then reads and writes nothing.
 	ErrRemoved  = errors.New("the file was removed while it was in use")
 	ErrReplaced = errors.New("the file was replaced by another one while it was in use")
-	// ErrDamaged says that stored data are corrupt.
-	ErrDamaged = errors.New("damaged")
 )
 
 // Reader reads the record. Methods may be called concurrently, and each sees one
@@ -75,7 +66,7 @@ type Reader interface {
 	View(ctx context.Context, id ConversationID, w Window) (View, error)
 	// Messages yields messages with their decoded bodies. It checks each against
 	// the hashes taken on arrival. One that does not match is marked
-	// ([Message.MarkDamaged]); one that no longer decodes has its raw bytes as
+	// ([MarkDamaged]); one that no longer decodes has its raw bytes as
 	// text.
 	Messages(ctx context.Context, q MessageQuery) iter.Seq2[Message, error]
 	// Record returns the original bytes of a message, with externalised content
@@ -83,7 +74,7 @@ type Reader interface {
 	// an error that wraps ErrDamaged.
 	Record(ctx context.Context, id MessageID) ([]byte, error)
 	// Summaries yields summaries. One whose text is not the one that was written is marked
-	// ([Summary.MarkDamaged]).
+	// ([MarkSummaryDamaged]).
 	Summaries(ctx context.Context, q SummaryQuery) iter.Seq2[Summary, error]
 	// Sources returns the sources of a summary, in order.
 	Sources(ctx context.Context, id SummaryID) ([]Node, error)

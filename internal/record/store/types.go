@@ -10,48 +10,6 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Project is where a conversation happened. Origin is the normalised URL of the git
-// remote, if there is one, so that clones and worktrees of one repository are one
-// project. Root is the directory.
-type Project struct {
-	Origin string
-	Root   string
-}
-
-// Conversation is one segment of a session.
-type Conversation struct {
-	ID      ConversationID
-	Key     string // the stable session key, shared by all segments
-	Segment int    // 1 for the first conversation of the key
-	Agent   string // the agent or host that speaks in it
-	Project Project
-	Title   string
-	Parent  ConversationID // of a sub-agent's conversation, else 0
-	// ForkedFrom and ForkedAt say where the view was inherited from.
-	ForkedFrom ConversationID
-	ForkedAt   MessageID
-
-	CreatedAt    time.Time // when it was opened, or its first message said
-	UpdatedAt    time.Time // when its last message was said; in a list, when it was stored if that is in the future
-	ArchivedAt   time.Time // zero while the conversation is active
-	ArchiveCause string
-
-	ErasedAt time.Time // when all of it was erased, see [Eraser]
-
-	Messages   int64 // including erased ones
-	Erased     int64
-	Summaries  int64
-	Tokens     int64 // of all messages
-	Bytes      int64 // of all original records
-	ViewItems  int
-	ViewTokens int
-	// Head is the last link of the hash chain.
-	Head [sha256.Size]byte
-}
-
-// Active reports whether the conversation still takes messages.
-func (c Conversation) Active() bool { return c.ArchivedAt.IsZero() }
-
 // NewConversation describes a conversation to open. Only Key is required.
 type NewConversation struct {
 	Key     string
@@ -60,85 +18,6 @@ type NewConversation struct {
 	Title   string
 	Parent  ConversationID
 	Time    time.Time
-}
-
-// ConversationQuery selects conversations. Zero fields select everything.
-type ConversationQuery struct {
-	Key        string
-	ActiveOnly bool
-	Agent      string
-	Project    *Project // by Origin if both have one, else by Root
-	Erased     bool     // also erased ones
-	Limit      int
-}
-
-// Flag marks the kind of a message. Flags are set on arrival; only an [Eraser] sets
-// FlagErased and FlagMasked later.
-type Flag uint32
-
-// The flags.
-const (
-	// FlagEcho marks lcm's own output: results of its tools and context that it
-	// injected. Search and summaries leave it out, so that recall does not find
-	// its own answers.
-	FlagEcho Flag = 1 << iota
-	// FlagHostSummary marks a host's own summary of the conversation.
-	FlagHostSummary
-	// FlagSynthetic marks text that the host wrote for somebody: reminders, command
-	// echoes, environment blocks.
-	FlagSynthetic
-	// FlagDuplicate marks a message that may repeat another one. It is stored,
-	// because dropping it could lose something.
-	FlagDuplicate
-	// FlagUnknown marks a record of a type that its importer does not know.
-	FlagUnknown
-	// FlagRedacted marks a record from which secrets were removed before it was
-	// stored, on the user's order.
-	FlagRedacted
-	// FlagHidden marks a record that is stored but not shown in the view:
-	// bookkeeping of a host.
-	FlagHidden
-	// FlagErased marks a message that was erased on the user's order ([Eraser]):
-	// only its number is left.
-	FlagErased
-	// FlagMasked marks a message whose body lacks secrets that its record has. It is
-	// set on arrival, or later by [Eraser.Mask].
-	FlagMasked
-)
-
-// Bookkeeping reports whether a host wrote a message with these flags and role for
-// itself, or lcm did. Searches leave such messages out by default. A record of an
-// unknown type may be anything, and does not count.
-func (f Flag) Bookkeeping(r llms.Role) bool {
-	return f&(FlagEcho|FlagSynthetic) != 0 || f&(FlagHidden|FlagUnknown) == FlagHidden && r == llms.RoleSystem
-}
-
-// Said reports whether a person, a model or a tool said the message in the
-// conversation. Hosts' own records and summaries, and texts that a host or lcm
-// inserted, are not said.
-func (f Flag) Said() bool {
-	return f&(FlagEcho|FlagHostSummary|FlagSynthetic|FlagHidden|FlagUnknown) == 0
-}
-
-// Message is a stored message.
-type Message struct {
-	ID           MessageID
-	Conversation ConversationID
-	Seq          int64 // its number in its conversation, from 1
-	Native       string
-	Flags        Flag
-	Format       llms.Format // of the original record
-	Tokens       int         // as shown in the view
-	Size         int64       // bytes of the original record
-	SHA256       [sha256.Size]byte
-	// Stored is when the message was stored; Body.Time is when it was said.
-	Stored time.Time
-	// Body is the message as it would be sent to a model, with references in place
-	// of externalised content.
-	Body llms.Message
-	// Damaged says that the stored bytes are not those that arrived. Body then has
-	// [DamageNotice] and no record.
-	Damaged bool
 }
 
 // NewMessage is a message to be stored. Package ingest makes them.
@@ -183,18 +62,6 @@ type Cut struct {
 	At      int        `json:"at"`
 	Style   wire.Style `json:"style"`
 	Payload PayloadID  `json:"payload"`
-}
-
-// Appended is the result for one NewMessage.
-type Appended struct {
-	ID      MessageID
-	Seq     int64
-	Existed bool // its native id was already stored; nothing was written
-	// Forgotten says that the user erased it before, so that it is not stored
-	// again; it counts as Existed, and has no ID.
-	Forgotten bool
-	// SHA256 is the hash of the record that is stored under the id.
-	SHA256 [sha256.Size]byte
 }
 
 // Item is one entry of a view: a message or a summary.
@@ -253,40 +120,6 @@ type MessageQuery struct {
 	Limit        int      // 0 for all
 }
 
-// Summary is a node of the DAG.
-type Summary struct {
-	ID           SummaryID      `json:"id"`
-	Conversation ConversationID `json:"-"`
-	Kind         summary.Kind   `json:"kind"`
-	Depth        int            `json:"depth"`
-	Pos          int64          `json:"-"` // its position in the view: that of the first message it covers
-	Body         string         `json:"body,omitempty"`
-	// Tokens counts the summary as rendered in a view, SourceTokens its direct
-	// sources.
-	Tokens       int `json:"tokens"`
-	SourceTokens int `json:"sourceTokens"`
-	// Descendants counts the summaries below it, Messages the messages that it
-	// covers, MessageTokens their tokens.
-	Descendants   int           `json:"descendants"`
-	Messages      int           `json:"messages"`
-	MessageTokens int64         `json:"messageTokens"`
-	Earliest      time.Time     `json:"earliestAt"`
-	Latest        time.Time     `json:"latestAt"`
-	Files         []PayloadID   `json:"fileIds,omitempty"`
-	Level         summary.Level `json:"level"`
-	Method        string        `json:"method"`
-	Model         string        `json:"model,omitempty"`
-	TokensIn      int           `json:"-"`
-	TokensOut     int           `json:"-"`
-	CreatedAt     time.Time     `json:"-"`
-	Revision      int           `json:"-"` // how often it was reworded
-	Retired       bool          `json:"-"` // a rewind split it; the view does not lead to it
-	// Damaged says that the text is not the one that was written.
-	Damaged bool `json:"damaged,omitempty"`
-	// Sources are those of a condensed summary, if SummaryQuery.Sources asks for them.
-	Sources []Node `json:"-"`
-}
-
 // NewSummary is a summary to be folded into the view.
 type NewSummary struct {
 	Over []Item // the run of view items that it replaces, as they were read
@@ -342,38 +175,10 @@ type NewPayload struct {
 	Tokens  int
 }
 
-// Branch is a part of a conversation that a rewind removed from the view.
-type Branch struct {
-	ID           int64
-	Conversation ConversationID
-	After        MessageID // the message it forks from
-	Cause        string
-	Items        int
-	CreatedAt    time.Time
-}
-
 // Value is an entry of State.
 type Value struct {
 	Key     string
 	Data    []byte
 	Version int64
 	Expires time.Time
-}
-
-// Verification is the result of verifying one conversation.
-type Verification struct {
-	Conversation ConversationID
-	Messages     int64
-	Summaries    int64
-	Bytes        int64
-	// Digest is equal for the same messages in the same order, in any database.
-	Digest [sha256.Size]byte
-	Faults []Fault
-}
-
-// Fault is one fault that Verify found.
-type Fault struct {
-	Code   string `json:"code"` // a short stable name: "record-hash", "chain", "uncovered"
-	Node   string `json:"node"` // the id of the faulty item
-	Detail string `json:"detail"`
 }

@@ -15,7 +15,7 @@ import (
 
 // stays reports whether a conversation must not leave this machine.
 func (p *Pusher) stays(c store.Conversation) bool {
-	return p.Privacy.CheckIgnored(c.Key, c.Project) != nil || p.private(c.Project)
+	return ingest.CheckIgnored(p.Privacy, c.Key, c.Project) != nil || p.private(c.Project)
 }
 
 // private reports whether a project is one of [Pusher.Private], by its directory or by its
@@ -64,7 +64,7 @@ func (p *Pusher) checkDirectory(record []byte) error {
 			p.projects[dir] = in
 		}
 		for _, at := range []store.Project{in, {Root: dir}} {
-			if p.private(at) || p.Privacy.CheckIgnored("", at) != nil {
+			if p.private(at) || ingest.CheckIgnored(p.Privacy, "", at) != nil {
 				return errEntered
 			}
 		}

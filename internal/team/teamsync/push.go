@@ -351,7 +351,7 @@ func (p *Pusher) same(ctx context.Context, id identity, c store.Conversation, at
 // machine. masked has the hashes of the records that were changed for it.
 func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Conversation, after int64) (b Batch, masked map[int64]string, err error) {
 	b = Batch{
-		Source: src, MachineName: p.MachineName, Agent: c.Agent, Project: c.Project, Title: p.Privacy.Title(c.Title), After: after, Through: c.Messages,
+		Source: src, MachineName: p.MachineName, Agent: c.Agent, Project: c.Project, Title: ingest.Title(p.Privacy, c.Title), After: after, Through: c.Messages,
 	}
 	masked = map[int64]string{}
 	size := 0

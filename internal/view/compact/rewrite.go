@@ -13,20 +13,6 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Rewritten is the result of Rewrite.
-type Rewritten struct {
-	Conversation store.ConversationID `json:"conversation"`
-	Candidates   int                  `json:"candidates"` // summaries that no model has written
-	Done         int                  `json:"rewritten"`
-	Kept         int                  `json:"kept"`   // the model's text was no better: not smaller than the sources, or far too long
-	Failed       int                  `json:"failed"` // the model returned an error or nothing
-	TokensIn     int                  `json:"inputTokens"`
-	TokensOut    int                  `json:"outputTokens"`
-	// Reason is Done, or why the rest was left: Auth, Spend, Failing or Busy.
-	Reason Reason `json:"reason"`
-	Cause  error  `json:"-"` // the summariser's last error
-}
-
 // Rewrite has a model reword the summaries of a conversation that were made
 // without one, the deepest sources first, so that a summary of summaries is
 // written from reworded sources. The old text stays as a revision: the DAG is

@@ -62,7 +62,7 @@ func scanMessage(c sqldb.Conn, s sqldb.Row, brief bool) (store.Message, error) {
 		m.Body.Time = m.Stored
 	}
 	if err != nil || !intact {
-		m.MarkDamaged()
+		store.MarkDamaged(&m)
 	}
 	return m, err
 }

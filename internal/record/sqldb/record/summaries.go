@@ -27,7 +27,7 @@ func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2
 		return c.Query(`SELECT`+SummaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`, func(s sqldb.Row) error {
 			_, sum, err := ScanSummary(s)
 			if err == nil {
-				sum.MarkDamaged()
+				store.MarkSummaryDamaged(&sum)
 				err = pass(sum)
 			}
 			return err
@@ -45,7 +45,7 @@ func summariesByID(c sqldb.Conn, ids []store.SummaryID, sources bool, pass func(
 	condensed := map[int64]*store.Summary{}
 	err := c.Query(`SELECT`+SummaryColumns+` WHERE s.id IN (SELECT t.value FROM json_each(?) t)`, func(s sqldb.Row) error {
 		num, sum, err := ScanSummary(s)
-		sum.MarkDamaged()
+		store.MarkSummaryDamaged(&sum)
 		found[sum.ID] = &sum
 		if sources && sum.Kind == summary.Condensed {
 			condensed[num] = &sum

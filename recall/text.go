@@ -7,7 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/record"
 )
 
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
@@ -19,7 +19,7 @@ func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 func (a GrepAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", a.Headline())
-	last := store.ConversationID(0)
+	last := record.ConversationID(0)
 	for _, m := range a.Matches {
 		if m.ConversationID != last {
 			fmt.Fprintf(&b, "\n%s\n", m.Session())
@@ -28,7 +28,7 @@ func (a GrepAnswer) Text() string {
 		m.write(&b)
 	}
 	if a.Elsewhere != nil {
-		fmt.Fprintf(&b, "elsewhere: %s in other conversations; %s\n", atLeast(a.Elsewhere.Hits, a.Elsewhere.AtLeast), a.Elsewhere.How)
+		fmt.Fprintf(&b, "elsewhere: %s in other conversations; %s\n", prose.AtLeast(a.Elsewhere.Hits, a.Elsewhere.AtLeast, "match", "matches"), a.Elsewhere.How)
 	}
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
@@ -42,9 +42,9 @@ func (a GrepAnswer) Text() string {
 // Headline counts the matches and says where they were looked for.
 func (a GrepAnswer) Headline() string {
 	if w := a.Widened; w != nil {
-		return fmt.Sprintf("%s in %s; widened to all conversations: %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, atLeast(w.Elsewhere, w.AtLeast))
+		return fmt.Sprintf("%s in %s; widened to all conversations: %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.AtLeast(w.Elsewhere, w.AtLeast, "match", "matches"))
 	}
-	return fmt.Sprintf("%s in %s", atLeast(a.Total, a.TotalIsLowerBound), a.Scope)
+	return fmt.Sprintf("%s in %s", prose.AtLeast(a.Total, a.TotalIsLowerBound, "match", "matches"), a.Scope)
 }
 
 // Session names the session of a match: its number, the agent and the title,
@@ -168,3 +168,26 @@ func writeNeighbours(b *strings.Builder, all []Neighbour) {
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
+// Mark returns the snippet with each match between open and close. Other
+// text goes through shown, which may be nil.
+func (m Match) Mark(open, close string, shown func(string) string) string {
+	if shown == nil {
+		shown = func(s string) string { return s }
+	}
+	runes := []rune(m.Snippet)
+	var b strings.Builder
+	at := 0
+	for _, r := range m.MatchRanges {
+		if r[0] < at || r[1] < r[0] || r[1] > len(runes) {
+			continue
+		}
+		b.WriteString(shown(string(runes[at:r[0]])))
+		if r[1] > r[0] {
+			b.WriteString(open + shown(string(runes[r[0]:r[1]])) + close)
+		}
+		at = r[1]
+	}
+	b.WriteString(shown(string(runes[at:])))
+	return b.String()
+}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/record"
 )
 
 // Text returns the answer as people and models read it: the details of the
@@ -23,9 +23,9 @@ func (a DescribeAnswer) Text() string {
 	a.list(&b, "files", a.FileIDs)
 	switch {
 	case a.Damaged && a.SummaryDetail == nil:
-		fmt.Fprintf(&b, "%s\n", store.DamageNotice)
+		fmt.Fprintf(&b, "%s\n", record.DamageNotice)
 	case a.Damaged && a.Offset > 0: // the first page begins with it
-		fmt.Fprintf(&b, "%s\n", store.DamagedSummaryNotice)
+		fmt.Fprintf(&b, "%s\n", record.DamagedSummaryNotice)
 	}
 	content, encoding := encode(a.Content)
 	title := "content"

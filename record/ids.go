@@ -1,6 +1,8 @@
-package store
+package record
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,40 +14,56 @@ import (
 // ConversationID numbers conversations from 1.
 type ConversationID int64
 
-// MessageID numbers messages from 1, across all conversations.
+// MessageID numbers messages from 1, across all conversations. In text and JSON it is
+// msg_ and the number.
 type MessageID int64
 
-// String returns the id as tools and people write it: msg_ and the number.
+// String returns msg_ and the number.
 func (id MessageID) String() string { return "msg_" + strconv.FormatInt(int64(id), 10) }
 
-// SummaryID is sum_ and 16 hex digits.
+// MarshalText implements [encoding.TextMarshaler].
+func (id MessageID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalJSON implements [json.Unmarshaler]. It also reads a bare number.
+func (id *MessageID) UnmarshalJSON(b []byte) error {
+	n, err := strconv.ParseInt(string(bytes.TrimPrefix(bytes.Trim(b, `"`), []byte("msg_"))), 10, 64)
+	*id = MessageID(n)
+	return err
+}
+
+// SummaryID names a summary: sum_ and 16 hex digits.
 type SummaryID string
 
-// PayloadID is file_ and the first 16 hex digits of the content's SHA-256.
+// PayloadID names large content that is stored as a file beside its message: file_ and
+// the first 16 hex digits of the content's SHA-256.
 type PayloadID string
 
-// Node names a message or a summary: exactly one field is set.
-type Node struct {
-	Message MessageID
-	Summary SummaryID
-}
-
-// String returns the id of the message or summary.
-func (n Node) String() string {
-	if n.Summary != "" {
-		return string(n.Summary)
-	}
-	return n.Message.String()
-}
-
-// IsSummary reports whether the node names a summary.
-func (n Node) IsSummary() bool { return n.Summary != "" }
-
-// ID is a parsed id. Exactly one field is set.
+// ID names a message, a summary or a file: exactly one field is set. In text and JSON it
+// is the id of that.
 type ID struct {
 	Message MessageID
 	Summary SummaryID
 	Payload PayloadID
+}
+
+// String returns msg_…, sum_… or file_….
+func (id ID) String() string {
+	if s := cmp.Or(string(id.Summary), string(id.Payload)); s != "" {
+		return s
+	}
+	return id.Message.String()
+}
+
+// IsSummary reports whether the id is that of a summary.
+func (id ID) IsSummary() bool { return id.Summary != "" }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (id *ID) UnmarshalText(text []byte) (err error) {
+	*id, err = ParseID(string(text))
+	return err
 }
 
 var idPattern = lazyregexp.New(`\b(sum|file|msg)_([0-9A-Za-z]+)\b`)

@@ -1,0 +1,195 @@
+package recall
+
+import (
+	"time"
+
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
+)
+
+// Mode says how a pattern is interpreted.
+type Mode string
+
+// The modes.
+const (
+	Regex    Mode = "regex"     // RE2, matched against the text
+	FullText Mode = "full_text" // words, ranked
+)
+
+// Sort is the order of the results of a search.
+type Sort string
+
+// The orders.
+const (
+	ByRecency   Sort = "recency"
+	ByRelevance Sort = "relevance"
+	ByHybrid    Sort = "hybrid" // relevance, fading with age
+)
+
+// The kinds of thing that Grep looks at.
+const (
+	InMessages  = "messages"  // payloads belong to their messages
+	InSummaries = "summaries" // of compaction
+	InBoth      = "both"
+	InFiles     = "files" // payloads alone
+)
+
+// Bounds of a grep.
+const (
+	DefaultLimit = 50
+	MaxLimit     = 200
+	MaxContext   = 20
+)
+
+// GrepRequest asks where something was said. Only Pattern is required.
+type GrepRequest struct {
+	Pattern string `json:"pattern"`
+	Mode    Mode   `json:"mode,omitempty"` // regex (RE2), or full_text
+	// OrWords answers with full text where a regex without operators matches
+	// nothing: words that are apart, or in another case.
+	OrWords bool   `json:"-"`
+	Kinds   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
+	// FileIDs narrows kinds files down to these.
+	FileIDs []string `json:"fileIds,omitempty"`
+	Where
+	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a
+	// summary is that of the newest message that it covers, its latestAt, not the
+	// time when it was written.
+	Since  string `json:"since,omitempty"`
+	Before string `json:"before,omitempty"`
+	// Limit is the total over all kinds, 1 to 200; 0 is 50. Messages that ranking
+	// brings in beside matches come along and do not count.
+	Limit int `json:"limit,omitempty"`
+	// Sort is recency, relevance or hybrid; the default is relevance for
+	// full_text and recency for regex.
+	Sort Sort      `json:"sort,omitempty"`
+	Role llms.Role `json:"role,omitempty"`
+	Tool string    `json:"tool,omitempty"` // only calls of this tool and their results
+	// Context adds this many messages before and after each message, 0 to 20.
+	Context int `json:"context,omitempty"`
+	// Compact leaves out matches that have no text, and shows a message that
+	// ranking brought in with the match that it is next to.
+	Compact bool `json:"-"`
+	// Fill adds the messages around the matches, nearest first, until the page
+	// costs about so many tokens.
+	Fill int `json:"-"`
+	// Snippet is how many characters are shown around a match; 0 is 240.
+	Snippet int `json:"-"`
+	// Everything also finds the records that searches leave out otherwise: the prompt of
+	// the current turn, lcm's own output, and the bookkeeping of hosts (hook
+	// results, environment blocks, skill lists).
+	Everything bool   `json:"everything,omitempty"`
+	Cursor     string `json:"cursor,omitempty"`
+}
+
+// Match is one thing that was found.
+type Match struct {
+	ID   string `json:"id"`   // msg_…, sum_… or file_…, for Describe
+	Type string `json:"type"` // message, summary or file
+	// Snippet is text around the match exactly as it is stored, cut between
+	// words; a byte that is not UTF-8 is one U+FFFD.
+	Snippet string `json:"snippet"`
+	// MatchRanges are the matches in the snippet: [start, end) in Unicode
+	// code points. They are empty where nothing in it matches by itself; see
+	// Beside.
+	MatchRanges [][2]int `json:"matchRanges"`
+	// Truncated says that the snippet is not all of the text, CutBefore and
+	// CutAfter which end of it is missing.
+	Truncated      bool                  `json:"truncated,omitempty"`
+	CutBefore      bool                  `json:"-"`
+	CutAfter       bool                  `json:"-"`
+	ConversationID record.ConversationID `json:"conversationId"`
+	// Host is the agent that the conversation was held with, Title the name of the
+	// conversation. Project names its project where that is not the scope's.
+	Host      string    `json:"host,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	Project   string    `json:"project,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	Role      llms.Role `json:"role,omitempty"`
+	// Depth, Kind, SummaryID and the times are those of a summary.
+	Depth      *int               `json:"depth,omitempty"`
+	Kind       record.SummaryKind `json:"kind,omitempty"`
+	SummaryID  string             `json:"summaryId,omitempty"`
+	EarliestAt time.Time          `json:"earliestAt,omitzero"`
+	LatestAt   time.Time          `json:"latestAt,omitzero"`
+	Retired    bool               `json:"retired,omitempty"` // a rewind took it out of the view
+	// CoveredBy is the summary that covers a message; a message without one
+	// is in the view as it is.
+	CoveredBy string `json:"coveredBy,omitempty"`
+	// AlsoIn are summaries that match too and cover the message, which is their
+	// best one in this answer.
+	AlsoIn []string `json:"alsoIn,omitempty"`
+	// MessageID is the message that a file belongs to.
+	MessageID string `json:"messageId,omitempty"`
+	// FileIDs are the payloads that hold the match.
+	FileIDs []string `json:"fileIds,omitempty"`
+	// Beside says that the match has none of the words itself but is next
+	// to messages that do: ranking brings in the messages around an answer.
+	Beside bool `json:"beside,omitempty"`
+	// Instruction says that the match has none of the words but is a standing
+	// instruction of the user, which the work that is asked for may have to follow.
+	Instruction bool `json:"instruction,omitempty"`
+	// Meaning says that the match was found by the vector of its text and not by
+	// words.
+	Meaning bool `json:"meaning,omitempty"`
+	// Damaged says that the snippet may differ from the message: the stored
+	// record is not the one that arrived.
+	Damaged bool     `json:"damaged,omitempty"`
+	Score   float64  `json:"score,omitempty"` // comparable within one type
+	Context *Context `json:"context,omitempty"`
+}
+
+// Context is the messages around a match, oldest first: those that were asked
+// for, and those that ranking brought in because they are next to it.
+type Context struct {
+	Before []Neighbour `json:"before"`
+	After  []Neighbour `json:"after"`
+}
+
+// Neighbour is a message next to another one.
+type Neighbour struct {
+	ID        string    `json:"id"`
+	Role      llms.Role `json:"role"`
+	CreatedAt time.Time `json:"createdAt"`
+	Snippet   string    `json:"snippet"` // how it begins
+	Truncated bool      `json:"truncated,omitempty"`
+}
+
+// Widened says that an answer went past the scope of the question because that
+// had little.
+type Widened struct {
+	From string `json:"from"` // the scope of the question
+	// InScope and Elsewhere count the matches inside that scope and outside.
+	InScope   int  `json:"inScope"`
+	Elsewhere int  `json:"elsewhere"`
+	AtLeast   bool `json:"atLeast,omitempty"`
+}
+
+// Elsewhere counts the matches of a wider search.
+type Elsewhere struct {
+	Hits    int    `json:"hits"`
+	AtLeast bool   `json:"atLeast,omitempty"`
+	How     string `json:"how"`
+}
+
+// GrepAnswer is one page of matches.
+type GrepAnswer struct {
+	Matches []Match `json:"matches"`
+	Pattern string  `json:"pattern"`
+	Mode    Mode    `json:"mode"`
+	Sort    Sort    `json:"sort"`
+	Kinds   string  `json:"kinds"` // that were searched: the request's scope
+	Tier    string  `json:"tier"`  // index, or scan where nothing can be looked up
+	Scope   Scope   `json:"scope"`
+	// Total counts the matches of all pages, as the first page knew them, InSummaries
+	// those of them that are summaries.
+	Total             int        `json:"total"`
+	InSummaries       int        `json:"-"`
+	TotalIsLowerBound bool       `json:"totalIsLowerBound,omitempty"`
+	NextCursor        string     `json:"nextCursor,omitempty"`
+	Unfinished        bool       `json:"unfinished,omitempty"` // the deadline came first
+	Guessed           bool       `json:"-"`                    // no match has a word of the pattern, only words that may be meant
+	Notes             []string   `json:"notes,omitempty"`
+	Elsewhere         *Elsewhere `json:"elsewhere,omitempty"`
+	Widened           *Widened   `json:"widened,omitempty"`
+}
