@@ -14,7 +14,7 @@
 // is a string, and bytes are an object {"utf8": …} or, if they are not UTF-8,
 // {"base64": …}. A row that was damaged before it was archived has a second field,
 // "damaged", that says how. The tables are those of the manifest's schema version:
-// its SQL is in the source, and readers of a later version migrate the rows as
+// its SQL is in the source, and readers of a later version convert the rows as
 // they would a database.
 //
 // Frames of 128 KiB are compressed independently, with a parity for every 16 of

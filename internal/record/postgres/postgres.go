@@ -79,8 +79,8 @@ func IsURL(path string) bool {
 	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
 }
 
-// Open connects to the database of a URL (postgres://user@host:port/name) and brings its
-// schema up to date. The password comes from PGPASSFILE, PGPASSWORD or the URL.
+// Open connects to the database of a URL (postgres://user@host:port/name), and makes its
+// tables if it is empty. The password comes from PGPASSFILE, PGPASSWORD or the URL.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -118,7 +118,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	p := newPool(ctx, config, o)
 	db := &DB{Records: record.Records{DB: p}, Table: state.Table{DB: p}, Checker: verify.Checker{DB: p}, Eraser: erase.Eraser{DB: p},
 		Cache: vectors.Cache{DB: p}, pool: p, index: search.New(p)}
-	if err = p.migrate(ctx); err == nil {
+	if err = p.prepare(ctx); err == nil {
 		err = db.index.Load(ctx)
 	}
 	if err != nil {

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"embed"
+	_ "embed"
 	"fmt"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
@@ -11,64 +11,45 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+// version is the version of the schema, in the table lcm_schema.
+const version = 4
 
-// sealedVersion is the first schema version with seals (package seal).
-const sealedVersion = 4
+//go:embed schema.sql
+var schemaSQL string
 
-// migrate brings the schema up to date. Several processes may do so at once: each waits
-// for the one before it.
-func (p *pool) migrate(ctx context.Context) error {
-	files, err := migrations.ReadDir("migrations")
-	if err != nil {
-		return err
-	}
-	version := 0
-	err = p.Reader(ctx, func(c sqldb.Conn) (err error) {
-		version, err = schemaVersion(c)
+// prepare makes the tables of an empty database, and refuses one of another version.
+// Several processes may do so at once: each waits for the one before it.
+func (p *pool) prepare(ctx context.Context) error {
+	have := 0
+	err := p.Reader(ctx, func(c sqldb.Conn) (err error) {
+		have, err = schemaVersion(c)
 		return err
 	})
+	advice := "use the version of lcm that wrote it, or a newer one"
 	switch {
-	case err != nil:
+	case err != nil || have == version:
 		return err
-	case version > len(files):
-		return &hint.Error{Err: fmt.Errorf("database %s has schema version %d, and this program knows %d", p.name, version, len(files)),
-			Hint: "use the version of lcm that wrote it, or a newer one"}
-	case version == len(files):
-		return nil
-	case p.opts.ReadOnly:
-		return &hint.Error{Err: fmt.Errorf("database %s has schema version %d of %d", p.name, version, len(files)),
-			Hint: "open it for writing once: it is then brought up to date"}
+	case have == 0 && p.opts.ReadOnly:
+		advice = "open it for writing once: its tables are made then"
+	case have == 0:
+		return p.Transact(ctx, createTables)
+	case have < version:
+		advice = "it was written before lcm 0.1.0: open it once with the last lcm before that, or import its transcripts into a new database"
 	}
-	return p.Transact(ctx, func(c sqldb.Conn) error {
-		if err := sqldb.LockName(c, "lcm/migrate"); err != nil {
-			return err
-		}
-		if err := c.Exec(`CREATE TABLE IF NOT EXISTS lcm_schema (version integer PRIMARY KEY)`); err != nil {
-			return err
-		}
-		version, err := schemaVersion(c)
-		if err != nil {
-			return err
-		}
-		for i := version; i < len(files); i++ {
-			sql, err := migrations.ReadFile("migrations/" + files[i].Name())
-			if err != nil {
-				return err
-			}
-			if err := c.Script(string(sql)); err != nil {
-				return fmt.Errorf("migration %s: %w", files[i].Name(), err)
-			}
-			if err := c.Exec(`INSERT INTO lcm_schema VALUES (?)`, i+1); err != nil {
-				return err
-			}
-		}
-		if err := tombstone.EnsureSalt(c); err != nil || version >= sealedVersion {
-			return err
-		}
-		return seal.Fill(c)
-	})
+	return &hint.Error{Err: fmt.Errorf("database %s has schema version %d, this lcm reads version %d", p.name, have, version), Hint: advice}
+}
+
+func createTables(c sqldb.Conn) error {
+	if err := sqldb.LockName(c, "lcm/schema"); err != nil {
+		return err
+	}
+	if have, err := schemaVersion(c); err != nil || have > 0 { // another process was faster
+		return err
+	}
+	return sqldb.Steps(
+		func() error { return c.Script(schemaSQL) },
+		func() error { return tombstone.EnsureSalt(c) },
+		func() error { return seal.Fill(c) })
 }
 
 // schemaVersion returns the version of the schema, 0 for an empty database.

@@ -98,10 +98,16 @@ func TestOpenRefusesWithAHint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	older := filepath.Join(dir, "older.db")
+	if err := os.WriteFile(older, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sql(t, older, "PRAGMA user_version=3")
 	for path, says := range map[string]string{
 		text:    "not an lcm database",
 		foreign: "another program",
 		newer:   "upgrade lcm",
+		older:   "before lcm 0.1.0",
 		dir:     "directory",
 		"":      "LCM_DATABASE_PATH",
 	} {
@@ -140,44 +146,6 @@ func TestReadOnlyDatabaseCanBeRead(t *testing.T) {
 	}
 	if err := ro.Archive(t.Context(), c.ID, "x"); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("writing: %v", err)
-	}
-}
-
-// Every version of the schema that was ever released has a database file in
-// testdata, written by that version. All of them must open and verify.
-func TestOldDatabasesStillOpen(t *testing.T) {
-	files, err := filepath.Glob("testdata/v*.db")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no old databases: %v", err)
-	}
-	for _, old := range files {
-		t.Run(filepath.Base(old), func(t *testing.T) {
-			data, err := os.ReadFile(old)
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(t.TempDir(), "old.db")
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			db := open(t, path, sqlite.Options{})
-			all, err := db.Conversations(t.Context(), store.ConversationQuery{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(all) < 3 {
-				t.Errorf("%d conversations", len(all))
-			}
-			for _, c := range all {
-				v, err := db.Verify(t.Context(), c.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, f := range v.Faults {
-					t.Errorf("conversation %d: %+v", c.ID, f)
-				}
-			}
-		})
 	}
 }
 

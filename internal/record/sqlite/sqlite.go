@@ -47,9 +47,8 @@ type DB struct {
 
 var _ store.Store = (*DB)(nil)
 
-// Open opens the database at path and brings its schema up to date. A file
-// that does not exist is made, readable by its owner only, and so is its
-// directory.
+// Open opens the database at path. A file that does not exist is made, readable by its
+// owner only, and so is its directory.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	f, err := dbfile.Open(ctx, path, o)
 	if err != nil {

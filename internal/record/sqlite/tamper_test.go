@@ -89,20 +89,6 @@ func fold(ctx context.Context, db *sqlite.DB, id store.ConversationID, from, to 
 	})
 }
 
-// TestWriteOldDatabase writes testdata/vN.db for the present schema version.
-// It runs when LCM_WRITE_TESTDATA names the version, once per release of a
-// schema.
-func TestWriteOldDatabase(t *testing.T) {
-	version := os.Getenv("LCM_WRITE_TESTDATA")
-	if version == "" {
-		t.Skip("LCM_WRITE_TESTDATA is not set")
-	}
-	path := filepath.Join("testdata", "v"+version+".db")
-	if err := build(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Whatever is changed behind the store's back, verify names it.
 func TestVerifyNamesDamage(t *testing.T) {
 	pristine := filepath.Join(t.TempDir(), "pristine.db")

@@ -28,13 +28,7 @@ import (
 const (
 	conversations = "conversations"
 	Salt          = "salt"
-	// unsealed marks a database of a version before seals that is only read.
-	unsealed = "unsealed"
 )
-
-// Unsealed is a statement that marks a database of a version before seals that is
-// only read.
-const Unsealed = `INSERT INTO seals VALUES ('` + unsealed + `', 0, 0)`
 
 const erasurePrefix = "erasure/"
 
@@ -216,7 +210,7 @@ func Follows(seal, before []byte) bool {
 	return bytes.Equal(Before(seal), want)
 }
 
-// Fill seals everything as it is: in a new database, and in one of a version before seals.
+// Fill seals everything as it is.
 func Fill(c sqldb.Conn) error {
 	if err := fillTexts(c); err != nil {
 		return err
@@ -291,29 +285,18 @@ func fillTexts(c sqldb.Conn) error {
 	}
 }
 
-// Skipped reports whether the database is of a version before seals and only read.
-func Skipped(c sqldb.Conn) (bool, error) {
-	return c.Has(`SELECT 1 FROM seals WHERE name = ?`, unsealed)
-}
-
 // SaltHolds reports whether the salts are those that tombstones were made with.
 func SaltHolds(c sqldb.Conn, salts [][]byte) (bool, error) {
 	var have sum
 	for _, salt := range salts {
 		have.add(salt)
 	}
-	want, found, err := read(c, Salt)
-	if err == nil && !found {
-		return Skipped(c)
-	}
+	want, _, err := read(c, Salt)
 	return have == want, err
 }
 
 // Faults checks the seals of sets of rows.
 func Faults(c sqldb.Conn) (faults []store.Fault, err error) {
-	if skip, err := Skipped(c); err != nil || skip {
-		return nil, err
-	}
 	stored, err := sqldb.Column[string](c, `SELECT name FROM seals`)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // named checks what the conversation is called and belongs to.
 func (v *verifier) named() error {
-	if !v.unsealed && !bytes.Equal(v.Seal, seal.Conversation(v.Row.Conversation)) {
+	if !bytes.Equal(v.Seal, seal.Conversation(v.Row.Conversation)) {
 		v.Fault("session", v.name(), "its session key, agent, title or project is not the one that it was opened with")
 	}
 	return nil
@@ -25,13 +25,13 @@ func (v *verifier) revisions(n SummaryNode) error {
 		var w store.Wording
 		var have []byte
 		sqldb.Scan(s, &revision, &w.Body, &w.Tokens, &w.Level, &w.Method, &w.Model, &w.TokensIn, &w.TokensOut, &have)
-		if want := seal.Text(last, n.ID, n.CreatedAt, revision, w); !v.unsealed && !bytes.Equal(have, want) {
+		if want := seal.Text(last, n.ID, n.CreatedAt, revision, w); !bytes.Equal(have, want) {
 			v.Fault("revision", string(n.ID), "its earlier text %d was changed, or one before it is missing", revision)
 		}
 		last = bytes.Clone(seal.Hash(have))
 		return nil
 	}, n.Num)
-	if err == nil && !v.unsealed && !seal.Follows(n.Seal, last) {
+	if err == nil && !seal.Follows(n.Seal, last) {
 		v.Fault("revision", string(n.ID), "an earlier text of it is missing")
 	}
 	return err

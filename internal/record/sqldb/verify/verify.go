@@ -13,7 +13,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -36,9 +35,6 @@ func Conversation(ctx context.Context, f sqldb.DB, id store.ConversationID, whol
 		if v.Row, err = record.ReadConversation(c, id); err != nil {
 			return false, err
 		}
-		if v.unsealed, err = seal.Skipped(c); err != nil {
-			return false, err
-		}
 		return true, sqldb.Steps(v.messages, v.coverage, v.summaries, v.named, v.derived)
 	})
 	v.Faults = v.List
@@ -51,13 +47,12 @@ type verifier struct {
 	record.Row
 	store.Verification
 	Findings
-	whole    bool                    // check derived data too
-	unsealed bool                    // the database is of a version before seals
-	own      map[store.MessageID]int // how often each of its messages was reached
-	hidden   map[store.MessageID]bool
-	nodes    map[int64]int       // how often each summary was reached
-	reached  []record.MessageRef // messages of other conversations
-	head     [sha256.Size]byte
+	whole   bool                    // check derived data too
+	own     map[store.MessageID]int // how often each of its messages was reached
+	hidden  map[store.MessageID]bool
+	nodes   map[int64]int       // how often each summary was reached
+	reached []record.MessageRef // messages of other conversations
+	head    [sha256.Size]byte
 }
 
 // name returns the name of the conversation in faults.
@@ -332,7 +327,7 @@ func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
 	}
 	// The seal proves every text. The id proves the first one and the sources too; it is
 	// also made from the session key, which may be lost.
-	if n.Damaged || len(n.Seal) == 0 && !v.unsealed {
+	if n.Damaged || len(n.Seal) == 0 {
 		v.Fault("summary-text", string(n.ID), "its text is not the one that was written, or its model, its tokens or its time are not")
 		return nil
 	}

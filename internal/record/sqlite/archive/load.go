@@ -37,9 +37,8 @@ type Loader struct {
 	loaded  int64 // messages
 }
 
-// Build makes a new database beside path from the rows that fill adds, in the
-// schema version of the rows. It migrates the database, repairs derived rows,
-// builds the search index and verifies everything; the proof lists missing
+// Build makes a new database beside path from the rows that fill adds, which have a
+// schema version. It repairs derived rows, builds the search index and verifies everything; the proof lists missing
 // messages. The database gets its name with [Scratch.Install].
 func Build(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Scratch, error) {
 	tmp, err := dbfile.PartFile(dbfile.Resolve(path))
@@ -163,9 +162,12 @@ func isEmptyFile(ctx context.Context, path string) (bool, error) {
 // load fills a new file. It keeps no journal on disk: after a crash the
 // unfinished file has no name.
 func load(ctx context.Context, path string, schema int, fill func(*Loader) error) (*Loader, error) {
-	want, err := dbfile.SchemaAt(schema)
+	if err := dbfile.CheckVersion(schema); err != nil {
+		return nil, err
+	}
+	want, err := dbfile.Schema()
 	if err != nil {
-		return nil, &hint.Error{Err: err, Hint: "upgrade lcm: the archive was written by a newer one"}
+		return nil, err
 	}
 	l := &Loader{columns: map[string][]string{}}
 	for _, d := range Dumped {
@@ -173,28 +175,18 @@ func load(ctx context.Context, path string, schema int, fill func(*Loader) error
 	}
 	err = dbfile.WithConn(ctx, path, dbfile.Options{CacheKiB: 64 << 10}, func(c *dbfile.Conn) error {
 		l.c = c
-		return l.fill(schema, fill)
+		return l.fill(fill)
 	})
 	return l, err
 }
 
-func (l *Loader) fill(schema int, fill func(*Loader) error) error {
-	all, err := dbfile.Migrations()
-	if err != nil {
-		return err
-	}
+func (l *Loader) fill(fill func(*Loader) error) error {
 	return sqldb.Steps(
 		func() error { // the journal in memory allows a failed row to be undone without the others
 			return l.c.Script("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE")
 		},
-		func() error { return sqldb.Each(all[:schema], l.c.Script) },
-		func() error { return dbfile.WriteStamps(l.c, schema) },
-		func() error {
-			if l.columns["tombstone_salt"] == nil {
-				return nil
-			}
-			return l.c.Script("DELETE FROM tombstone_salt") // the archive has its own salts
-		},
+		func() error { return dbfile.CreateTables(l.c) },
+		func() error { return l.c.Script("DELETE FROM tombstone_salt") }, // the archive has its own salts
 		func() error { return fill(l) },
 		l.finish,
 		func() error { return l.c.Script("COMMIT") })
@@ -270,9 +262,6 @@ func (l *Loader) Chunk(payload, n int64, compressed bool, data []byte) error {
 
 // seal seals the rows of an archive that holds only some conversations, which has no seals.
 func (l *Loader) seal() error {
-	if l.columns["seals"] == nil { // an older version: the migration seals them
-		return nil
-	}
 	sealed, err := l.c.Has(`SELECT 1 FROM seals`)
 	if err != nil || sealed {
 		return err
@@ -286,10 +275,8 @@ func (l *Loader) seal() error {
 // finish adds the rows that every database has, and lists payloads without
 // content.
 func (l *Loader) finish() error {
-	if l.columns["tombstone_salt"] != nil {
-		if err := tombstone.EnsureSalt(l.c); err != nil {
-			return err
-		}
+	if err := tombstone.EnsureSalt(l.c); err != nil {
+		return err
 	}
 	if err := l.seal(); err != nil {
 		return err

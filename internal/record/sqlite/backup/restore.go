@@ -42,7 +42,7 @@ type Installed struct {
 }
 
 // Install puts a copy of the file from in the place of the database at to. It
-// copies, migrates and verifies the file before it changes anything at to, and
+// copies and verifies the file before it changes anything at to, and
 // keeps the replaced database under another name. It fails while another
 // process has the database open.
 func Install(ctx context.Context, from, to string, r Replacement) (Installed, error) {
@@ -139,7 +139,7 @@ func checkCopy(ctx context.Context, from, tmp string, damaged bool) error {
 	return nil
 }
 
-// prepareCopy migrates a copy and verifies it.
+// prepareCopy opens a copy and verifies it.
 func prepareCopy(ctx context.Context, from, tmp string) (verify.Proof, error) {
 	f, err := dbfile.Open(ctx, tmp, dbfile.Options{})
 	if err != nil {

@@ -133,16 +133,12 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 	if err != nil {
 		return err
 	}
-	is, err := TablesVersion(c, says)
-	if err != nil {
-		return err
-	}
-	known, err := dbfile.Migrations()
+	is, err := TablesVersion(c)
 	switch {
 	case err != nil:
 		return err
-	case app == dbfile.ApplicationID && says > len(known) && (is == 0 || says < implausible):
-		k.Fault("schema-newer", k.path, "it has schema version %d, this lcm knows versions up to %d", says, len(known))
+	case app == dbfile.ApplicationID && says > dbfile.Version && (is == 0 || says < implausible):
+		k.Fault("schema-newer", k.path, "it has schema version %d, this lcm reads version %d", says, dbfile.Version)
 	case is == 0 && app != dbfile.ApplicationID:
 		k.Fault("file", k.path, "it is the database of another program")
 	case is != 0 && app != dbfile.ApplicationID:
@@ -156,29 +152,17 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 // implausible is a schema version that no lcm will have: the header is damaged.
 const implausible = 1000
 
-// TablesVersion returns the schema version whose tables and columns the file
-// has, or 0. Of versions that differ only in indexes it prefers the one in the
-// header, and then the newest: indexes can be missing.
-func TablesVersion(c *dbfile.Conn, says int) (int, error) {
+// TablesVersion returns the schema version if the file has its tables and columns, else 0.
+func TablesVersion(c *dbfile.Conn) (int, error) {
 	have, err := dbfile.Objects(c)
 	if err != nil {
 		return 0, err
 	}
-	all, err := dbfile.Migrations()
-	if err != nil {
+	want, err := dbfile.Schema()
+	if err != nil || !maps.Equal(tables(have), tables(want)) {
 		return 0, err
 	}
-	is := 0
-	for v := 1; v <= len(all); v++ {
-		want, err := dbfile.SchemaAt(v)
-		if err != nil {
-			return 0, err
-		}
-		if (is == 0 || is != says) && maps.Equal(tables(have), tables(want)) {
-			is = v
-		}
-	}
-	return is, nil
+	return dbfile.Version, nil
 }
 
 // tables maps the tables of a schema to their columns.

@@ -13,7 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// schema compares the schema with that of its version. whole says that nothing
+// schema compares the schema with that of a sound database. whole says that nothing
 // is missing that reading needs.
 func (k *checkup) schema() (whole bool, err error) {
 	have, want, err := dbfile.CompareSchema(k.Conn)

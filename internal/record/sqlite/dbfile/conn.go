@@ -60,11 +60,7 @@ func openAt(ctx context.Context, dsn string, o Options) (*Conn, error) {
 		return nil, driverError(err, "")
 	}
 	db := NewConn(c)
-	err = configure(ctx, db, o)
-	if err == nil && o.ReadOnly {
-		err = addMissingTables(db)
-	}
-	if err != nil {
+	if err := configure(ctx, db, o); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

@@ -1,8 +1,8 @@
 // Package dbfile opens the SQLite file of a database and lends out its
 // connections.
 //
-// [Open] makes the file where it is missing, checks that it belongs to lcm and
-// brings its schema up to date. A [File] has one connection that writes and
+// [Open] makes the file where it is missing and checks that it belongs to lcm and has
+// the schema of this version (schema.sql). A [File] has one connection that writes and
 // several that read; [File.Writer], [File.Transact] and [File.Reader] lend one
 // to a function. A [Conn] runs SQL. The packages beside this one hold the SQL:
 // they take a Conn, or a File where they choose their own transactions.
@@ -89,9 +89,8 @@ const maxIdle = 4
 // a temporary directory, which Close removes.
 const Memory = ":memory:"
 
-// Open opens the database at path and brings its schema up to date. A file
-// that does not exist is made, readable by its owner only, and so is its
-// directory.
+// Open opens the database at path. A file that does not exist is made, readable by its
+// owner only, and so is its directory.
 func Open(ctx context.Context, path string, o Options) (*File, error) {
 	if path != Memory || o.VFS != "" {
 		return open(ctx, path, o)
@@ -247,7 +246,7 @@ func private(path string, o Options) {
 }
 
 // setUpWriter prepares the writing connection: schema check, journal,
-// durability, migration.
+// durability, tables.
 func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if o.ReadOnly {
 		return checkSchema(c)
@@ -270,7 +269,7 @@ func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if err := c.Script("PRAGMA journal_size_limit=67108864; PRAGMA synchronous=" + sync); err != nil {
 		return err
 	}
-	return migrate(c)
+	return createMissing(c)
 }
 
 // useWAL puts the database into WAL mode. Processes that create a database

@@ -1,6 +1,7 @@
 package dbfile
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 )
 
 // Object is an entry of the schema: a table or an index.
@@ -61,50 +63,116 @@ func Objects(c *Conn) (map[string]Object, error) {
 	return all, nil
 }
 
-// schemas caches the results of SchemaAt: making a database takes longer than
-// the rest, even in memory.
-var schemas sync.Map
+// Version is the version of the schema, in the header of a file.
+const Version = 7
 
-// SchemaAt returns the schema that a sound database of a version has.
-func SchemaAt(version int) (map[string]Object, error) {
-	if known, ok := schemas.Load(version); ok {
-		return known.(map[string]Object), nil
-	}
-	made, err := makeSchema(version)
-	if err == nil {
-		schemas.Store(version, made)
-	}
-	return made, err
-}
+// ApplicationID marks a SQLite file as ours ("LCM1" in the file's header).
+const ApplicationID = 0x4c434d31
 
-func makeSchema(version int) (_ map[string]Object, err error) {
-	all, err := Migrations()
-	if err != nil {
-		return nil, err
-	}
-	if version < 0 || version > len(all) {
-		return nil, fmt.Errorf("there is no schema version %d", version)
-	}
+//go:embed schema.sql
+var schemaSQL string
+
+// Schema returns the schema that a sound database has. It is computed once: making a
+// database takes longer than the rest, even in memory.
+var Schema = sync.OnceValues(func() (_ map[string]Object, err error) {
 	raw, err := sqlite3.Open(":memory:")
 	if err != nil {
 		return nil, err
 	}
 	c := NewConn(raw)
 	defer func() { err = errors.Join(err, c.Close()) }()
-	for _, sql := range all[:version] {
-		if err := c.Script(sql); err != nil {
-			return nil, err
-		}
+	if err := c.Script(schemaSQL); err != nil {
+		return nil, err
 	}
 	return Objects(c)
+})
+
+// CreateTables makes the tables of an empty database, inside a transaction.
+func CreateTables(c *Conn) error {
+	if err := c.Script(schemaSQL); err != nil {
+		return fmt.Errorf("make the tables: %w", err)
+	}
+	return WriteStamps(c, Version)
 }
 
-// CompareSchema returns the schema of a database, and the one that a sound database
-// of its version has.
+// createMissing makes the tables of a new database.
+func createMissing(c *Conn) error {
+	if v, err := SchemaVersion(c); err != nil || v > 0 {
+		return err
+	}
+	return c.Write(func() error {
+		if v, err := SchemaVersion(c); err != nil || v > 0 { // another process may have been faster
+			return err
+		}
+		return sqldb.Steps(func() error { return CreateTables(c) }, func() error { return seal.Fill(c) })
+	})
+}
+
+// SchemaVersion returns the schema version of the file and checks that it is ours;
+// an empty file has version 0.
+func SchemaVersion(c *Conn) (version int, err error) {
+	// In one transaction: another process may be making the tables right now.
+	err = c.Read(func() error {
+		var app, tables int
+		if version, app, err = ReadStamps(c); err == nil {
+			tables, err = sqldb.Value[int](c, "SELECT count(*) FROM sqlite_schema")
+		}
+		if err == nil && app != ApplicationID && (app != 0 || version != 0 || tables > 0) {
+			err = &hint.Error{
+				Err:  errors.New("the file is a SQLite database of another program"),
+				Hint: "point LCM_DATABASE_PATH at another file",
+			}
+		}
+		return err
+	})
+	return version, err
+}
+
+// CheckVersion refuses a schema version that is neither 0, that of a new database, nor the
+// present one.
+func CheckVersion(v int) error {
+	advice := "upgrade lcm; nothing was changed"
+	switch {
+	case v == 0 || v == Version:
+		return nil
+	case v < Version:
+		advice = "it was written before lcm 0.1.0: open it once with the last lcm before that, or import its transcripts into a new database (--db); nothing was changed"
+	}
+	return &hint.Error{Err: fmt.Errorf("it has schema version %d, this lcm reads version %d", v, Version), Hint: advice}
+}
+
+// checkSchema refuses a database of another version or with foreign code, before it is
+// changed.
+func checkSchema(c *Conn) error {
+	v, err := SchemaVersion(c)
+	if err == nil {
+		err = CheckVersion(v)
+	}
+	if err != nil {
+		return err
+	}
+	return refuseForeignCode(c)
+}
+
+// ReadStamps reads the version and the application id in the header.
+func ReadStamps(c *Conn) (version, app int, err error) {
+	_, err = c.One("SELECT user_version, application_id FROM pragma_user_version, pragma_application_id", sqldb.Into(&version, &app))
+	return version, app, err
+}
+
+// WriteStamps writes a version and the application id into the header.
+func WriteStamps(c *Conn, version int) error {
+	return c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, ApplicationID))
+}
+
+// CompareSchema returns the schema of a database, and the one that a sound database has.
 func CompareSchema(c *Conn) (have, want map[string]Object, err error) {
 	v, err := SchemaVersion(c)
 	if err == nil {
-		want, err = SchemaAt(v)
+		err = CheckVersion(v)
+	}
+	if err == nil {
+		want, err = Schema()
 	}
 	if err == nil {
 		have, err = Objects(c)

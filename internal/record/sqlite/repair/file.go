@@ -62,7 +62,7 @@ func repairHeader(path string) error {
 // restamp writes the version of the tables into the header.
 func restamp(ctx context.Context, path string) error {
 	return dbfile.WithConn(ctx, path, dbfile.Options{}, func(c *dbfile.Conn) error {
-		is, err := check.TablesVersion(c, 0)
+		is, err := check.TablesVersion(c)
 		if err == nil && is > 0 {
 			err = c.Write(func() error { return dbfile.WriteStamps(c, is) })
 		}

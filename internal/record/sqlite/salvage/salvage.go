@@ -29,15 +29,11 @@ func File(ctx context.Context, from, to string) (*archive.Scratch, error) {
 		return nil, dbfile.Explain(from, err)
 	}
 	defer pages.Close()
-	version, err := pages.version()
+	want, err := dbfile.Schema()
 	if err != nil {
 		return nil, err
 	}
-	want, err := dbfile.SchemaAt(version)
-	if err != nil {
-		return nil, err
-	}
-	return archive.Build(ctx, to, version, func(l *archive.Loader) error {
+	return archive.Build(ctx, to, dbfile.Version, func(l *archive.Loader) error {
 		l.KeepDamaged = true
 		s := &reader{pageFile: pages, ctx: ctx, loader: l, schema: want, seen: make([]bool, pages.count+1)}
 		if err := s.tables(); err != nil {
@@ -45,18 +41,6 @@ func File(ctx context.Context, from, to string) (*archive.Scratch, error) {
 		}
 		return s.keyed()
 	})
-}
-
-// version returns the schema version in the header, if it is plausible.
-func (p *pageFile) version() (int, error) {
-	all, err := dbfile.Migrations()
-	if err != nil {
-		return 0, err
-	}
-	if v := int(binary.BigEndian.Uint32(p.page(1)[60:])); v > 0 && v <= len(all) {
-		return v, nil
-	}
-	return len(all), nil
 }
 
 // reader reads rows from the pages of a file.

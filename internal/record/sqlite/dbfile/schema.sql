@@ -1,6 +1,6 @@
--- The record: conversations, messages, the summary DAG, the view, payloads.
--- Times are milliseconds since 1970, UTC. Nothing here is ever updated in a
--- message row: what changes (the view, branches) has tables of its own.
+-- The schema of version 7. Times are milliseconds since 1970, UTC. A message row is written
+-- once: what changes (the view, branches) has tables of its own. An erased message keeps its
+-- row, its place and its link of the chain, with the flag 128 and nothing else.
 
 CREATE TABLE projects (
     id     INTEGER PRIMARY KEY,
@@ -35,6 +35,10 @@ CREATE TABLE conversations (
     view_items    INTEGER NOT NULL DEFAULT 0,
     view_tokens   INTEGER NOT NULL DEFAULT 0,
     last_user     INTEGER NOT NULL DEFAULT 0,
+    -- A conversation that was erased whole keeps its row, so that its number is not given again.
+    erased_at     INTEGER,
+    erased        INTEGER NOT NULL DEFAULT 0, -- how many of its messages were erased
+    seal          BLOB, -- see package seal
     UNIQUE (key, segment)
 );
 CREATE UNIQUE INDEX conversations_active ON conversations (key) WHERE archived_at IS NULL;
@@ -60,6 +64,12 @@ CREATE TABLE messages (
 );
 CREATE UNIQUE INDEX messages_seq ON messages (conversation, seq);
 CREATE UNIQUE INDEX messages_native ON messages (conversation, native) WHERE native IS NOT NULL;
+-- Messages from which secrets or private blocks were kept out, to be counted.
+CREATE INDEX messages_redacted ON messages (conversation) WHERE flags & 32 <> 0;
+-- Records that searches leave out unless they are asked for: those that a host wrote on
+-- somebody's behalf (flag 4), and its own bookkeeping: hidden (64), of a known type (not 16),
+-- with the role system. The condition is the one that bookkeeping.go queries by.
+CREATE INDEX messages_bookkeeping ON messages (id) WHERE flags & 4 <> 0 OR (flags & 80 = 64 AND role = 3);
 
 CREATE TABLE summaries (
     num            INTEGER PRIMARY KEY,
@@ -84,9 +94,12 @@ CREATE TABLE summaries (
     tokens_out     INTEGER NOT NULL,
     created_at     INTEGER NOT NULL,
     revision       INTEGER NOT NULL DEFAULT 0,
-    retired        INTEGER NOT NULL DEFAULT 0
+    retired        INTEGER NOT NULL DEFAULT 0,
+    seal           BLOB
 );
 CREATE INDEX summaries_conversation ON summaries (conversation, pos);
+-- Summaries whose text is to be written anew.
+CREATE INDEX summaries_erased ON summaries (depth) WHERE method = 'erased';
 
 -- A source of a summary: a message or another summary, never both.
 CREATE TABLE edges (
@@ -111,6 +124,7 @@ CREATE TABLE revisions (
     tokens_in   INTEGER NOT NULL,
     tokens_out  INTEGER NOT NULL,
     replaced_at INTEGER NOT NULL,
+    seal        BLOB,
     PRIMARY KEY (summary, revision)
 ) WITHOUT ROWID;
 
@@ -161,8 +175,8 @@ CREATE TABLE payloads (
     tokens     INTEGER NOT NULL,
     created_at INTEGER NOT NULL
 );
--- Content in chunks of equal size before compression, so that a range is read
--- without the rest. A chunk that did not shrink is stored as it is.
+-- Content in chunks of equal size before compression, so that a range is read without the
+-- rest. A chunk that did not shrink is stored as it is.
 CREATE TABLE chunks (
     payload    INTEGER NOT NULL REFERENCES payloads,
     n          INTEGER NOT NULL,
@@ -185,3 +199,95 @@ CREATE TABLE state (
     data    BLOB    NOT NULL,
     PRIMARY KEY (space, key)
 ) WITHOUT ROWID;
+
+-- What was erased on a user's order.
+CREATE TABLE erasures (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    cause      TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    messages   INTEGER NOT NULL,
+    bytes      INTEGER NOT NULL,
+    finished   INTEGER NOT NULL DEFAULT 0 -- free pages and the log are clean
+);
+-- The sessions that something was erased from. What was said up to through is refused where
+-- a whole conversation was erased.
+CREATE TABLE forgotten (
+    key      TEXT    NOT NULL,
+    erasure  INTEGER NOT NULL REFERENCES erasures,
+    messages INTEGER NOT NULL,
+    through  INTEGER,
+    PRIMARY KEY (key, erasure)
+) WITHOUT ROWID;
+CREATE INDEX forgotten_erasure ON forgotten (erasure);
+-- Salted hashes of what single messages are known by; n is how often a record without id and
+-- time was erased.
+CREATE TABLE tombstones (
+    hash    BLOB    NOT NULL,
+    erasure INTEGER NOT NULL REFERENCES erasures,
+    n       INTEGER NOT NULL,
+    PRIMARY KEY (hash, erasure)
+) WITHOUT ROWID;
+CREATE INDEX tombstones_erasure ON tombstones (erasure);
+-- The first salt is that of this database; others came with tombstones.
+CREATE TABLE tombstone_salt (salt BLOB NOT NULL);
+INSERT INTO tombstone_salt VALUES (randomblob(32));
+
+-- A seal of a set of rows: how many there are, and the sum of their hashes. See package seal.
+CREATE TABLE seals (
+    name    TEXT    PRIMARY KEY,
+    entries INTEGER NOT NULL,
+    digest  INTEGER NOT NULL
+);
+
+-- The search index: immutable segments over runs of messages (lane 1) and summaries (lane 2),
+-- built behind the data. What lies past the last id of a lane's segments is not indexed yet
+-- and is searched in memory. Segment ids are never used twice, because processes cache
+-- sections by them.
+CREATE TABLE segments (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    lane       INTEGER NOT NULL,
+    docs       INTEGER NOT NULL,
+    first_id   INTEGER NOT NULL,
+    last_id    INTEGER NOT NULL,
+    text_bytes INTEGER NOT NULL,
+    word_bytes INTEGER NOT NULL,
+    gram_bytes INTEGER NOT NULL,
+    doc_bytes  INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX segments_lane ON segments (lane, last_id);
+CREATE TABLE sections (
+    segment INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+    n       INTEGER NOT NULL,
+    data    BLOB    NOT NULL,
+    PRIMARY KEY (segment, n)
+);
+-- The epoch of a lane grows when documents that were indexed have changed, so that processes
+-- drop what they hold of them in memory.
+CREATE TABLE lanes (
+    lane  INTEGER PRIMARY KEY,
+    epoch INTEGER NOT NULL
+);
+INSERT INTO lanes VALUES (1, 0), (2, 0);
+
+-- Embedding vectors of messages, by model and by the SHA-256 of the text that was embedded. An
+-- embedding server takes seconds for the texts that one search needs, and may charge for them.
+-- message is the first message with the text: its vectors go when it is erased or masked.
+CREATE TABLE vectors (
+    model   TEXT    NOT NULL,
+    text    BLOB    NOT NULL,
+    message INTEGER NOT NULL REFERENCES messages,
+    vector  BLOB    NOT NULL, -- one signed byte for each dimension
+    PRIMARY KEY (model, text)
+) WITHOUT ROWID;
+CREATE INDEX vectors_message ON vectors (message);
+-- The vectors of 1,024 message numbers in one row, for searches by meaning, which compare a
+-- question with every vector. `lcm embed` writes it from the vectors of table vectors. It is
+-- removed when one of its messages is erased or masked, and then written again.
+CREATE TABLE vector_blocks (
+    model   TEXT    NOT NULL,
+    block   INTEGER NOT NULL, -- message / 1024
+    through INTEGER NOT NULL, -- the last message that was looked at
+    vectors INTEGER NOT NULL, -- how many there are
+    data    BLOB    NOT NULL, -- see package vectors
+    PRIMARY KEY (model, block)
+);

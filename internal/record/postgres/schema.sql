@@ -1,7 +1,7 @@
--- The record in PostgreSQL. The tables and columns are those of the SQLite backend
--- (internal/sqlite/dbfile/migrations): both run the statements of internal/sqldb.
--- Times are milliseconds since 1970, UTC. References are not declared as foreign keys: a
--- writer refers only to rows that it has just read or written, and Verify checks them.
+-- The schema of version 4. The tables and columns are those of the SQLite backend
+-- (internal/record/sqlite/dbfile/schema.sql, which explains them): both run the statements of
+-- internal/record/sqldb. References are not declared as foreign keys: a writer refers only to
+-- rows that it has just read or written, and Verify checks them.
 
 CREATE TABLE projects (
     id     bigserial PRIMARY KEY,
@@ -36,6 +36,7 @@ CREATE TABLE conversations (
     last_user     bigint  NOT NULL DEFAULT 0,
     erased_at     bigint,
     erased        bigint  NOT NULL DEFAULT 0,
+    seal          bytea,
     UNIQUE (key, segment)
 ) WITH (fillfactor = 50); -- every append updates its row, which should stay in its page
 CREATE UNIQUE INDEX conversations_active ON conversations (key) WHERE archived_at IS NULL;
@@ -88,7 +89,8 @@ CREATE TABLE summaries (
     tokens_out     bigint  NOT NULL,
     created_at     bigint  NOT NULL,
     revision       integer NOT NULL DEFAULT 0,
-    retired        boolean NOT NULL DEFAULT FALSE
+    retired        boolean NOT NULL DEFAULT FALSE,
+    seal           bytea
 );
 CREATE INDEX summaries_conversation ON summaries (conversation, pos);
 CREATE INDEX summaries_erased ON summaries (depth) WHERE method = 'erased';
@@ -115,6 +117,7 @@ CREATE TABLE revisions (
     tokens_in   bigint  NOT NULL,
     tokens_out  bigint  NOT NULL,
     replaced_at bigint  NOT NULL,
+    seal        bytea,
     PRIMARY KEY (summary, revision)
 );
 
@@ -171,8 +174,6 @@ CREATE TABLE chunks (
     data       bytea   NOT NULL,
     PRIMARY KEY (payload, n)
 );
--- Chunks and sections are compressed already.
-ALTER TABLE chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 CREATE TABLE message_payloads (
     message bigint NOT NULL,
     payload bigint NOT NULL,
@@ -207,7 +208,6 @@ CREATE TABLE sections (
     data    bytea  NOT NULL,
     PRIMARY KEY (segment, n)
 );
-ALTER TABLE sections ALTER COLUMN data SET STORAGE EXTERNAL;
 CREATE TABLE lanes (
     lane  integer PRIMARY KEY,
     epoch bigint NOT NULL
@@ -248,3 +248,43 @@ CREATE TABLE vectors (
     PRIMARY KEY (model, text)
 );
 CREATE INDEX vectors_message ON vectors (message);
+CREATE TABLE vector_blocks (
+    model   text COLLATE "C" NOT NULL,
+    block   bigint NOT NULL,
+    through bigint NOT NULL,
+    vectors bigint NOT NULL,
+    data    bytea  NOT NULL,
+    PRIMARY KEY (model, block)
+);
+
+CREATE TABLE seals (
+    name    text COLLATE "C" PRIMARY KEY,
+    entries bigint NOT NULL,
+    digest  bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- These are compressed already.
+ALTER TABLE chunks ALTER COLUMN data SET STORAGE EXTERNAL;
+ALTER TABLE sections ALTER COLUMN data SET STORAGE EXTERNAL;
+ALTER TABLE vector_blocks ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- ANALYZE copies values of columns into pg_statistic, where an erasure does not reach them.
+-- A hash is such a value too: it confirms a text that somebody guesses. No query plan
+-- depends on the values of these columns.
+ALTER TABLE projects ALTER COLUMN origin SET STATISTICS 0, ALTER COLUMN root SET STATISTICS 0;
+ALTER TABLE conversations ALTER COLUMN title SET STATISTICS 0;
+ALTER TABLE messages ALTER COLUMN native SET STATISTICS 0, ALTER COLUMN sha256 SET STATISTICS 0, ALTER COLUMN record SET STATISTICS 0,
+    ALTER COLUMN cuts SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
+ALTER TABLE summaries ALTER COLUMN body SET STATISTICS 0, ALTER COLUMN files SET STATISTICS 0;
+ALTER TABLE revisions ALTER COLUMN body SET STATISTICS 0;
+ALTER TABLE view ALTER COLUMN links SET STATISTICS 0;
+ALTER TABLE payloads ALTER COLUMN id SET STATISTICS 0, ALTER COLUMN sha256 SET STATISTICS 0, ALTER COLUMN name SET STATISTICS 0,
+    ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN summary SET STATISTICS 0;
+ALTER TABLE chunks ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE state ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE sections ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE vectors ALTER COLUMN text SET STATISTICS 0, ALTER COLUMN vector SET STATISTICS 0;
+ALTER TABLE vector_blocks ALTER COLUMN data SET STATISTICS 0;
+
+CREATE TABLE lcm_schema (version integer PRIMARY KEY);
+INSERT INTO lcm_schema VALUES (4);
