@@ -127,7 +127,7 @@ func cutSpeaker(line string) (role llms.Role, seq int64, n int, ok bool) {
 	if !role.Valid() && role != RoleSummary {
 		return "", 0, 0, false
 	}
-	end := runEnd(line, hash+1, isDigit)
+	end := hash + 1 + len(line[hash+1:]) - len(strings.TrimLeft(line[hash+1:], "0123456789"))
 	if !strings.HasPrefix(line[end:], ": ") {
 		return "", 0, 0, false
 	}

@@ -34,9 +34,21 @@ type Identifier struct {
 // that holds no line break, no control character and no invalid UTF-8.
 func Identifiers(text string) []Identifier {
 	var found []Identifier
-	s := identScanner{text: text}
-	for s.next() {
-		found = append(found, Identifier{Class: s.class, Text: text[s.start:s.end], At: s.start})
+	for i := 0; i < len(text); {
+		end, plain := chunk(text, i)
+		if plain {
+			i = end
+			continue
+		}
+		class, n := identifierAt(text[i:])
+		if n == 0 {
+			i = max(wordEnd(text, i), i+1)
+			continue
+		}
+		id := Identifier{class, text[i : i+n], i}
+		if i += n; id.refine() {
+			found = append(found, id)
+		}
 	}
 	return found
 }
@@ -89,30 +101,10 @@ func boundaryAfter(text string, i int, last byte) bool {
 	return !(isDigit(last) && (next == '.' || next == ',') && i+1 < len(text) && isDigit(text[i+1]))
 }
 
-func isDigit(b byte) bool { return '0' <= b && b <= '9' }
-func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
-func isLower(b byte) bool { return 'a' <= b && b <= 'z' }
-func isAlpha(b byte) bool { return isUpper(b) || isLower(b) }
-func isAlnum(b byte) bool { return isAlpha(b) || isDigit(b) }
-func isHex(b byte) bool   { return isDigit(b) || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F' }
+func isDigit(b byte) bool    { return '0' <= b && b <= '9' }
+func isUpper(b byte) bool    { return 'A' <= b && b <= 'Z' }
+func isLower(b byte) bool    { return 'a' <= b && b <= 'z' }
+func isAlpha(b byte) bool    { return isUpper(b) || isLower(b) }
+func isWordByte(b byte) bool { return isAlpha(b) || isDigit(b) || b == '_' }
 
-func isWordByte(b byte) bool { return isAlnum(b) || b == '_' }
-func isCodeByte(b byte) bool { return isAlnum(b) || b == '-' }
-
-// every reports whether c is not empty and all its bytes are ok.
-func every(c string, ok func(byte) bool) bool { return c != "" && runEnd(c, 0, ok) == len(c) }
-
-// some reports whether a byte of c is ok.
-func some(c string, ok func(byte) bool) bool {
-	return runEnd(c, 0, func(b byte) bool { return !ok(b) }) < len(c)
-}
-
-// runEnd returns the end of the bytes from i on that are ok.
-func runEnd(text string, i int, ok func(byte) bool) int {
-	for i < len(text) && ok(text[i]) {
-		i++
-	}
-	return i
-}
-
-func isDigits(c string) bool { return every(c, isDigit) }
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -120,7 +120,7 @@ func asciiStop(text string, lo, i, hi int, mark byte) (int, bool) {
 		return 0, false
 	}
 	word := i - 1
-	for word > lo && (isAlnum(text[word-1]) || text[word-1] == '.') {
+	for word > lo && (isWordByte(text[word-1]) || text[word-1] == '.') {
 		word--
 	}
 	before := text[word : i-1]

@@ -51,7 +51,7 @@ func (w *wordScanner) next() bool {
 				w.alphabetic()
 				return true
 			}
-			w.pos += otherLen(w.text, w.pos)
+			w.pos += escapeLen(w.text, w.pos)
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(w.text[w.pos:])
@@ -213,4 +213,12 @@ func spaceless(r rune) bool {
 		return true
 	}
 	return r >= 0xf900 && r < 0xfb00 || r >= 0xff66 && r < 0xffa0 || r >= 0x20000 && r < 0x323b0
+}
+
+func stringSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
 }
