@@ -21,7 +21,6 @@ type askData struct {
 	Question string      `json:"question"`
 	Answer   *lcm.Answer `json:"answer,omitempty"`
 	Passages []Passage   `json:"passages,omitempty"`
-	Refused  string      `json:"refused,omitempty"`
 	Later    string      `json:"-"` // the path of the passages, if they are loaded later
 }
 
@@ -91,13 +90,13 @@ func (d askData) byModel() bool { return d.Answer.Method == delegation.MethodDel
 // nothing reports whether nothing was found.
 func (d askData) nothing() bool { return d.Answer.Method == delegation.MethodNone }
 
-const askTime = 2 * time.Minute
+const (
+	askTime         = 2 * time.Minute
+	longestQuestion = 4000 // characters, as the form says
+)
 
 // askPage answers with passages of the record: following a link spends nothing.
 func (s *Server) askPage(r *http.Request) (askData, error) {
-	if q := r.URL.Query().Get("q"); strings.TrimSpace(q) != "" && later(r) {
-		return askData{Question: q, Later: r.URL.RequestURI()}, nil
-	}
 	return s.ask(r, r.URL.Query().Get("q"), delegation.OutputEvidence)
 }
 
@@ -111,13 +110,16 @@ func (s *Server) ask(r *http.Request, question, output string) (askData, error) 
 	if strings.TrimSpace(question) == "" {
 		return d, nil
 	}
+	if n := utf8.RuneCountInString(question); n > longestQuestion {
+		return d, refused("a question has at most %d characters, and this one has %d", longestQuestion, n)
+	}
+	if output == delegation.OutputEvidence && later(r) {
+		d.Later = r.URL.RequestURI()
+		return d, nil
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), askTime)
 	defer cancel()
 	a, err := s.Engine.Ask(ctx, lcm.Question{Prompt: question, Query: question, Where: everywhere, Output: output})
-	if err != nil && status(err) == http.StatusBadRequest {
-		d.Refused = refusal(err)
-		return d, nil
-	}
 	if err != nil {
 		return d, err
 	}

@@ -70,10 +70,6 @@ func (d forgetData) narrowed() bool { return d.Match != "" || d.Since != "" || d
 
 func (d forgetData) empty() bool { return d.IDs == "" && !d.narrowed() && d.Session == "" }
 
-func refuseErasure(format string, args ...any) error {
-	return &hint.Error{Err: fmt.Errorf(format, args...), Kind: errBadRequest}
-}
-
 // selection returns the selection that the fields make, as `lcm forget` does.
 func (d forgetData) selection(ctx context.Context, s *Server) (lcm.Forget, error) {
 	what := lcm.Forget{Pattern: d.Match, Cause: "forget"}
@@ -82,9 +78,9 @@ func (d forgetData) selection(ctx context.Context, s *Server) (lcm.Forget, error
 	}
 	switch {
 	case d.IDs != "" && d.narrowed():
-		return what, refuseErasure("give either sessions and messages, or a pattern and a time")
+		return what, refused("give either sessions and messages, or a pattern and a time")
 	case d.Session != "" && !d.narrowed():
-		return what, refuseErasure("a pattern or a time says which messages of session %s; to erase all of it, name it above", prose.Clip(d.Session, 20))
+		return what, refused("a pattern or a time says which messages of session %s; to erase all of it, name it above", prose.Clip(d.Session, 20))
 	}
 	var err error
 	if what.Since, what.Before, err = recall.Span(d.Since, d.Before, time.Now()); err != nil {
@@ -101,12 +97,12 @@ func (d forgetData) selection(ctx context.Context, s *Server) (lcm.Forget, error
 		}
 		parsed, err := store.ParseID(id)
 		if err != nil || parsed.Message == 0 {
-			return what, refuseErasure("%q is neither the number of a session nor the id of a message", prose.Clip(id, 40))
+			return what, refused("%q is neither the number of a session nor the id of a message", prose.Clip(id, 40))
 		}
 		what.Messages = append(what.Messages, parsed.Message)
 	}
 	if what.Messages != nil && what.Conversations != nil {
-		return what, refuseErasure("sessions and messages are forgotten one after the other")
+		return what, refused("sessions and messages are forgotten one after the other")
 	}
 	return what, nil
 }
@@ -238,7 +234,7 @@ func (s *Server) forget(r *http.Request) (d forgetData, err error) {
 		return d, d.loadTombstones(ctx, s, 0)
 	}
 	if d.Extent.Messages == 0 && d.Extent.Conversations == 0 {
-		return d, refuseErasure("nothing matches: there is nothing to erase")
+		return d, refused("nothing matches: there is nothing to erase")
 	}
 	done, err := s.Engine.Erase(ctx, order, nil)
 	s.dropCaches()

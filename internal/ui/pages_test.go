@@ -400,7 +400,7 @@ func TestUnknownAddressesAreNotFound(t *testing.T) {
 	v := newSite(t)
 	for path, want := range map[string]int{
 		"/session/9": 404, "/session/x": 404, "/message/msg_9": 404, "/message/sum_0123456789abcdef": 404, "/summary/sum_0123456789abcdef": 404,
-		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/assets/x/nothing.js": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400,
+		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/assets/x/nothing.js": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400, "/ask?q=" + strings.Repeat("x", 50_000): 400,
 	} {
 		if code, _ := v.get(path); code != want {
 			t.Errorf("GET %s: %d, want %d", path, code, want)

@@ -350,6 +350,10 @@ func refusal(err error) string {
 // errBadRequest is the kind of errors in the address of a page.
 var errBadRequest = errors.New("the address is wrong")
 
+func refused(format string, args ...any) error {
+	return &hint.Error{Err: fmt.Errorf(format, args...), Kind: errBadRequest}
+}
+
 func status(err error) int {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
