@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,10 +64,11 @@ func plainOrigin(url string) string {
 }
 
 // MatchesProject reports whether a pattern matches the git origin of a project or, if it
-// has none, its directory or one above it.
+// has none, its directory. Without a * it matches this one project: what is below it needs
+// a pattern that ends with /*.
 func MatchesProject(pattern string, p store.Project) bool {
 	name := cmp.Or(p.Origin, p.Root)
-	return name != "" && inside(pattern, name)
+	return name != "" && matches(path.Clean(filepath.ToSlash(pattern)), path.Clean(filepath.ToSlash(name)))
 }
 
 // inside reports whether a pattern matches a directory or one above it.

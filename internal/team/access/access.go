@@ -33,7 +33,7 @@ type Token struct {
 	ID   string `json:"id"` // the first digits of the hash
 	User string `json:"user"`
 	// Projects are patterns of git origins or directories; a * matches any
-	// characters. None stands for all projects.
+	// characters. None means all projects.
 	Projects []string `json:"projects,omitempty"`
 	Append   bool     `json:"append"`
 	Erase    bool     `json:"erase"`
@@ -43,13 +43,16 @@ type Token struct {
 	Revoked time.Time `json:"revoked,omitzero"`
 }
 
+// Covers reports whether a project is one of the token's.
+func (t Token) Covers(p store.Project) bool {
+	return len(t.Projects) == 0 || slices.ContainsFunc(t.Projects, func(pattern string) bool { return ingest.MatchesProject(pattern, p) })
+}
+
 // Scope returns what the token allows.
 func (t Token) Scope() scope.Scope {
 	s := scope.Scope{Name: "token " + t.ID, Append: t.Append, Erase: t.Erase}
 	if len(t.Projects) > 0 {
-		s.Covers = func(p store.Project) bool {
-			return slices.ContainsFunc(t.Projects, func(pattern string) bool { return ingest.MatchesProject(pattern, p) })
-		}
+		s.Covers = t.Covers
 	}
 	return s
 }
