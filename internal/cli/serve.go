@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,10 +43,17 @@ func newServe(p *program) *cobra.Command {
 	return c
 }
 
+// serveMemory is the size of the heap from which the server collects garbage at once. Large
+// pushes leave much of it.
+const serveMemory = 192 << 20
+
 // flushTime is how long the server waits at its end for the collector of traces.
 const flushTime = 2 * time.Second
 
 func (cmd *serveCommand) serve(ctx context.Context, rec *openRecord) error {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(serveMemory))
+	}
 	log := cmd.logger(rec.cfg)
 	folder, err := rec.foldingEngine()
 	if err != nil {

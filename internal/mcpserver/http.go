@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lossless-context/lcm/internal/kit/httpbody"
 )
@@ -107,7 +108,7 @@ func (s *Server) EndSessions() {
 // Handler serves HTTP requests. It checks origin and token before it reads a
 // body.
 func (s *Server) Handler(o HTTPOptions) http.Handler {
-	return o.guard(s.Endpoint(&httpbody.Reader{Max: maxLine, Timeout: o.BodyTimeout, Pools: []*httpbody.Pool{{Max: 2 * maxLine}}}))
+	return o.guard(s.Endpoint(&httpbody.Reader{Max: maxLine, Timeout: o.BodyTimeout, Pools: []*semaphore.Weighted{semaphore.NewWeighted(2 * maxLine)}}))
 }
 
 // Endpoint serves HTTP requests whose token the caller has checked. Its sessions are

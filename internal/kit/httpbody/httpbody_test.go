@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lossless-context/lcm/internal/kit/httpbody"
 )
@@ -34,8 +36,7 @@ func request(body []byte, packed bool) *http.Request {
 }
 
 func TestSizes(t *testing.T) {
-	all := &httpbody.Pool{Max: 3 << 20}
-	b := &httpbody.Reader{Max: 1 << 20, Unpack: true, Pools: []*httpbody.Pool{all}}
+	b := &httpbody.Reader{Max: 1 << 20, Unpack: true, Pools: []*semaphore.Weighted{semaphore.NewWeighted(3 << 20)}}
 	// A skippable frame of zstd unpacks to nothing.
 	skipped := append([]byte{0x50, 0x2a, 0x4d, 0x18, 0, 0, 0x20, 0}, make([]byte, 2<<20)...)
 	for _, c := range []struct {
@@ -49,6 +50,7 @@ func TestSizes(t *testing.T) {
 		{"packed", request(pack(t, make([]byte, 1<<20)), true), nil},
 		{"packed, above it", request(pack(t, make([]byte, 64<<20)), true), httpbody.ErrTooLarge},
 		{"packed, without content", request(skipped, true), httpbody.ErrTooLarge},
+		{"packed, more than its header says", request(append(pack(t, []byte("{}")), pack(t, make([]byte, 1<<20))...), true), httpbody.ErrTooLarge},
 	} {
 		c.r.ContentLength = -1
 		content, release, err := b.Read(httptest.NewRecorder(), c.r)
@@ -57,30 +59,34 @@ func TestSizes(t *testing.T) {
 		}
 		release()
 	}
-	// Bodies that are not done count together.
-	var held []func()
-	busy := 0
-	for range 5 {
-		_, release, err := b.Read(httptest.NewRecorder(), request(make([]byte, 1<<20), false))
-		if errors.Is(err, httpbody.ErrBusy) {
-			busy++
+}
+
+// Large bodies wait for those before them, up to a time. Small ones do not.
+func TestBodiesWaitForMemory(t *testing.T) {
+	b := &httpbody.Reader{Max: 1 << 20, Pools: []*semaphore.Weighted{semaphore.NewWeighted(1 << 20)}}
+	read := func(size int) (func(), error) {
+		_, release, err := b.Read(httptest.NewRecorder(), request(make([]byte, size), false))
+		return release, err
+	}
+	synctest.Test(t, func(t *testing.T) {
+		release, err := read(1 << 20)
+		if err != nil {
+			t.Fatal(err)
 		}
-		held = append(held, release)
-	}
-	if busy != 2 {
-		t.Errorf("%d of 5 bodies were refused, want 2", busy)
-	}
-	if _, release, err := b.Read(httptest.NewRecorder(), request(make([]byte, httpbody.Free), false)); err != nil {
-		t.Errorf("a small body meanwhile: %v", err)
-	} else {
-		release()
-	}
-	for _, release := range held {
-		release()
-	}
-	if _, _, err := b.Read(httptest.NewRecorder(), request(make([]byte, 1<<20), false)); err != nil {
-		t.Errorf("after all are done: %v", err)
-	}
+		if _, err := read(httpbody.Free + 1); !errors.Is(err, httpbody.ErrBusy) {
+			t.Errorf("a second body: %v", err)
+		}
+		if _, err := read(httpbody.Free); err != nil {
+			t.Errorf("a small body meanwhile: %v", err)
+		}
+		go func() {
+			time.Sleep(httpbody.Timeout / 2)
+			release()
+		}()
+		if _, err := read(1 << 20); err != nil {
+			t.Errorf("a body that waits until another is done: %v", err)
+		}
+	})
 }
 
 // A body that does not arrive ends with its time.

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/lossless-context/lcm/llms"
+import (
+	"iter"
+
+	"github.com/lossless-context/lcm/llms"
+)
 
 // Members returns the raw values of the named members of a record that is a
 // JSON object, nil for one that it does not have. They are parts of the
@@ -20,6 +24,10 @@ func Members(record []byte, names ...string) ([][]byte, error) {
 	}
 	return values, nil
 }
+
+// Elements ranges over the raw values of an array, which must be valid JSON; any other value
+// has none. They are parts of the array, not copies.
+func Elements(array []byte) iter.Seq[[]byte] { return elements(array) }
 
 // Unquote returns the text of a JSON string literal, "" for any other value.
 func Unquote(literal []byte) string { return unquote(literal) }

@@ -16,13 +16,13 @@ import (
 	"github.com/lossless-context/lcm/internal/team/teamsync"
 )
 
-// The bounds of requests. A request costs up to eight times its bytes in memory.
+// The bounds of requests. A request costs up to five times its bytes in memory.
 const (
 	maxQuestion = 1 << 20 // of searches, questions, the status of sources, and calls of MCP
 	maxNumbers  = 8 << 20 // of lists of message numbers: about a million
 	// maxBodies bounds the bodies of all tokens together, and maxTokenBodies those of
 	// one token.
-	maxBodies      = 2 * teamsync.MaxBody
+	maxBodies      = teamsync.MaxBody * 3 / 2
 	maxTokenBodies = teamsync.MaxBody
 	// maxRequests is how many requests of a token are handled at a time. Others wait
 	// for up to slotTime.
@@ -75,7 +75,7 @@ func (f route) handle(c *client, w http.ResponseWriter, r *http.Request) (any, e
 			return nil, err
 		}
 	}
-	bodies := httpbody.Reader{Max: f.max, Timeout: c.config.BodyTimeout, Unpack: true, Pools: []*httpbody.Pool{&c.bodies, &c.Server.bodies}}
+	bodies := httpbody.Reader{Max: f.max, Timeout: c.config.BodyTimeout, Unpack: true, Pools: c.pools}
 	content, release, err := bodies.Read(w, r)
 	defer release()
 	if err != nil {

@@ -8,7 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"runtime/metrics"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,12 +28,22 @@ func (f *fixture) post(path, token, body string, packed bool) (int, string) {
 	f.t.Helper()
 	sent := []byte(body)
 	if packed {
-		z, err := zstd.NewWriter(nil)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		sent = z.EncodeAll(sent, nil)
+		sent = pack(f.t, sent)
 	}
+	return f.send(path, token, sent, packed)
+}
+
+func pack(t testing.TB, body []byte) []byte {
+	z, err := zstd.NewWriter(nil, zstd.WithWindowSize(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(body, nil)
+}
+
+// send sends the bytes of a body, and returns the status and the answer.
+func (f *fixture) send(path, token string, sent []byte, packed bool) (int, string) {
+	f.t.Helper()
 	r, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+path, bytes.NewReader(sent))
 	if err != nil {
 		f.t.Fatal(err)
@@ -86,6 +99,41 @@ func TestLargeBodies(t *testing.T) {
 		}
 	}
 	f.want(map[string]string{"alice/s": "ordinary"})
+}
+
+// However many large pushes arrive at a time, the server keeps few of them in memory.
+func TestMemoryOfPushes(t *testing.T) {
+	f := newFixture(t)
+	blank := pack(t, bytes.Repeat([]byte(" "), teamsync.MaxBody))
+	runtime.GC()
+	var group sync.WaitGroup
+	for range 3 {
+		token := f.token(access.Token{Append: true})
+		for range 8 {
+			group.Go(func() {
+				if code, text := f.send(teamsync.PushPath, token, blank, true); code != http.StatusBadRequest && code != http.StatusServiceUnavailable {
+					t.Errorf("%d %.200s", code, text)
+				}
+			})
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	for most := uint64(0); ; most = max(most, sample[0].Value.Uint64()) {
+		select {
+		case <-done:
+			if most > 360<<20 {
+				t.Errorf("the heap had %d MB", most>>20)
+			}
+			return
+		case <-time.After(time.Millisecond):
+			metrics.Read(sample)
+		}
+	}
 }
 
 // dial sends the head of a request, whose body does not follow, and returns the answer's

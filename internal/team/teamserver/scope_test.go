@@ -3,8 +3,10 @@ package teamserver_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,5 +180,45 @@ func TestRandomRequestsLeakNothing(t *testing.T) {
 	}
 	if answers < 3000 {
 		t.Errorf("only %d requests were answered", answers)
+	}
+}
+
+// A token learns nothing of a source that another token of its user has pushed into a project
+// outside of its own: every answer is that of a source that nobody has pushed.
+func TestSourcesOfOtherProjects(t *testing.T) {
+	f := newFixture(t)
+	app := f.token(access.Token{Projects: []string{"github.com/acme/app"}, Append: true, Erase: true})
+	lib := f.token(access.Token{Projects: []string{"github.com/acme/lib"}, Append: true, Erase: true})
+	web := f.token(access.Token{Projects: []string{"github.com/acme/web"}, Append: true, Erase: true})
+	in := func(project, body string) string { return strings.Replace(body, "acme/app", "acme/"+project, 1) }
+	said := batch(`{"role":"user","content":"one"}`, `{"role":"user","content":"two"}`)
+	ask := func(token string) string {
+		var all []string
+		source := fmt.Sprintf(`{"machine":%q,"key":"s","segment":1}`, strings.Repeat("a", 32))
+		for path, body := range map[string]string{teamsync.StatusPath: `{"sources":[` + source + `]}`, teamsync.VerifyPath: source, teamsync.ErasePath: strings.Replace(source, "{", `{"seqs":[7],`, 1)} {
+			code, text := f.post(path, token, body, false)
+			all = append(all, fmt.Sprint(path, code, text))
+		}
+		slices.Sort(all)
+		return strings.Join(all, "\n")
+	}
+	nobody := ask(lib)
+	if code, text := f.post(teamsync.PushPath, app, said, true); code != http.StatusOK {
+		t.Fatalf("%d %s", code, text)
+	}
+	first := ask(app)
+	if got := ask(lib); got != nobody {
+		t.Errorf("after the push of another token:\n%s\nwant\n%s", got, nobody)
+	}
+	for project, token := range map[string]string{"lib": lib, "web": web} {
+		if code, text := f.post(teamsync.PushPath, token, in(project, said), true); code != http.StatusOK {
+			t.Errorf("a push of the same source into %s: %d %s", project, code, text)
+		}
+		if got := ask(token); got == nobody {
+			t.Errorf("the push into %s does not show:\n%s", project, got)
+		}
+	}
+	if got := ask(app); got != first {
+		t.Errorf("after pushes of other tokens:\n%s\nwant\n%s", got, first)
 	}
 }

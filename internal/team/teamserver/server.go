@@ -38,6 +38,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/httpbody"
@@ -84,7 +85,7 @@ type Server struct {
 	serving  context.Context // ends when the server drains
 	drained  context.CancelFunc
 	work     sync.WaitGroup
-	bodies   httpbody.Pool
+	bodies   *semaphore.Weighted // bytes of all requests
 	wrong    brake
 
 	mu      sync.Mutex
@@ -99,8 +100,8 @@ type client struct {
 	engine   *lcm.Engine
 	mcp      *mcpserver.Server
 	endpoint http.Handler
-	bodies   httpbody.Pool
-	slots    chan struct{} // requests under way
+	pools    []*semaphore.Weighted // bytes of the token's requests, and of all
+	slots    chan struct{}         // requests under way
 }
 
 // New returns a server whose background work ends with Close. ctx must outlive it.
@@ -123,8 +124,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if c.Drain <= 0 {
 		c.Drain = 20 * time.Second
 	}
-	s := &Server{config: c, tokens: access.Tokens{State: c.Store, Clock: c.Clock}, metrics: newMetrics(), clients: map[string]*client{}}
-	s.bodies.Max = maxBodies
+	s := &Server{config: c, tokens: access.Tokens{State: c.Store, Clock: c.Clock}, metrics: newMetrics(), clients: map[string]*client{}, bodies: semaphore.NewWeighted(maxBodies)}
 	s.lifetime, s.end = context.WithCancel(ctx)
 	s.serving, s.drained = context.WithCancel(s.lifetime)
 	s.work.Go(s.sweep)
@@ -235,7 +235,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 		return c, nil
 	}
 	c := &client{Server: s, token: t, store: scope.Narrow(measuredStore{s.config.Store, s.metrics}, t.Scope()), slots: make(chan struct{}, maxRequests)}
-	c.bodies.Max = maxTokenBodies
+	c.pools = []*semaphore.Weighted{semaphore.NewWeighted(maxTokenBodies), s.bodies}
 	var err error
 	if c.engine, err = s.config.NewEngine(c.store); err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	if c.mcp, err = mcpserver.New(s.lifetime, config); err != nil {
 		return nil, errors.Join(err, c.engine.Close(s.lifetime))
 	}
-	c.endpoint = c.mcp.Endpoint(&httpbody.Reader{Max: maxQuestion, Timeout: s.config.BodyTimeout, Pools: []*httpbody.Pool{&c.bodies, &s.bodies}})
+	c.endpoint = c.mcp.Endpoint(&httpbody.Reader{Max: maxQuestion, Timeout: s.config.BodyTimeout, Pools: c.pools})
 	s.clients[t.ID] = c
 	return c, nil
 }

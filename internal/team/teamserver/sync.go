@@ -29,6 +29,7 @@ import (
 type progress struct {
 	Key          string               `json:"key,omitempty"` // of the session on this server
 	Conversation store.ConversationID `json:"conversation,omitempty"`
+	Project      store.Project        `json:"project"` // of the conversation
 	Through      int64                `json:"through"`
 	Mark         string               `json:"mark,omitempty"`
 	// Batches are the numbers after which each batch begins. A batch's own row has
@@ -56,19 +57,30 @@ func (c *client) rowOf(s teamsync.Source) (string, error) {
 	return fmt.Sprintf("%s/%s/%s", c.token.User, s.Machine, hex.EncodeToString(sum[:12])), nil
 }
 
-// progress reads the row of a source.
+// progress reads the row of a source. A source that was pushed into a project outside of
+// the token has a second row for the token's projects, so that no answer tells of the first.
 func (c *client) progress(ctx context.Context, s teamsync.Source) (p progress, err error) {
 	row, err := c.rowOf(s)
 	if err != nil {
 		return p, err
 	}
+	if p, err = c.readProgress(ctx, row); err == nil && p.version > 0 && !c.token.Covers(p.Project) {
+		projects := sha256.Sum256(fmt.Appendf(nil, "%q", c.token.Projects))
+		p, err = c.readProgress(ctx, row+"@"+hex.EncodeToString(projects[:12]))
+	}
+	return p, err
+}
+
+func (c *client) readProgress(ctx context.Context, row string) (progress, error) {
+	p := progress{row: row}
 	v, err := c.config.Store.Get(ctx, store.SyncSpace, row)
+	if errors.Is(err, store.ErrNotFound) {
+		return p, nil
+	}
 	if err == nil {
 		err = json.Unmarshal(v.Data, &p)
-	} else if errors.Is(err, store.ErrNotFound) {
-		err = nil
 	}
-	p.row, p.version = row, v.Version
+	p.version = v.Version
 	return p, err
 }
 
@@ -179,8 +191,8 @@ func checkBatch(b teamsync.Batch) error {
 			return fmt.Errorf("%w: message %d is out of order", errBadRequest, m.Seq)
 		}
 		last = m.Seq
-		if store.RoleCode(m.Role) == 0 {
-			return fmt.Errorf("%w: the role of message %d is %q", errBadRequest, m.Seq, prose.Clip(string(m.Role), 80))
+		if store.RoleCode(m.Body.Role) == 0 {
+			return fmt.Errorf("%w: the role of message %d is %q", errBadRequest, m.Seq, prose.Clip(string(m.Body.Role), 80))
 		}
 		fields = append(fields, m.Native, string(m.Format))
 	}
@@ -208,20 +220,17 @@ func (c *client) inputs(b teamsync.Batch) ([]ingest.Input, error) {
 	parts := 0
 	all := make([]ingest.Input, len(b.Messages))
 	for i, m := range b.Messages {
-		record := m.Record()
-		b.Messages[i].Data, b.Messages[i].Text = record, "" // without another copy, from here on
-		said, err := wire.Decode(m.Format, m.Role, record)
+		said, err := wire.Decode(m.Format, m.Body.Role, m.Body.Raw.Bytes)
 		if err != nil { // it is kept as it is, and shown as text
-			said = llms.Message{Parts: []llms.Part{{Kind: llms.PartText, Text: string(record)}}}
+			said = llms.Message{Parts: []llms.Part{{Kind: llms.PartText, Text: string(m.Body.Raw.Bytes)}}}
 		}
 		if parts += countParts(said.Parts); parts > maxParts {
 			return nil, fmt.Errorf("%w: the messages up to %d have more than %d parts", errTooMuch, m.Seq, maxParts)
 		}
-		said.ID, said.Time, said.Role = m.Native, m.Said, m.Role
+		said.ID, said.Time, said.Role, said.Raw = m.Native, m.Body.Time, m.Body.Role, m.Body.Raw
 		if said.ID == "" { // a repeated push must find it again
 			said.ID = fmt.Sprintf("sync:%s:%d", row, m.Seq)
 		}
-		said.Raw = llms.Raw{Format: m.Format, Bytes: record}
 		all[i] = ingest.Input{Message: said, Flags: m.Flags & pushedFlags}
 	}
 	return all, nil
@@ -262,7 +271,8 @@ func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []inge
 			return key, err
 		}
 	}
-	return fmt.Sprintf("%s@%s-%s", key, b.MachineName, b.Machine[:8]), nil
+	own := sha256.Sum256(fmt.Appendf(nil, "%s %q", b.Machine, b.Project))
+	return fmt.Sprintf("%s@%s-%x", key, b.MachineName, own[:4]), nil
 }
 
 // stored is the id of a pushed message on this server.
@@ -300,9 +310,9 @@ func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.App
 				return receipt, nil, fmt.Errorf("read the batch back: %s: %w", m.ID, store.ErrDamaged)
 			}
 			pushed := b.Messages[proved[n]]
-			sum, sent := m.SHA256, sha256.Sum256(pushed.Record())
-			if sum != sent && m.Flags&store.FlagRedacted != 0 && pushed.Flags&store.FlagRedacted == 0 {
-				sum = sent // this server masks records itself
+			sum := m.SHA256
+			if sum != pushed.SHA256 && m.Flags&store.FlagRedacted != 0 && pushed.Flags&store.FlagRedacted == 0 {
+				sum = pushed.SHA256 // this server masks records itself
 				receipt.Masked++
 			}
 			digest.Add(pushed.Seq, m.Body.Time, m.Body.Role, sum)
@@ -336,8 +346,15 @@ func (c *client) record(ctx context.Context, p progress, b teamsync.Batch, ids [
 			if err != nil {
 				return err
 			}
-			p.Conversation = m.Conversation
+			conversation, err := c.store.Conversation(ctx, m.Conversation)
+			if err != nil {
+				return err
+			}
+			p.Conversation, p.Project = conversation.ID, conversation.Project
 		}
+	}
+	if p.Conversation == 0 {
+		p.Project = b.Project
 	}
 	p.Through, p.Mark = b.Through, prose.Clip(b.Mark, 64)
 	data, err := json.Marshal(p)

@@ -2,7 +2,6 @@ package teamserver
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 
 	"github.com/lossless-context/lcm"
@@ -43,7 +42,7 @@ func (c *client) known(ctx context.Context, p progress, b teamsync.Batch, inputs
 			return nil, err
 		}
 		i := at[m.Native]
-		if m.SHA256 == sha256.Sum256(b.Messages[i].Record()) || m.Body.Role != b.Messages[i].Role {
+		if m.SHA256 == b.Messages[i].SHA256 || m.Body.Role != b.Messages[i].Body.Role {
 			continue
 		}
 		record, err := c.store.Record(ctx, m.ID)

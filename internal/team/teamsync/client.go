@@ -64,19 +64,16 @@ const tries = 3
 
 // Post sends a request as JSON and decodes the answer.
 func (c Client) Post(ctx context.Context, path string, request, answer any) error {
-	var body bytes.Buffer
-	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(request); err != nil {
+	sent, err := marshal(request)
+	if err != nil {
 		return err
 	}
-	if body.Len() > MaxBody {
-		return &RequestError{c.URL, http.StatusRequestEntityTooLarge, Problem{Error: fmt.Sprintf("a message of %s is too large: a request may have %s", prose.Size(int64(body.Len())), prose.Size(MaxBody))}}
+	if len(sent) > MaxBody {
+		return &RequestError{c.URL, http.StatusRequestEntityTooLarge, Problem{Error: fmt.Sprintf("a message of %s is too large: a request may have %s", prose.Size(int64(len(sent))), prose.Size(MaxBody))}}
 	}
-	sent := body.Bytes()
 	packed := path == PushPath
 	if packed {
-		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(httpbody.MaxWindow))
 		if err != nil {
 			return err
 		}
@@ -84,7 +81,6 @@ func (c Client) Post(ctx context.Context, path string, request, answer any) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, limits[path].time+time.Duration(len(sent)/httpbody.Rate)*time.Second)
 	defer cancel()
-	var err error
 	wait := time.Duration(0)
 	for range tries {
 		select {
@@ -108,11 +104,18 @@ const (
 	maxWait   = 5 * time.Second
 )
 
+// answerTime is how long an answer may take to arrive after its header.
+const answerTime = 30 * time.Second
+
+var errSlow = fmt.Errorf("it did not arrive within %v", answerTime)
+
 // maxProblem is how many characters of a server's refusal are shown.
 const maxProblem = 1000
 
 // send sends a request once. later is not zero if it may succeed after that time.
 func (c Client) send(ctx context.Context, path string, body []byte, packed bool, answer any) (later time.Duration, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -137,9 +140,10 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 		return unlessEnded(ctx), &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: advice}
 	}
 	defer got.Body.Close()
+	defer time.AfterFunc(answerTime, func() { cancel(errSlow) }).Stop()
 	text, err := io.ReadAll(io.LimitReader(got.Body, limits[path].bytes+1))
 	if err != nil {
-		return unlessEnded(ctx), fmt.Errorf("read the server's answer: %w", err)
+		return unlessEnded(ctx), fmt.Errorf("read the server's answer: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	if int64(len(text)) > limits[path].bytes {
 		return 0, fmt.Errorf("the server's answer has more than %s", prose.Size(limits[path].bytes))

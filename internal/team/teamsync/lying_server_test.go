@@ -2,7 +2,6 @@ package teamsync_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -74,7 +74,7 @@ func (l *liar) RoundTrip(r *http.Request) (*http.Response, error) {
 func digest(b teamsync.Batch) string {
 	d := teamsync.NewDigest()
 	for _, m := range b.Messages {
-		d.Add(m.Seq, m.Said, m.Role, sha256.Sum256(m.Record()))
+		d.Add(m.Seq, m.Body.Time, m.Body.Role, m.SHA256)
 	}
 	return d.String()
 }
@@ -260,4 +260,32 @@ func FuzzLyingServer(f *testing.F) {
 	f.Add(`200 {"user":"alice","append":true}` + "\n" + `200 {"statuses":[{"through":1},{"through":2,"mark":"x"},{"through":1}]}` + "\n" + `200 {"messages":1,"erased":[1,1,99]}`)
 	l := newLaptop(f)
 	f.Fuzz(func(t *testing.T, says string) { _ = l.check(t, says) })
+}
+
+// trickle answers with one byte a second.
+type trickle struct{}
+
+func (trickle) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, in := io.Pipe()
+	go func() {
+		for r.Context().Err() == nil {
+			time.Sleep(time.Second)
+			if _, err := in.Write([]byte(" ")); err != nil {
+				return
+			}
+		}
+		in.CloseWithError(r.Context().Err())
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Body: out, Request: r}, nil
+}
+
+// An answer that arrives byte by byte is given up.
+func TestSlowAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		_, err := teamsync.Client{URL: "http://server.example", HTTP: &http.Client{Transport: trickle{}}}.Grep(t.Context(), recall.GrepRequest{})
+		if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "did not arrive") || took > 40*time.Second {
+			t.Errorf("after %s: %v", took, err)
+		}
+	})
 }

@@ -36,11 +36,11 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"slices"
 	"time"
+	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -65,7 +65,7 @@ const (
 	BatchBytes    = 4 << 20
 	// MaxBody is the most that a server reads of one request, unpacked. A larger
 	// message stays on its machine.
-	MaxBody = 64 << 20
+	MaxBody = 16 << 20
 	// StatusSources is for how many sources one request may ask.
 	StatusSources = 200
 )
@@ -95,14 +95,9 @@ type StatusAnswer struct {
 	User   string `json:"user"`
 	Append bool   `json:"append"`
 	Erase  bool   `json:"erase"`
-	// Projects are the patterns of the token's projects; none stands for all.
+	// Projects are the patterns of the token's projects; none means all.
 	Projects []string `json:"projects,omitempty"`
 	Statuses []Status `json:"statuses"`
-}
-
-// covers reports whether a project is one of the token's.
-func (a StatusAnswer) covers(p store.Project) bool {
-	return len(a.Projects) == 0 || slices.ContainsFunc(a.Projects, func(pattern string) bool { return ingest.MatchesProject(pattern, p) })
 }
 
 // Batch is a run of messages of a source.
@@ -123,33 +118,60 @@ type Batch struct {
 	Messages Messages `json:"messages"`
 }
 
-// Messages are those of a batch: at most [BatchMessages].
-type Messages []Message
+// Messages are those of a batch: at most [BatchMessages]. Seq, Native, Flags, Size, SHA256 and
+// of the Body role, time and record are set.
+type Messages []store.Message
 
 // UnmarshalJSON implements [json.Unmarshaler]. It stops at the bound: millions of empty
 // messages fit a few bytes each.
 func (all *Messages) UnmarshalJSON(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t == nil {
-		return err
-	} else if t != json.Delim('[') {
+	if data[0] != '[' && string(data) != "null" {
 		return errors.New("messages must be a list")
 	}
-	for d.More() {
+	for element := range wire.Elements(data) {
 		if len(*all) == BatchMessages {
 			return fmt.Errorf("a batch has more than %d messages", BatchMessages)
 		}
-		var m Message
-		if err := d.Decode(&m); err != nil {
+		var p pushed
+		if err := json.Unmarshal(element, &p); err != nil {
 			return err
 		}
+		record := p.Data
+		if record == nil {
+			record = []byte(p.Text)
+		}
+		m := store.Message{Seq: p.Seq, Native: p.Native, Flags: p.Flags, Format: p.Format, Size: int64(len(record)), SHA256: sha256.Sum256(record)}
+		m.Body = llms.Message{Role: p.Role, Time: p.Said, Raw: llms.Raw{Format: p.Format, Bytes: record}}
 		*all = append(*all, m)
 	}
 	return nil
 }
 
-// Message is a message on its way.
-type Message struct {
+// MarshalJSON implements [json.Marshaler].
+func (all Messages) MarshalJSON() ([]byte, error) {
+	list := make([]pushed, len(all))
+	for i, m := range all {
+		list[i] = pushed{Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Said: m.Body.Time.UTC(), Flags: m.Flags, Format: m.Body.Raw.Format}
+		if record := m.Body.Raw.Bytes; utf8.Valid(record) {
+			list[i].Text = string(record)
+		} else {
+			list[i].Data = record
+		}
+	}
+	return marshal(list)
+}
+
+// marshal writes JSON, without the escapes that only pages of the web need.
+func marshal(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return b.Bytes(), err
+}
+
+// pushed is a message as it is sent.
+type pushed struct {
 	Seq    int64       `json:"seq"`
 	Native string      `json:"native,omitempty"`
 	Role   llms.Role   `json:"role"`
@@ -159,14 +181,6 @@ type Message struct {
 	// Text is the record if it is UTF-8, else Data is.
 	Text string `json:"text,omitempty"`
 	Data []byte `json:"data,omitempty"`
-}
-
-// Record returns the bytes of the record.
-func (m Message) Record() []byte {
-	if m.Data != nil {
-		return m.Data
-	}
-	return []byte(m.Text)
 }
 
 // Receipt says what became of a batch.

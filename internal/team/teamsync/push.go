@@ -13,12 +13,12 @@ import (
 	"net/http"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/team/access"
 )
 
 // Pusher pushes a record to a team server.
@@ -154,9 +154,10 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		return err
 	}
 	r.User = rights.User
+	token := access.Token{Projects: rights.Projects}
 	var mine []candidate
 	for _, c := range all {
-		stays, covered := p.stays(c), rights.covers(c.Project)
+		stays, covered := p.stays(c), token.Covers(c.Project)
 		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase, covered}
 		if stays {
 			r.Private++
@@ -320,7 +321,7 @@ func (r *Report) count(b Batch, receipt Receipt, masked int) {
 	r.Other += int64(len(receipt.Other))
 	r.Masked += int64(masked)
 	for _, m := range b.Messages {
-		r.Bytes += int64(len(m.Text) + len(m.Data))
+		r.Bytes += m.Size
 	}
 }
 
@@ -368,10 +369,9 @@ func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Con
 			return b, nil, fmt.Errorf("%s: %w", m.ID, err)
 		}
 		if changed {
-			sum := sha256.Sum256(one.Record())
-			masked[m.Seq] = hex.EncodeToString(sum[:])
+			masked[m.Seq] = hex.EncodeToString(one.SHA256[:])
 		}
-		size += len(one.Text) + len(one.Data)
+		size += int(one.Size)
 		b.Messages, b.Mark = append(b.Messages, one), id.mark(m)
 		b.Through = max(b.Through, m.Seq)
 	}
@@ -381,29 +381,22 @@ func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Con
 	return b, masked, nil
 }
 
-// message returns a message without private blocks and secrets.
-func (p *Pusher) message(ctx context.Context, m store.Message) (Message, bool, error) {
+// message returns a message with the record that may leave the machine: without private
+// blocks and secrets.
+func (p *Pusher) message(ctx context.Context, m store.Message) (_ store.Message, changed bool, err error) {
 	record, err := p.Store.Record(ctx, m.ID)
 	if err != nil {
-		return Message{}, false, err
+		return m, false, err
 	}
 	if err := p.checkDirectory(record); err != nil {
-		return Message{}, false, err
+		return m, false, err
 	}
 	out, changed, err := ingest.Outgoing(p.Privacy, m, record)
-	if err != nil {
-		return Message{}, false, err
-	}
-	one := Message{Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Said: m.Body.Time.UTC(), Flags: m.Flags, Format: out.Raw.Format}
 	if changed {
-		one.Flags |= store.FlagRedacted
+		m.Flags |= store.FlagRedacted
 	}
-	if utf8.Valid(out.Raw.Bytes) {
-		one.Text = string(out.Raw.Bytes)
-	} else {
-		one.Data = out.Raw.Bytes
-	}
-	return one, changed, nil
+	m.Body.Raw, m.Size, m.SHA256 = out.Raw, int64(len(out.Raw.Bytes)), sha256.Sum256(out.Raw.Bytes)
+	return m, changed, err
 }
 
 // digest digests a batch without the messages that the server refused.
@@ -411,7 +404,7 @@ func (b Batch) digest(without []int64) string {
 	d := NewDigest()
 	for _, m := range b.Messages {
 		if !slices.Contains(without, m.Seq) {
-			d.Add(m.Seq, m.Said, m.Role, sha256.Sum256(m.Record()))
+			d.Add(m.Seq, m.Body.Time, m.Body.Role, m.SHA256)
 		}
 	}
 	return d.String()
