@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall"
@@ -54,9 +56,9 @@ func (p completer) register(c *cobra.Command) {
 	}
 	switch c.CommandPath() {
 	case "lcm import":
-		c.ValidArgsFunction = hostsAnd(hostNames(), cobra.ShellCompDirectiveDefault) // or a path
+		c.ValidArgsFunction = hostsAnd(all.Names[hosts.Host](), cobra.ShellCompDirectiveDefault) // or a path
 	case "lcm setup", "lcm remove", "lcm hook":
-		c.ValidArgsFunction = hostsAnd(setup.Names(), cobra.ShellCompDirectiveNoFileComp)
+		c.ValidArgsFunction = hostsAnd(all.Names[setup.Host](), cobra.ShellCompDirectiveNoFileComp)
 	case "lcm show", "lcm tree", "lcm compact", "lcm context", "lcm verify":
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
@@ -319,7 +320,7 @@ func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, 
 	if err != nil {
 		return nil // without a home there are no hosts
 	}
-	in := setup.Inspection{Machine: m, Tools: setup.ListTools, Clock: time.Now}
+	in := setup.Inspection{Machine: m, Hosts: all.Those[setup.Host](), Tools: setup.ListTools, Clock: time.Now}
 	if db != nil {
 		in.State = db
 		if feed, err := cmd.feedOf(cfg, db); err == nil {
@@ -327,14 +328,14 @@ func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, 
 		}
 	}
 	var found []doctor.Finding
-	if connected, installed := setup.Connected(m); len(connected) == 0 {
+	if connected, installed := setup.Connected(m, in.Hosts); len(connected) == 0 {
 		f := doctor.Finding{
 			Code: "no-host", Severity: doctor.Warning, Where: "hosts", Message: "no agent is connected with lcm: sessions are stored only when you import them",
 			Advice: "`lcm setup --all` connects the agents of this machine",
 		}
 		if len(installed) == 0 {
 			f.Message = "no agent was found on this machine, so that none is connected with lcm"
-			f.Advice = "start one of " + strings.Join(setup.Names(), ", ") + " once, then `lcm setup --all`; `lcm import FILE` needs none"
+			f.Advice = "start one of " + strings.Join(all.Names[setup.Host](), ", ") + " once, then `lcm setup --all`; `lcm import FILE` needs none"
 		}
 		found = append(found, f)
 	}

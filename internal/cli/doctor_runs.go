@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -59,7 +60,7 @@ func runFindings(ctx context.Context, db store.State, now time.Time) (found []do
 		case r.PassedUnchanged() > 0:
 			warn(r, "run-passed", "`lcm status --runs` says why", "%d of %d requests passed unchanged because something failed", r.PassedUnchanged(), r.Requests)
 		case r.Unknown > 0:
-			warn(r, "run-unknown-client", "lcm folds requests of Claude Code, Codex and opencode, whose transcripts it reads; programs on the Go library fold by themselves; docs/hosts/RUN.md says more",
+			warn(r, "run-unknown-client", "lcm folds requests of "+all.Titles()+", whose transcripts it reads; programs on the Go library fold by themselves; docs/hosts/RUN.md says more",
 				"%d of %d requests passed unchanged: %s", r.Unknown, r.Requests, proxy.NoKnownAgent)
 		case r.OverBudget() > r.Over[proxy.CountedMore]:
 			why := slices.MaxFunc(slices.Sorted(maps.Keys(r.Over)), func(a, b string) int { return r.Over[a] - r.Over[b] })

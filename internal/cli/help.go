@@ -6,9 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/mcpserver"
-	"github.com/lossless-context/lcm/internal/proxy/launch"
 )
 
 // helpFiles has a file for each command: its description and then, below a line
@@ -31,6 +33,6 @@ func addHelp(c *cobra.Command, names *strings.Replacer) {
 
 // helpNames replaces the lists that help texts name.
 func helpNames() *strings.Replacer {
-	return strings.NewReplacer("{agents}", strings.Join(hostNames(), ", "), "{hosts}", strings.Join(setup.Names(), ", "),
-		"{programs}", strings.Join(launch.Hosts(), ", "), "{tools}", explainable, "{mcpPath}", mcpserver.Path)
+	return strings.NewReplacer("{agents}", strings.Join(all.Names[hosts.Host](), ", "), "{hosts}", strings.Join(all.Names[setup.Host](), ", "),
+		"{programs}", strings.Join(all.Names[launch.Host](), ", "), "{tools}", explainable, "{mcpPath}", mcpserver.Path)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
@@ -19,7 +20,7 @@ import (
 type hostChange struct {
 	*program
 	all, yes, print bool
-	plan            func(host string, kept *setup.Receipts) (setup.Plan, error)
+	plan            func(h setup.Host, kept *setup.Receipts) (setup.Plan, error)
 	apply           func(setup.Plan, *setup.Receipts) error
 	done            string // the state of a host afterwards
 }
@@ -59,6 +60,7 @@ type changedFile struct {
 // step is the change of one host: a plan, or the error of making it.
 type step struct {
 	setup.Plan
+	host   setup.Host
 	report setupReport
 	err    error
 }
@@ -75,9 +77,11 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 	}
 	steps := make([]step, len(names))
 	for i, name := range names {
-		if steps[i] = h.step(name, kept); steps[i].err != nil && !slices.Contains(setup.Names(), name) {
-			return setupFailure(steps[i].err) // a slip of the finger: nothing is done
+		host, err := all.Named[setup.Host](name)
+		if err != nil {
+			return setupFailure(err) // a slip of the finger: nothing is done
 		}
+		steps[i] = h.step(host, kept)
 		if !h.json && steps[i].err == nil {
 			h.showPlan(steps[i].Plan)
 		}
@@ -108,9 +112,9 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 }
 
 // step plans the change of one host.
-func (h *hostChange) step(name string, kept *setup.Receipts) step {
-	p, err := h.plan(name, kept)
-	s := step{Plan: p, report: setupReport{Host: name, Files: []changedFile{}, Notes: p.Notes}, err: err}
+func (h *hostChange) step(host setup.Host, kept *setup.Receipts) step {
+	p, err := h.plan(host, kept)
+	s := step{Plan: p, host: host, report: setupReport{Host: host.About().Name, Files: []changedFile{}, Notes: p.Notes}, err: err}
 	for _, ch := range p.Changes {
 		s.report.Files = append(s.report.Files, changedFile{Path: ch.Path, What: ch.What, Diff: ch.Diff()})
 	}
@@ -130,7 +134,7 @@ func (h *hostChange) carryOut(ctx context.Context, dir string, steps []step) err
 		for i := range steps {
 			s := &steps[i]
 			if s.err == nil {
-				*s = h.step(s.report.Host, kept)
+				*s = h.step(s.host, kept)
 			}
 			if s.err == nil {
 				s.err = h.apply(s.Plan, kept)

@@ -55,21 +55,13 @@ func newImport(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func hostNames() []string {
-	var names []string
-	for _, h := range all.Hosts() {
-		names = append(names, h.Name())
-	}
-	return names
-}
-
 // importAny imports the hosts or paths that the arguments name.
 func (cmd *importCommand) importAny(c *cobra.Command, args []string) error {
 	filter, err := cmd.filter()
 	if err != nil {
 		return wrongUsage(c, err)
 	}
-	known := hostNames()
+	known := all.Names[hosts.Host]()
 	var paths []string
 	for _, arg := range args {
 		if slices.Contains(known, arg) {
@@ -121,7 +113,7 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 
 // importPath imports a file or a directory.
 func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
-	known := hostNames()
+	known := all.Names[hosts.Host]()
 	if path == "-" || path == "/dev/stdin" {
 		return cmd.importMessages(c, "-")
 	}

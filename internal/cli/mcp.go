@@ -140,7 +140,7 @@ func (cmd *mcpCommand) mcpConfig(rec *openRecord) (mcpserver.Config, error) {
 	if !cmd.projectOnly {
 		return c, nil
 	}
-	here, err := project.Of(cmp.Or(c.Getenv(mcpserver.ProjectDirEnv), c.Dir))
+	here, err := project.Of(cmp.Or(mcpserver.ProjectDir("", c.Getenv), c.Dir))
 	if err != nil {
 		return c, err
 	}

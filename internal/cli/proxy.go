@@ -13,8 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/proxy/launch"
 )
 
 type proxyCommand struct {
@@ -57,9 +58,9 @@ const proxyHost = "proxy"
 func (cmd *proxyCommand) routes() (map[string]*url.URL, error) {
 	routes := map[string]*url.URL{}
 	for _, r := range []struct{ name, variable, base string }{
-		{"anthropic", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"},
-		{"openai", "OPENAI_BASE_URL", "https://api.openai.com/v1"},
-		{"chatgpt", "", "https://chatgpt.com/backend-api/codex"},
+		{"anthropic", "ANTHROPIC_BASE_URL", launch.AnthropicAPI},
+		{"openai", "OPENAI_BASE_URL", launch.OpenAIAPI},
+		{"chatgpt", "", launch.ChatGPTAPI},
 	} {
 		source, base := "the address of "+r.name, r.base
 		if v := os.Getenv(r.variable); r.variable != "" && v != "" {
@@ -108,7 +109,7 @@ func (cmd *proxyCommand) serve(ctx context.Context, rec *openRecord, routes map[
 	}
 	cmd.note("each line is a name, the base URL for the client, and the model API behind it")
 	cmd.note("clients append to the base URL as they do to the API's own: /v1/messages to anthropic's, /responses or /chat/completions to openai's; add no /v1 yourself")
-	cmd.note("lcm folds for Claude Code, Codex and opencode, whose transcripts it reads; requests of other clients pass unchanged")
+	cmd.note("lcm folds for %s, whose transcripts it reads; requests of other clients pass unchanged", all.Titles())
 	cmd.note("`lcm setup` connects the agent to the lcm tools, with which the model looks into summaries")
 	cmd.note("Ctrl-C ends it")
 	err = server.Serve(ctx, l)

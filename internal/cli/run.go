@@ -16,10 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/process"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proxy"
-	"github.com/lossless-context/lcm/internal/proxy/launch"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
@@ -85,10 +87,11 @@ func (e *childEnded) Error() string { return fmt.Sprintf("the program ended with
 // own surroundings, the program starts, if need be without the proxy, and its exit code is
 // that of the command.
 func (cmd *runCommand) run(ctx context.Context, args []string) error {
-	host, err := launch.HostOf(args[0])
+	agent, err := launch.HostOf(args[0], all.Those[launch.Host]())
 	if err != nil {
 		return &failure{exitUsage, err}
 	}
+	host := agent.About().Name
 	path, err := exec.LookPath(args[0])
 	if err != nil {
 		return failed(exitNotFound, "install it, or name its path", "%w", err)
@@ -96,7 +99,7 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	logged := &heldLog{to: cmd.err}
 	cmd.logTo = logged
 	// The user's Ctrl-C is for the program.
-	p, err := cmd.prepareWithin(context.WithoutCancel(ctx), startPatience, host, path, args[1:])
+	p, err := cmd.prepareWithin(context.WithoutCancel(ctx), startPatience, agent, path, args[1:])
 	if err != nil {
 		cmd.withoutProxy(host, err)
 		return cmd.wait(ctx, launch.Child{Path: path, Args: args[1:]}, hasTerminal)
@@ -152,7 +155,7 @@ type preparedRun struct {
 }
 
 // prepareWithin is prepare with a limit: a database on a server may not answer at all.
-func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, host, path string, args []string) (*preparedRun, error) {
+func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, agent launch.Host, path string, args []string) (*preparedRun, error) {
 	type result struct {
 		run *preparedRun
 		err error
@@ -164,7 +167,7 @@ func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, h
 	done := make(chan result, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
-		p, err := cmd.prepare(ctx, cfg, host, path, args)
+		p, err := cmd.prepare(ctx, cfg, agent, path, args)
 		done <- result{p, err}
 	}()
 	select {
@@ -182,12 +185,12 @@ func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, h
 }
 
 // prepare opens the database and starts the proxy. ctx is that of the proxy.
-func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, host, path string, args []string) (_ *preparedRun, err error) {
-	agent, err := cmd.describe(cfg, host, path, args)
+func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, agent launch.Host, path string, args []string) (_ *preparedRun, err error) {
+	described, err := cmd.describe(cfg, agent, path, args)
 	if err != nil {
 		return nil, err
 	}
-	routes, err := agent.Routes()
+	start, err := launch.Prepare(agent, described)
 	if err != nil {
 		return nil, err
 	}
@@ -205,17 +208,17 @@ func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, host, pa
 			return nil, err
 		}
 	}
-	p := &preparedRun{rec: rec, routes: routes, served: make(chan error, 1)}
-	if p.server, err = cmd.newServer(ctx, rec, cmd.proxyFlags, host, agent.Dir, p.routes); err != nil {
+	p := &preparedRun{rec: rec, routes: start.Routes, served: make(chan error, 1)}
+	if p.server, err = cmd.newServer(ctx, rec, cmd.proxyFlags, agent.About().Name, described.Dir, p.routes); err != nil {
 		return nil, err
 	}
-	p.server.Windows = agent.Windows()
+	p.server.Windows = start.Windows
 	l, err := p.server.Listen("127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	go func() { p.served <- p.server.Serve(ctx, l) }()
-	p.child, err = agent.Child(p.server, p.routes)
+	p.child, err = start.Child(p.server)
 	return p, err
 }
 
@@ -255,7 +258,7 @@ func (cmd *runCommand) end(ctx context.Context, p *preparedRun) {
 }
 
 // describe says how the program would be started without a proxy.
-func (cmd *runCommand) describe(cfg *config.Config, host, path string, args []string) (launch.Program, error) {
+func (cmd *runCommand) describe(cfg *config.Config, agent launch.Host, path string, args []string) (launch.Program, error) {
 	m, err := machine()
 	if err != nil {
 		return launch.Program{}, err
@@ -272,7 +275,7 @@ func (cmd *runCommand) describe(cfg *config.Config, host, path string, args []st
 	if err != nil {
 		return launch.Program{}, err
 	}
-	p := launch.Program{Host: host, Path: path, Args: args, Machine: m, Dir: dir, Server: []string{self, "mcp", "--db", database}}
+	p := launch.Program{Path: path, Args: args, Machine: m, Dir: dir, Server: []string{self, "mcp", "--db", database}}
 	if !cmd.noAllow {
 		// Without its tools a folded session is not safe. They read the project only, and
 		// none that may call a model is among them.
@@ -281,6 +284,8 @@ func (cmd *runCommand) describe(cfg *config.Config, host, path string, args []st
 		if cfg.Recall.ExpansionModel == "" && cfg.Agents.SubAgentModel == "" {
 			p.Allow = append(p.Allow, lcm.ExpandQueryName)
 		}
+	} else if h, ok := agent.(setup.Host); ok && setup.HasServer(m, h) {
+		p.Server = nil // the one in its settings goes first
 	}
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proxy"
@@ -26,8 +27,8 @@ func started(host string, f proxyFlags, rec *openRecord, routes map[string]*url.
 	var to []string
 	for _, name := range slices.Sorted(maps.Keys(routes)) {
 		api := safetext.Line(routes[name].Redacted())
-		if strings.HasSuffix(name, proxy.Login) {
-			api += proxy.Login
+		if strings.HasSuffix(name, launch.Login) {
+			api += launch.Login
 		}
 		to = append(to, api)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/proxy/launch"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 )
 
 // TestSignalForAgent: an INT that is sent to lcm alone reaches the agent, unless a terminal

@@ -53,12 +53,16 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 		return err
 	}
 	if cmd.all {
-		names = slices.DeleteFunc(setup.Names(), func(name string) bool { return !setup.Installed(m, name) })
+		for _, h := range all.Those[setup.Host]() {
+			if setup.Installed(m, h) {
+				names = append(names, h.About().Name)
+			}
+		}
 		if len(names) == 0 {
-			return failed(exitNotFound, "hosts: "+strings.Join(setup.Names(), ", "), "no host that lcm knows is installed here")
+			return failed(exitNotFound, "hosts: "+strings.Join(all.Names[setup.Host](), ", "), "no host that lcm knows is installed here")
 		}
 	}
-	cmd.plan = func(name string, _ *setup.Receipts) (setup.Plan, error) { return setup.For(name, o) }
+	cmd.plan = func(h setup.Host, _ *setup.Receipts) (setup.Plan, error) { return setup.For(h, o) }
 	if err := cmd.change(c.Context(), names); err != nil {
 		return err
 	}
@@ -146,9 +150,9 @@ func newRemove(p *program) *cobra.Command {
 				return err
 			}
 			if cmd.all {
-				names = setup.Names()
+				names = all.Names[setup.Host]()
 			}
-			cmd.plan = func(name string, kept *setup.Receipts) (setup.Plan, error) { return setup.Removal(name, m, kept) }
+			cmd.plan = func(h setup.Host, kept *setup.Receipts) (setup.Plan, error) { return setup.Removal(h, m, kept) }
 			return cmd.change(c.Context(), names)
 		},
 	}, "every host")

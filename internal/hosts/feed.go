@@ -58,7 +58,7 @@ func New(engine *lcm.Engine, known []Host, m Machine, o Options) (*Feed, error) 
 // Host returns the host with a name.
 func (f *Feed) Host(name string) (Host, error) {
 	for _, h := range f.hosts {
-		if h.Name() == name {
+		if h.About().Name == name {
 			return h, nil
 		}
 	}

@@ -1,9 +1,13 @@
 // Package hosts imports the transcripts of the agent programs that people already
 // use: it finds them, reads them and keeps the record up to date with them.
 //
-// A [Host] finds and reads transcripts; there is one package for each program
-// (hosts/claude, hosts/codex, hosts/opencode), and hosts/all lists them. A [Feed]
-// stores them: it continues a transcript from the position of the last reading and
+// A host is one package (hosts/claude, hosts/codex, hosts/opencode), which has everything
+// that lcm knows of the program, and hosts/all lists them. A [Host] has facts ([About]) and
+// finds and reads transcripts. Two more interfaces are optional: setup.Host, for a program
+// whose settings can name lcm, and launch.Host, for one that `lcm run` can start.
+// docs/hosts/ADDING.md shows how to add a host.
+//
+// A [Feed] stores transcripts: it continues each from the position of the last reading and
 // passes new records to the engine. Import, hooks and the MCP server all use a Feed,
 // so that they store the same records.
 //
@@ -31,11 +35,8 @@ import (
 // Host is one agent program. Hosts have no state: the caller passes the machine, so
 // that a test can use a home directory of its own.
 type Host interface {
-	// Name is the short name, such as "claude". Commands take it, and
-	// conversations carry it as their agent.
-	Name() string
-	// Title is the name for people: "Claude Code".
-	Title() string
+	// About returns the facts about the program.
+	About() About
 	// Find locates the host's files on a machine. It reads no transcript.
 	Find(m Machine) Installation
 	// Transcripts yields the sessions of an installation, sub-agents after the
@@ -48,6 +49,34 @@ type Host interface {
 	// leaves out a last record that is still being written. An error ends the
 	// sequence. From a position of another file it begins at the start.
 	Read(ctx context.Context, t Transcript, from Position) iter.Seq2[Record, error]
+}
+
+// About has the facts about a host that do not depend on the machine.
+type About struct {
+	// Name is the short name, such as "claude". Commands take it, conversations carry
+	// it as their agent, and the file of the program is called so.
+	Name string
+	// Title is the name for people: "Claude Code".
+	Title string
+	// MarksFailures says that the results of failed commands are marked as errors.
+	MarksFailures bool
+	// Trust says how the user allows hooks, if the program asks for that.
+	Trust string
+	// MaxBlock is the size of a block that the program accepts from a hook, in tokens;
+	// 0 is any.
+	MaxBlock int
+	// MCP is how the program calls lcm's MCP server.
+	MCP MCP
+}
+
+// MCP says how a program identifies itself to an MCP server. What it does not send is
+// empty.
+type MCP struct {
+	Client      string   // the name in the handshake
+	SessionMeta string   // the key in _meta of a call with the session's id
+	CallMeta    string   // the key in _meta with the id of the tool call
+	SessionEnv  []string // variables of the server's environment with the session's id
+	DirEnv      string   // the variable with the project's directory
 }
 
 // ErrNoTranscript says that a path or session is not a transcript of a host.

@@ -90,11 +90,11 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 	}
 	sums = make([]Summary, 0, len(f.hosts)) // pending points into it, so it must not grow
 	for _, h := range f.hosts {
-		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
+		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.About().Name) {
 			continue
 		}
 		in := h.Find(f.machine)
-		sums = append(sums, Summary{Host: h.Name(), Title: h.Title(), Present: in.Present})
+		sums = append(sums, Summary{Host: h.About().Name, Title: h.About().Title, Present: in.Present})
 		sum := &sums[len(sums)-1]
 		for t, err := range f.found(ctx, h, in, filter.Path) {
 			if ctx.Err() != nil {
@@ -215,7 +215,7 @@ func (f *Feed) Recent(ctx context.Context, filter Filter) ([]Transcript, error) 
 	}
 	var recent []Transcript
 	for _, h := range f.hosts {
-		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.Name()) {
+		if len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.About().Name) {
 			continue
 		}
 		for t, err := range f.found(ctx, h, h.Find(f.machine), filter.Path) {
@@ -246,7 +246,7 @@ func (f *Feed) found(ctx context.Context, h Host, in Installation, path string) 
 				}
 				ts, err = h.In(ctx, file)
 			}
-			if err != nil && !errors.Is(err, ErrNoTranscript) && !yield(Transcript{Host: h.Name(), Path: file}, err) {
+			if err != nil && !errors.Is(err, ErrNoTranscript) && !yield(Transcript{Host: h.About().Name, Path: file}, err) {
 				return fs.SkipAll
 			}
 			for _, t := range ts {

@@ -1,7 +1,10 @@
 package hosts
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -100,4 +103,31 @@ type Lag struct {
 	Ingested time.Time
 	// Written is when the host last wrote to it.
 	Written time.Time
+}
+
+// Fired is when an event last happened, and its error.
+type Fired struct {
+	Host    string    `json:"-"`
+	Event   string    `json:"-"`
+	At      time.Time `json:"at"`
+	Session string    `json:"session,omitempty"`
+	Problem string    `json:"problem,omitempty"`
+}
+
+// Noted lists the recorded events, by host and name.
+func Noted(ctx context.Context, s store.State) ([]Fired, error) {
+	values, err := s.List(ctx, store.HookFiredSpace)
+	if err != nil {
+		return nil, fmt.Errorf("read when hooks ran: %w", err)
+	}
+	var all []Fired
+	for _, v := range values {
+		var f Fired
+		if err := json.Unmarshal(v.Data, &f); err != nil {
+			return nil, fmt.Errorf("read when hooks ran: %s: %w", v.Key, err)
+		}
+		f.Host, f.Event, _ = strings.Cut(v.Key, "/")
+		all = append(all, f)
+	}
+	return all, nil
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -35,11 +37,14 @@ func (p Caller) Key() string {
 	return p.Host + ":" + p.Session
 }
 
-// hostNames maps the name that a client sends in the handshake to its host.
-var hostNames = map[string]string{
-	"claude-code":      "claude",
-	"codex-mcp-client": "codex",
-	"opencode":         "opencode",
+// hostOfClient returns the host of the name that a client sends in the handshake, or "".
+func hostOfClient(client string) string {
+	for _, h := range all.Hosts() {
+		if h.About().MCP.Client == client {
+			return h.About().Name
+		}
+	}
+	return ""
 }
 
 // hostOf returns the host that sent a request, or "" for any other client.
@@ -49,7 +54,7 @@ func (s *Server) hostOf(r mcp.Request) string {
 		return ""
 	}
 	if init := session.InitializeParams(); init != nil && init.ClientInfo != nil {
-		return hostNames[init.ClientInfo.Name]
+		return hostOfClient(init.ClientInfo.Name)
 	}
 	if s.config.Stateless {
 		return hostOfID(sessionID(r))
@@ -57,37 +62,56 @@ func (s *Server) hostOf(r mcp.Request) string {
 	return ""
 }
 
-// caller reads the caller from a request. Each key was seen in the requests of
-// the program itself: Codex sends threadId with every call. Claude Code sends
-// the id of the tool call, and puts the project's directory and the session
-// that it was started for into the environment; after /clear that session is
-// out of date.
+// caller reads the caller from a request and from the environment, as the host or, if it
+// is not known, any host sends it.
 func (s *Server) caller(ctx context.Context, host string, session *mcp.ServerSession, meta mcp.Meta) Caller {
 	p := Caller{Host: host}
 	word := func(key string) string {
 		text, _ := meta[key].(string)
 		return text
 	}
-	p.Session = cmp.Or(word("threadId"), word("sessionId"))
-	p.Call = word("claudecode/toolUseId")
-	if claude := cmp.Or(s.config.Getenv("CLAUDE_CODE_SESSION_ID"), s.config.Getenv("CLAUDE_SESSION_ID")); claude != "" && p.Session == "" {
-		if p.Host == "" || p.Host == "claude" {
-			p.Host, p.Session = "claude", claude
+	known := knownAs(host)
+	for _, h := range known {
+		p.Session, p.Call = cmp.Or(p.Session, word(h.MCP.SessionMeta)), cmp.Or(p.Call, word(h.MCP.CallMeta))
+	}
+	for _, h := range known {
+		for _, name := range h.MCP.SessionEnv {
+			if id := s.config.Getenv(name); id != "" && p.Session == "" {
+				p.Host, p.Session = h.Name, id
+			}
 		}
 	}
 	p.Dirs = s.dirs(ctx, session, p.Host)
 	return p
 }
 
-// ProjectDirEnv is the variable in which Claude Code names its project.
-const ProjectDirEnv = "CLAUDE_PROJECT_DIR"
+// knownAs returns the facts about a host, or about all if it has no name. A host that was
+// started from another one's shell inherits its environment, so that it counts for its own
+// host only.
+func knownAs(host string) (known []hosts.About) {
+	for _, h := range all.Hosts() {
+		if about := h.About(); host == "" || host == about.Name {
+			known = append(known, about)
+		}
+	}
+	return known
+}
+
+// ProjectDir returns the directory that a host names in the environment, or "". Without
+// a host it is that of any.
+func ProjectDir(host string, getenv func(string) string) string {
+	for _, h := range knownAs(host) {
+		if h.MCP.DirEnv != "" && getenv(h.MCP.DirEnv) != "" {
+			return getenv(h.MCP.DirEnv)
+		}
+	}
+	return ""
+}
 
 // dirs returns the directories of the project: the one of the environment, else
-// the client's roots, else the directory that the server was started in. A host
-// that was started from Claude Code's shell inherits its environment, so that
-// other hosts do not read it.
+// the client's roots, else the directory that the server was started in.
 func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession, host string) []string {
-	if dir := s.config.Getenv(ProjectDirEnv); dir != "" && (host == "" || host == "claude") {
+	if dir := ProjectDir(host, s.config.Getenv); dir != "" {
 		return []string{dir}
 	}
 	if dirs := roots(ctx, session); len(dirs) > 0 && !s.config.ProjectOnly {

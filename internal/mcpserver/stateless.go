@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 )
 
 // sessionHeader is the header of MCP for the id of a session.
@@ -26,7 +29,7 @@ func handsOutIDs(next http.Handler) http.Handler {
 				Params struct{ ClientInfo struct{ Name string } }
 			}
 			if json.Unmarshal(body, &handshake) == nil && handshake.Method == "initialize" {
-				w.Header().Set(sessionHeader, hostNames[handshake.Params.ClientInfo.Name]+"-"+rand.Text())
+				w.Header().Set(sessionHeader, hostOfClient(handshake.Params.ClientInfo.Name)+"-"+rand.Text())
 			}
 		}
 		next.ServeHTTP(w, r)
@@ -36,12 +39,10 @@ func handsOutIDs(next http.Handler) http.Handler {
 // hostOfID returns the host in a session id of handsOutIDs, or "".
 func hostOfID(id string) string {
 	name, _, _ := strings.Cut(id, "-")
-	for _, host := range hostNames {
-		if host == name {
-			return host
-		}
+	if _, err := all.Named[hosts.Host](name); err != nil {
+		return ""
 	}
-	return ""
+	return name
 }
 
 // sessionID returns the session id that a client sent with a request over HTTP.

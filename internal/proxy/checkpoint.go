@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/hosts/claude"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/llms"
@@ -35,9 +36,12 @@ const CheckpointBytes = 3 << 20
 //go:embed checkpoint.md
 var checkpointText string
 
-// orders are texts of the message with which Claude Code asks for a summary of the
-// conversation.
-var orders = []string{"Respond with TEXT ONLY", "create a detailed summary of the conversation"}
+// compacting is a host that asks for a summary when the API refuses a request as too long.
+type compacting interface {
+	hosts.Host
+	// AsksForSummary reports whether a message asks for a summary of the conversation.
+	AsksForSummary(text string) bool
+}
 
 // isCompaction reports whether a request asks for a summary of the conversation.
 func (s *session) isCompaction(r *apiform.Request) bool {
@@ -46,16 +50,8 @@ func (s *session) isCompaction(r *apiform.Request) bool {
 		i--
 	}
 	m := &r.Messages[i]
-	if s.host != claude.Name || r.Form != apiform.Messages || m.Role != apiform.User || len(m.Texts) == 0 {
-		return false
-	}
-	text := r.TextOf(i, m.Texts[len(m.Texts)-1])
-	for _, order := range orders {
-		if !strings.Contains(text, order) {
-			return false
-		}
-	}
-	return true
+	host, err := all.Named[compacting](s.host)
+	return err == nil && r.Form == apiform.Messages && m.Role == apiform.User && len(m.Texts) > 0 && host.AsksForSummary(r.TextOf(i, m.Texts[len(m.Texts)-1]))
 }
 
 // over returns how many bytes the history of a request is above the limit; it is
@@ -72,7 +68,7 @@ const madeToCompact = "the host was made to compact"
 // refusal the proxy refuses nothing until the host has asked for a summary and has sent a
 // smaller request.
 func (s *session) refuse(c *call, r *apiform.Request, l overlay.Laid) bool {
-	if s.server.CheckpointBytes <= 0 || s.host != claude.Name || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
+	if _, err := all.Named[compacting](s.host); err != nil || s.server.CheckpointBytes <= 0 || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
 		return false
 	}
 	if (s.over(r) < 0 || len(l.Edits) == 0) && !s.stuck(r, l) {

@@ -4,28 +4,17 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/hosts/claude"
-	"github.com/lossless-context/lcm/internal/hosts/codex"
-	"github.com/lossless-context/lcm/internal/hosts/opencode"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 )
 
-// identity names the session of a request, as the host's transcripts name it. Without
-// one the request passes unchanged.
+// identity names the host and the session of a request, as the host's transcripts name it.
+// Without them the request passes unchanged.
 func identity(h http.Header) (host, session string) {
-	if id := h.Get("X-Claude-Code-Session-Id"); id != "" {
-		if agent := h.Get("X-Claude-Code-Agent-Id"); agent != "" {
-			id += "/agent-" + strings.TrimPrefix(agent, "agent-")
+	for _, host := range all.Those[launch.Host]() {
+		if id := host.Session(h); id != "" {
+			return host.About().Name, id
 		}
-		return claude.Name, id
-	}
-	if id := h.Get("Thread-Id"); id != "" {
-		return codex.Name, id
-	}
-	if id := h.Get("X-Session-Id"); strings.HasPrefix(id, "ses_") {
-		return opencode.Name, id
-	}
-	if id := h.Get("Session-Id"); id != "" {
-		return codex.Name, id
 	}
 	return "", ""
 }

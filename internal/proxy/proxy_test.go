@@ -22,6 +22,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/claude"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -294,7 +295,7 @@ func TestAdmission(t *testing.T) {
 		"the client":    {own, func(*http.Request) {}, http.StatusTeapot},
 		"wrong secret":  {strings.Replace(own, b.server.Secret(), strings.Repeat("0", len(b.server.Secret())), 1), func(*http.Request) {}, http.StatusForbidden},
 		"no secret":     {b.server.BareURL("anthropic"), func(*http.Request) {}, http.StatusForbidden},
-		"secret header": {b.server.BareURL("anthropic"), func(r *http.Request) { r.Header.Set(proxy.SecretHeader, b.server.Secret()) }, http.StatusTeapot},
+		"secret header": {b.server.BareURL("anthropic"), func(r *http.Request) { r.Header.Set(launch.SecretHeader, b.server.Secret()) }, http.StatusTeapot},
 		"foreign host":  {own, func(r *http.Request) { r.Host = "evil.example" }, http.StatusForbidden},
 		"rebound host":  {own, func(r *http.Request) { r.Host = "evil.example:" + strings.Split(r.URL.Host, ":")[1] }, http.StatusForbidden},
 		"a web page":    {own, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, http.StatusForbidden},
@@ -317,7 +318,7 @@ func TestAdmission(t *testing.T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range b.headers {
-		if h.Get(proxy.SecretHeader) != "" {
+		if h.Get(launch.SecretHeader) != "" {
 			t.Error("the secret was passed on")
 		}
 	}

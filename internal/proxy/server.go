@@ -19,6 +19,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -34,7 +35,7 @@ type Config struct {
 	Engine *lcm.Engine
 	Feed   Feed
 	// Routes are the model APIs, by the second part of the path. One called after another
-	// with [Login] is for the requests of that route with a subscription login.
+	// with [launch.Login] is for the requests of that route with a subscription login.
 	Routes map[string]*url.URL
 	// Budget returns the budget for a model with the given window, in tokens. The
 	// project is that of the session, and empty until its transcript was read.
@@ -55,12 +56,6 @@ type Config struct {
 	Clock func() time.Time
 	Log   *slog.Logger
 }
-
-// Login is added to the name of a route: see [Config].Routes.
-const Login = " with a login"
-
-// SecretHeader may carry the secret instead of the path.
-const SecretHeader = "X-Lcm-Secret"
 
 // Server is the proxy. It is made by New, and ends with the context of Serve.
 type Server struct {
@@ -173,7 +168,7 @@ func IsOwnURL(u *url.URL) bool {
 // header.
 func (s *Server) BareURL(route string) string { return "http://" + s.addr + "/-/" + route }
 
-// Secret returns the secret, for [SecretHeader].
+// Secret returns the secret, for [launch.SecretHeader].
 func (s *Server) Secret() string { return s.secret }
 
 // Serve answers requests until ctx ends.
@@ -253,7 +248,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such route", http.StatusNotFound)
 		return
 	}
-	if login, ok := s.Routes[route+Login]; ok && subscription(r.Header) {
+	if login, ok := s.Routes[route+launch.Login]; ok && subscription(r.Header) {
 		upstream = login
 	}
 	path, err := url.PathUnescape(escaped)
@@ -261,7 +256,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "bad path", http.StatusBadRequest)
 		return
 	}
-	r.Header.Del(SecretHeader)
+	r.Header.Del(launch.SecretHeader)
 	call := s.prepare(r, path)
 	if call != nil && call.answer != nil {
 		call.answer.write(w)
@@ -338,7 +333,7 @@ func (s *Server) admit(r *http.Request) (route, escaped string, ok bool) {
 	}
 	given, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if given == "-" {
-		given = r.Header.Get(SecretHeader)
+		given = r.Header.Get(launch.SecretHeader)
 	}
 	if subtle.ConstantTimeCompare([]byte(given), []byte(s.secret)) != 1 {
 		return "", "", false

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/proxy"
 )
 
@@ -129,7 +130,7 @@ func TestLoginRoute(t *testing.T) {
 	} {
 		routes := map[string]*url.URL{}
 		routes["openai"], _ = rawAPI(t, "\r\n\r\n", "HTTP/1.1 200 OK\r\nX-Api: key\r\nContent-Length: 0\r\n\r\n")
-		routes["openai"+proxy.Login], _ = rawAPI(t, "\r\n\r\n", "HTTP/1.1 200 OK\r\nX-Api: login\r\nContent-Length: 0\r\n\r\n")
+		routes["openai"+launch.Login], _ = rawAPI(t, "\r\n\r\n", "HTTP/1.1 200 OK\r\nX-Api: login\r\nContent-Length: 0\r\n\r\n")
 		b := newBed(t, func(c *proxy.Config) { c.Routes = routes })
 		if got := exchange(t, b, "openai", "/responses", headers+"Content-Length: 0\r\n\r\n"); !strings.Contains(got, "X-Api: "+want) {
 			t.Errorf("%q went elsewhere than to %s: %s", headers, want, got)

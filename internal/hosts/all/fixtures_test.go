@@ -68,9 +68,9 @@ func transcripts(t *testing.T, h hosts.Host, home string) (ts []hosts.Transcript
 // The transcripts of the real programs are read completely, and have no unknown records.
 func TestFixturesAreRead(t *testing.T) {
 	for _, h := range all.Hosts() {
-		found := transcripts(t, h, home(t, h.Name()))
+		found := transcripts(t, h, home(t, h.About().Name))
 		if len(found) < 5 {
-			t.Errorf("%s: %d transcripts", h.Name(), len(found))
+			t.Errorf("%s: %d transcripts", h.About().Name, len(found))
 		}
 		for _, tr := range found {
 			records := hosttest.Read(t, h, tr)
@@ -93,13 +93,13 @@ func TestFixturesAreRead(t *testing.T) {
 // Every imported record is returned byte for byte, and the view equals the golden file.
 func TestFixturesAreImported(t *testing.T) {
 	for _, h := range all.Hosts() {
-		t.Run(h.Name(), func(t *testing.T) {
-			home := home(t, h.Name())
+		t.Run(h.About().Name, func(t *testing.T) {
+			home := home(t, h.About().Name)
 			db := importHome(t, home)
 			for _, tr := range transcripts(t, h, home) {
 				roundTrip(t, db, h, tr)
 			}
-			golden(t, filepath.Join("..", h.Name(), "testdata", "imported.txt"), describe(t, db))
+			golden(t, filepath.Join("..", h.About().Name, "testdata", "imported.txt"), describe(t, db))
 		})
 	}
 }
@@ -233,7 +233,7 @@ func golden(t *testing.T, path, got string) {
 // anything else is said.
 func TestImportedSessionsCanBeGoneOnWith(t *testing.T) {
 	for _, h := range all.Hosts() {
-		db := importHome(t, home(t, h.Name()))
+		db := importHome(t, home(t, h.About().Name))
 		engine, err := lcm.New(db, lcm.WithoutBackground())
 		if err != nil {
 			t.Fatal(err)
@@ -267,6 +267,24 @@ func TestImportedSessionsCanBeGoneOnWith(t *testing.T) {
 					t.Errorf("%s as %s: %v", c.Key, f, err)
 				}
 			}
+		}
+	}
+}
+
+// Every host has a page, and a row in the table of hosts.
+func TestHostsHavePages(t *testing.T) {
+	docs := filepath.Join("..", "..", "..", "docs", "hosts")
+	table, err := os.ReadFile(filepath.Join(docs, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range all.Hosts() {
+		page := h.About().Name + ".md"
+		if row := "| " + h.About().Title + " | [" + page + "](" + page + ") |"; !strings.Contains(string(table), row) {
+			t.Errorf("docs/hosts/README.md has no row %q", row)
+		}
+		if _, err := os.Stat(filepath.Join(docs, page)); err != nil {
+			t.Error(err)
 		}
 	}
 }

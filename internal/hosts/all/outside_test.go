@@ -64,7 +64,7 @@ func TestLinksThatLeadOutside(t *testing.T) {
 			}
 			told := false
 			for _, h := range all.Hosts() {
-				if !strings.HasPrefix(name, h.Name()) {
+				if !strings.HasPrefix(name, h.About().Name) {
 					continue
 				}
 				for tr, err := range h.Transcripts(t.Context(), h.Find(hosts.Machine{Home: home})) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -81,9 +83,6 @@ func commandLine(call llms.ToolCall) string {
 	return ""
 }
 
-// reporting are the hosts that mark the result of a failed command.
-var reporting = []string{"claude", "opencode"}
-
 // commands returns all commands that were run, oldest first.
 func commands(said []store.Message, agent string) []Command {
 	answers := map[string]llms.ToolResult{} // by the id of the call
@@ -92,7 +91,9 @@ func commands(said []store.Message, agent string) []Command {
 			answers[r.CallID] = r
 		}
 	}
-	var all []Command
+	host, err := all.Named[hosts.Host](agent)
+	marked := err == nil && host.About().MarksFailures
+	var ran []Command
 	for _, m := range said {
 		for _, call := range m.Body.ToolCalls() {
 			line := strings.TrimSpace(commandLine(call))
@@ -101,12 +102,12 @@ func commands(said []store.Message, agent string) []Command {
 			}
 			c := Command{ID: m.ID, Line: line}
 			if r, ok := answers[call.ID]; ok {
-				c.Outcome, c.Detail = outcome(r, slices.Contains(reporting, agent))
+				c.Outcome, c.Detail = outcome(r, marked)
 			}
-			all = append(all, c)
+			ran = append(ran, c)
 		}
 	}
-	return all
+	return ran
 }
 
 var (

@@ -1,4 +1,4 @@
-// Package claude reads the transcripts of Claude Code.
+// Package claude has everything that lcm knows of Claude Code.
 //
 // A session is a file of JSON lines under projects/ in the configuration directory;
 // sub-agents have files beside it. The lines form a tree: most answer the line before
@@ -26,15 +26,22 @@ const Name = "claude"
 // Host is Claude Code.
 type Host struct{}
 
-// Name implements [hosts.Host].
-func (Host) Name() string { return Name }
+// About implements [hosts.Host].
+func (Host) About() hosts.About {
+	return hosts.About{Name: Name, Title: "Claude Code", MarksFailures: true, MCP: hosts.MCP{
+		Client: "claude-code", CallMeta: "claudecode/toolUseId", DirEnv: "CLAUDE_PROJECT_DIR",
+		SessionEnv: []string{"CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"}, // after /clear it is out of date
+	}}
+}
 
-// Title implements [hosts.Host].
-func (Host) Title() string { return "Claude Code" }
+// Settings implements [setup.Host].
+func (Host) Settings(m hosts.Machine) string {
+	return m.Env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude"))
+}
 
 // Find implements [hosts.Host].
-func (Host) Find(m hosts.Machine) hosts.Installation {
-	config := m.Env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude"))
+func (h Host) Find(m hosts.Machine) hosts.Installation {
+	config := h.Settings(m)
 	_, err := os.Stat(config)
 	return hosts.Installation{Data: filepath.Join(config, "projects"), Present: err == nil}
 }

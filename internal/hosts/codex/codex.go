@@ -1,4 +1,4 @@
-// Package codex reads the rollouts of the Codex CLI.
+// Package codex has everything that lcm knows of the Codex CLI.
 //
 // A session (a thread) is a file of JSON lines, in directories by day below sessions/
 // in CODEX_HOME. Codex may compress old ones (.jsonl.zst) and move them to
@@ -35,15 +35,21 @@ const Name = "codex"
 // Host is the Codex CLI.
 type Host struct{}
 
-// Name implements [hosts.Host].
-func (Host) Name() string { return Name }
+// About implements [hosts.Host].
+func (Host) About() hosts.About {
+	return hosts.About{Name: Name, Title: "Codex", Trust: "start Codex, type /hooks, and trust those of lcm",
+		MaxBlock: 2_400, // of 2,500; the count is an estimate
+		MCP:      hosts.MCP{Client: "codex-mcp-client", SessionMeta: "threadId"}}
+}
 
-// Title implements [hosts.Host].
-func (Host) Title() string { return "Codex CLI" }
+// Settings implements [setup.Host].
+func (Host) Settings(m hosts.Machine) string {
+	return m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex"))
+}
 
 // Find implements [hosts.Host]. Codex has data in several directories below its home.
-func (Host) Find(m hosts.Machine) hosts.Installation {
-	home := m.Env("CODEX_HOME", filepath.Join(m.Home, ".codex"))
+func (h Host) Find(m hosts.Machine) hosts.Installation {
+	home := h.Settings(m)
 	_, err := os.Stat(home)
 	return hosts.Installation{Data: home, Present: err == nil}
 }

@@ -4,7 +4,7 @@
 //
 // A host waits for its hooks, so a [Handler] does little: a process that outlives the
 // hook does the rest ([Answer.Rest]), and compacts large sessions. An error never
-// reaches the host; it is recorded for `lcm doctor` ([Noted]).
+// reaches the host; it is recorded for `lcm doctor` ([hosts.Noted]).
 //
 // The handler remembers the context of a session, and does not show it again. It
 // forgets this when the host compacts the session, because the session no longer has
@@ -12,12 +12,10 @@
 package hook
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // Event is a host's event, in one form for all hosts.
@@ -52,21 +50,16 @@ const (
 // maxEvent is larger than any event.
 const maxEvent = 8 << 20
 
-// wire is an event as hosts write it. Hosts agree on little but the shape.
+// wire is an event as all hosts write it.
 type wire struct {
-	Event        string   `json:"hook_event_name"`
-	EventName    string   `json:"event"`
-	Session      string   `json:"session_id"`
-	Conversation string   `json:"conversation_id"`
-	Thread       string   `json:"thread_id"`
-	Transcript   string   `json:"transcript_path"`
-	AgentPath    string   `json:"agent_transcript_path"`
-	AgentID      string   `json:"agent_id"`
-	Cwd          string   `json:"cwd"`
-	Roots        []string `json:"workspace_roots"`
-	Source       string   `json:"source"`
-	Trigger      string   `json:"trigger"`
-	Prompt       string   `json:"prompt"`
+	Event      string `json:"hook_event_name"`
+	Session    string `json:"session_id"`
+	Transcript string `json:"transcript_path"`
+	AgentPath  string `json:"agent_transcript_path"`
+	AgentID    string `json:"agent_id"`
+	Cwd        string `json:"cwd"`
+	Source     string `json:"source"`
+	Prompt     string `json:"prompt"`
 }
 
 // Parse parses the event that a host sent.
@@ -82,14 +75,9 @@ func Parse(host string, r io.Reader) (Event, error) {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return Event{}, fmt.Errorf("read the event: %w", err)
 	}
-	e := Event{Host: host, Name: cmp.Or(w.Event, w.EventName), Session: cmp.Or(w.Session, w.Conversation, w.Thread),
-		Transcript: w.Transcript, Agent: w.AgentPath, Dir: w.Cwd, Source: cmp.Or(w.Source, w.Trigger), Prompt: w.Prompt, InAgent: w.AgentID != ""}
-	if e.Dir == "" && len(w.Roots) > 0 {
-		e.Dir = w.Roots[0]
+	if w.Event == "" {
+		return Event{}, errors.New("the event has no name")
 	}
-	if e.Name == "" {
-		return e, errors.New("the event has no name")
-	}
-	e.Name = strings.ToUpper(e.Name[:1]) + e.Name[1:]
-	return e, nil
+	return Event{Host: host, Name: w.Event, Session: w.Session, Transcript: w.Transcript, Agent: w.AgentPath, Dir: w.Cwd, Source: w.Source,
+		Prompt: w.Prompt, InAgent: w.AgentID != ""}, nil
 }

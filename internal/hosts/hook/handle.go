@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/brief"
 	"github.com/lossless-context/lcm/internal/hosts/reminder"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
@@ -81,9 +82,6 @@ type Rest struct {
 func (r Rest) Empty() bool {
 	return len(r.Transcripts) == 0 && !r.All && !r.Index && len(r.Fold) == 0
 }
-
-// maxTokens is the size of a block that a host accepts, if it has a limit.
-var maxTokens = map[string]int{"codex": 2_400} // of 2,500; the count is an estimate
 
 // Handle handles an event. The answer is valid even if there is an error.
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
@@ -231,7 +229,10 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 
 // fit renders a brief within a host's limits.
 func fit(b brief.Brief, host string) string {
-	most := cmp.Or(maxTokens[host], math.MaxInt)
+	most := math.MaxInt
+	if h, err := all.Named[hosts.Host](host); err == nil {
+		most = cmp.Or(h.About().MaxBlock, most)
+	}
 	for n := brief.DefaultLimit; ; n = n * 9 / 10 {
 		if text := b.Block(n); text == "" || llms.Estimate.Count(text) <= most {
 			return text

@@ -203,7 +203,7 @@ func TestProblemsAreNoted(t *testing.T) {
 	}
 	w.feed.err = nil
 	w.handle(t, hook.Event{Name: hook.Stop, Session: "s"})
-	got, err := hook.Noted(t.Context(), w.db)
+	got, err := hosts.Noted(t.Context(), w.db)
 	if err != nil || len(got) != 2 {
 		t.Fatal(got, err)
 	}
@@ -286,7 +286,7 @@ func TestSlowPrompt(t *testing.T) {
 	}
 	problem := func() string {
 		t.Helper()
-		got, err := hook.Noted(t.Context(), w.db)
+		got, err := hosts.Noted(t.Context(), w.db)
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}
@@ -328,8 +328,7 @@ func TestParse(t *testing.T) {
 		{`{"hook_event_name":"Stop","session_id":"s","transcript_path":null,"turn_id":"7"}`, hook.Event{Host: "x", Name: "Stop", Session: "s"}},
 		{`{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/w","prompt":"as before?"}`,
 			hook.Event{Host: "x", Name: "UserPromptSubmit", Session: "s", Dir: "/w", Prompt: "as before?"}},
-		{`{"event":"stop","conversation_id":"c","workspace_roots":["/r"]}`, hook.Event{Host: "x", Name: "Stop", Session: "c", Dir: "/r"}},
-		{`{"hook_event_name":"SubagentStop","thread_id":"t","agent_id":"a","agent_transcript_path":"/a"}`,
+		{`{"hook_event_name":"SubagentStop","session_id":"t","agent_id":"a","agent_transcript_path":"/a"}`,
 			hook.Event{Host: "x", Name: "SubagentStop", Session: "t", Agent: "/a", InAgent: true}},
 	} {
 		if got, err := hook.Parse("x", strings.NewReader(tt.in)); err != nil || got != tt.want {

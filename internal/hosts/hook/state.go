@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -39,40 +39,13 @@ func (h *Handler) forget(ctx context.Context, e Event) error {
 	return h.put(ctx, store.HookShownSpace, key(e), shownState{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
 }
 
-// Fired is when an event last happened, and its error.
-type Fired struct {
-	Host    string    `json:"-"`
-	Event   string    `json:"-"`
-	At      time.Time `json:"at"`
-	Session string    `json:"session,omitempty"`
-	Problem string    `json:"problem,omitempty"`
-}
-
 // note records when an event happened, for `lcm doctor`.
 func (h *Handler) note(ctx context.Context, e Event, problem error) error {
-	f := Fired{At: h.Clock(), Session: e.Session}
+	f := hosts.Fired{At: h.Clock(), Session: e.Session}
 	if problem != nil {
 		f.Problem = problem.Error()
 	}
 	return h.put(ctx, store.HookFiredSpace, e.Host+"/"+e.Name, f, time.Time{})
-}
-
-// Noted lists the recorded events, by host and name.
-func Noted(ctx context.Context, s store.State) ([]Fired, error) {
-	values, err := s.List(ctx, store.HookFiredSpace)
-	if err != nil {
-		return nil, fmt.Errorf("read when hooks ran: %w", err)
-	}
-	var all []Fired
-	for _, v := range values {
-		var f Fired
-		if err := json.Unmarshal(v.Data, &f); err != nil {
-			return nil, fmt.Errorf("read when hooks ran: %s: %w", v.Key, err)
-		}
-		f.Host, f.Event, _ = strings.Cut(v.Key, "/")
-		all = append(all, f)
-	}
-	return all, nil
 }
 
 // lookEvery is how often all sessions of a host are read for missed records.

@@ -1,4 +1,4 @@
-// Package opencode reads the sessions of opencode.
+// Package opencode has everything that lcm knows of opencode.
 //
 // Sessions are rows of a SQLite database: a session, its messages and their parts,
 // which the program rewrites while it works. Each row becomes a record: its columns as
@@ -35,19 +35,26 @@ const Name = "opencode"
 // Host is opencode.
 type Host struct{}
 
-// Name implements [hosts.Host].
-func (Host) Name() string { return Name }
+// About implements [hosts.Host].
+func (Host) About() hosts.About {
+	return hosts.About{Name: Name, Title: "opencode", MarksFailures: true, MCP: hosts.MCP{Client: "opencode"}}
+}
 
-// Title implements [hosts.Host].
-func (Host) Title() string { return "opencode" }
+// dataDir is where opencode keeps its sessions and logins, configDir where it has the user's
+// settings.
+func dataDir(m hosts.Machine) string {
+	return filepath.Join(m.Env("XDG_DATA_HOME", filepath.Join(m.Home, ".local", "share")), "opencode")
+}
+
+func configDir(m hosts.Machine) string {
+	return filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode")
+}
 
 // Find implements [hosts.Host].
 func (Host) Find(m hosts.Machine) hosts.Installation {
-	data := filepath.Join(m.Env("XDG_DATA_HOME", filepath.Join(m.Home, ".local", "share")), "opencode")
-	config := filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode")
-	_, noData := os.Stat(data)
-	_, noConfig := os.Stat(config)
-	return hosts.Installation{Data: data, Present: noData == nil || noConfig == nil}
+	_, noData := os.Stat(dataDir(m))
+	_, noConfig := os.Stat(configDir(m))
+	return hosts.Installation{Data: dataDir(m), Present: noData == nil || noConfig == nil}
 }
 
 // Transcripts implements [hosts.Host].

@@ -1,15 +1,17 @@
 package setup
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -45,6 +47,7 @@ type Feed interface {
 // Inspection is the input of Check.
 type Inspection struct {
 	Machine hosts.Machine
+	Hosts   []Host
 	// State and Feed are nil if there is no database.
 	State store.State
 	Feed  Feed
@@ -62,67 +65,96 @@ var wanted = append(toolname.Agent(), tools.ExpandName)
 // about it.
 func Check(ctx context.Context, in Inspection) []Finding {
 	var all []Finding
-	var fired []hook.Fired
+	var fired []hosts.Fired
 	if in.State != nil {
 		var err error
-		if fired, err = hook.Noted(ctx, in.State); err != nil {
+		if fired, err = hosts.Noted(ctx, in.State); err != nil {
 			in.State = nil
 		}
 		if err != nil && ctx.Err() == nil {
 			all = append(all, Finding{Code: "hooks-unknown", Severity: SeverityWarning, Message: err.Error(), Fix: "`lcm doctor` says more about the database"})
 		}
 	}
-	for _, t := range targets {
-		if _, err := os.Stat(t.dir(in.Machine)); err != nil {
+	for _, h := range in.Hosts {
+		if _, err := os.Stat(h.Settings(in.Machine)); err != nil {
 			continue // the program was never started
 		}
-		c := check{Inspection: in, target: t, fired: slices.DeleteFunc(slices.Clone(fired), func(f hook.Fired) bool { return f.Host != t.name })}
+		c := check{Inspection: in, About: h.About(), host: h, fired: slices.DeleteFunc(slices.Clone(fired), func(f hosts.Fired) bool { return f.Host != h.About().Name })}
 		c.run(ctx)
 		all = append(all, c.found...)
 	}
 	return all
 }
 
-// Connected lists the hosts on the machine, and those of them that start lcm.
-func Connected(m hosts.Machine) (connected, installed []string) {
-	for _, t := range targets {
-		if _, err := os.Stat(t.dir(m)); err != nil {
+// configured holds the commands of lcm in a host's settings.
+type configured struct {
+	server []string   // of the MCP server
+	hooks  [][]string // or only their programs
+}
+
+// readSettings reads lcm's entries from the settings of a host. A missing file is empty.
+func readSettings(m hosts.Machine, h Host) (c configured, err error) {
+	for _, e := range h.Entries(h.Settings(m), Options{Machine: m}) {
+		if e.commands == nil {
 			continue
 		}
-		installed = append(installed, t.name)
-		if now, err := t.configured(m); err == nil && (len(now.server) > 0 || len(now.hooks) > 0) {
-			connected = append(connected, t.name)
+		src, err := os.ReadFile(e.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var found [][]string
+		if err == nil {
+			found, err = e.commands(src)
+		}
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", e.path, err)
+		}
+		if e.server {
+			c.server = found[0]
+		} else {
+			c.hooks = found
+		}
+	}
+	return c, nil
+}
+
+// Connected lists the hosts on the machine, and those of them that start lcm.
+func Connected(m hosts.Machine, all []Host) (connected, installed []string) {
+	for _, h := range all {
+		if _, err := os.Stat(h.Settings(m)); err != nil {
+			continue
+		}
+		installed = append(installed, h.About().Name)
+		if now, err := readSettings(m, h); err == nil && (len(now.server) > 0 || len(now.hooks) > 0) {
+			connected = append(connected, h.About().Name)
 		}
 	}
 	return connected, installed
 }
 
 // HasServer reports whether the settings of a host start lcm's MCP server.
-func HasServer(m hosts.Machine, host string) bool {
-	t, ok := targetOf(host)
-	if !ok {
-		return false
-	}
-	now, err := t.configured(m)
+func HasServer(m hosts.Machine, h Host) bool {
+	now, err := readSettings(m, h)
 	return err == nil && len(now.server) > 0
 }
 
 // check checks one host.
 type check struct {
 	Inspection
-	target target
-	fired  []hook.Fired
-	found  []Finding
-	good   []string // the checks that passed
+	hosts.About
+	host  Host
+	fired []hosts.Fired
+	found []Finding
+	good  []string // the checks that passed
 }
 
 func (c *check) add(severity, code, fix, format string, args ...any) {
-	c.found = append(c.found, Finding{Code: code, Severity: severity, Host: c.target.title, Message: fmt.Sprintf(format, args...), Fix: fix})
+	c.found = append(c.found, Finding{Code: code, Severity: severity, Host: c.Title, Message: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 func (c *check) run(ctx context.Context) {
-	setup := fmt.Sprintf("`lcm setup %s`", c.target.name)
-	now, err := c.target.configured(c.Machine)
+	setup := fmt.Sprintf("`lcm setup %s`", c.Name)
+	now, err := readSettings(c.Machine, c.host)
 	switch {
 	case err != nil:
 		c.add(SeverityProblem, "host-settings", "repair the file, then "+setup, "its settings cannot be read: %v", err)
@@ -155,7 +187,7 @@ func (c *check) inTime(ctx context.Context, what string, look func(context.Conte
 	found, good := c.found, c.good
 	if look(ctx); ctx.Err() != nil {
 		c.found, c.good = found, good
-		c.found = append(c.found, Finding{Code: Unchecked, Severity: SeverityNote, Host: "the " + what + " of " + c.target.title})
+		c.found = append(c.found, Finding{Code: Unchecked, Severity: SeverityNote, Host: "the " + what + " of " + c.Title})
 	}
 }
 
@@ -197,14 +229,11 @@ func (c *check) tools(ctx context.Context, command []string) {
 // hooks checks when hooks last ran.
 func (c *check) hooks() {
 	if len(c.fired) == 0 {
-		fix := "start a session in it; if this stays, `lcm setup " + c.target.name + "`"
-		if c.target.trust != "" {
-			fix = c.target.trust
-		}
-		c.add(SeverityWarning, "host-hooks-silent", fix, "its hooks are set up, but none has run yet")
+		fix := "start a session in it; if this stays, `lcm setup " + c.Name + "`"
+		c.add(SeverityWarning, "host-hooks-silent", cmp.Or(c.Trust, fix), "its hooks are set up, but none has run yet")
 		return
 	}
-	last := slices.MaxFunc(c.fired, func(x, y hook.Fired) int { return x.At.Compare(y.At) })
+	last := slices.MaxFunc(c.fired, func(x, y hosts.Fired) int { return x.At.Compare(y.At) })
 	c.good = append(c.good, fmt.Sprintf("hooks last ran %s (%s)", last.At.UTC().Format("2006-01-02 15:04"), last.Event))
 	for _, f := range c.fired {
 		if f.Problem != "" {
@@ -222,7 +251,7 @@ const (
 // lag compares the record with the transcripts.
 func (c *check) lag(ctx context.Context) {
 	now := c.Clock()
-	found, err := c.Feed.Recent(ctx, hosts.Filter{Hosts: []string{c.target.name}, Since: now.Add(-lagRange)})
+	found, err := c.Feed.Recent(ctx, hosts.Filter{Hosts: []string{c.Name}, Since: now.Add(-lagRange)})
 	if err != nil {
 		c.add(SeverityWarning, "host-transcripts", "see that its files can be read", "its sessions cannot be listed: %v", err)
 	}
@@ -243,7 +272,7 @@ func (c *check) lag(ctx context.Context) {
 		}
 	}
 	if sessions > 0 {
-		c.add(SeverityWarning, "host-lag", "`lcm import "+c.target.name+"` stores it", "%s of the last two weeks with %d bytes that are not stored yet", prose.Count(sessions, "session", "sessions"), behind)
+		c.add(SeverityWarning, "host-lag", "`lcm import "+c.Name+"` stores it", "%s of the last two weeks with %d bytes that are not stored yet", prose.Count(sessions, "session", "sessions"), behind)
 		return
 	}
 	if !newest.IsZero() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	m := home(t, map[string]string{".claude/x": ""})
-	in := setup.Inspection{Machine: m, State: db, Clock: func() time.Time { return now },
+	in := setup.Inspection{Machine: m, Hosts: all.Those[setup.Host](), State: db, Clock: func() time.Time { return now },
 		Feed: lagging{hosts.Lag{Ingested: now.Add(-time.Hour), Written: now.Add(-time.Hour)}},
 		Tools: func(context.Context, []string) ([]string, error) {
 			return append(toolname.Agent(), "expand"), nil
@@ -104,9 +104,6 @@ func TestCheck(t *testing.T) {
 	if got := setup.Check(t.Context(), in)[0].Message; !strings.Contains(got, ".claude.json: line 1") {
 		t.Error(got)
 	}
-	if !slices.Contains(setup.Names(), "claude") || setup.Title("claude") != "Claude Code" {
-		t.Error("names")
-	}
 }
 
 // TestCheckInTime: a check that ctx ended says what it left out, and nothing false.
@@ -124,7 +121,7 @@ func TestCheckInTime(t *testing.T) {
 	apply(t, "claude", o, filepath.Join(t.TempDir(), "kept"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, f := range setup.Check(ctx, setup.Inspection{Machine: o.Machine, State: db, Feed: lagging{}, Clock: time.Now, Tools: setup.ListTools}) {
+	for _, f := range setup.Check(ctx, setup.Inspection{Machine: o.Machine, Hosts: all.Those[setup.Host](), State: db, Feed: lagging{}, Clock: time.Now, Tools: setup.ListTools}) {
 		if f.Code != setup.Unchecked {
 			t.Errorf("%+v", f)
 		}

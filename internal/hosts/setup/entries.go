@@ -2,7 +2,9 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,117 +14,149 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
-// member is an entry of a JSON object at a path of names.
-func member(file, what string, value any, path ...string) entry {
-	get := func(src []byte) json.RawMessage {
-		d, err := edit.ParseJSON(src)
-		if err != nil {
-			return nil
-		}
-		return d.Get(path...)
-	}
-	theirs := func(src []byte) bool {
-		var server struct{ Command any }
-		raw := get(src)
-		return raw != nil && (json.Unmarshal(raw, &server) != nil || !isOwnServer(server.Command))
-	}
-	e := entry{path: file, what: what, theirs: theirs,
-		put: func(src []byte) ([]byte, [][]string, error) {
-			d, err := edit.ParseJSON(src)
-			if err != nil {
-				return nil, nil, err
-			}
-			if fields := fieldsOf(value); d.Get(path...) != nil && !theirs(src) {
-				// Keys of the user's own in lcm's entry stay.
-				for _, name := range sortedKeys(fields) {
-					if _, err := d.Set(fields[name], append(slices.Clone(path), name)...); err != nil {
-						return nil, nil, err
-					}
-				}
-				return d.Bytes(), nil, nil
-			}
-			made, err := d.Set(value, path...)
-			return d.Bytes(), made, err
-		},
-		cut: func(src []byte, made [][]string) ([]byte, error) {
-			return cutJSON(src, made, func(d *edit.JSON) error { return d.Cut(path...) })
-		},
-		back: func(src, original []byte) ([]byte, error) {
-			d, err := edit.ParseJSON(src)
-			if err == nil {
-				_, err = d.Set(get(original), path...)
-			}
-			if err != nil {
-				return nil, err
-			}
-			return d.Bytes(), nil
-		},
-		extra: func(src []byte) (names []string) {
-			own := fieldsOf(value)
-			for _, name := range sortedKeys(fieldsOf(get(src))) {
-				if own[name] == nil {
-					names = append(names, name)
-				}
-			}
-			return names
-		},
-	}
-	for n := 1; n < len(path); n++ {
-		e.within = append(e.within, path[:n])
-	}
-	return e
+// Entry is one entry of lcm in a host's file. The functions of this package make entries;
+// Entries lists each of them also if it is not wanted now, so that removal finds it.
+type Entry struct {
+	path string
+	what string
+	// put adds or updates the entry; it is nil if the entry is not wanted. cut removes
+	// it, and the containers that are empty then.
+	put, cut func(src []byte) ([]byte, error)
+	// commands reads the commands that the entry starts: of the MCP server, or of
+	// hooks.
+	commands func(src []byte) ([][]string, error)
+	server   bool
+	// extra lists the keys in lcm's entry that the user wrote.
+	extra func(src []byte) []string
+	// whole says that only lcm writes the file.
+	whole bool
 }
 
-// fieldsOf returns the members of a value that is a JSON object.
-func fieldsOf(value any) map[string]json.RawMessage {
-	var fields map[string]json.RawMessage
-	if text, err := json.Marshal(value); err != nil || json.Unmarshal(text, &fields) != nil {
-		return nil
+// JSONServer is an entry for the MCP server in a JSON file, at a path of names.
+func JSONServer(file string, value any, path ...string) Entry {
+	get := func(src []byte) (entry map[string]any, err error) {
+		d, err := edit.ParseJSON(src)
+		if err == nil && d.Get(path...) != nil {
+			_ = json.Unmarshal(d.Get(path...), &entry) // what is no object is replaced
+		}
+		return entry, err
 	}
-	return fields
+	var fields map[string]json.RawMessage
+	if text, err := json.Marshal(value); err == nil {
+		_ = json.Unmarshal(text, &fields) // it is an object
+	}
+	var within [][]string
+	for n := 1; n < len(path); n++ {
+		within = append(within, path[:n])
+	}
+	return serverEntry(file, path, sortedKeys(fields), get, func(src []byte) ([]byte, error) {
+		d, err := edit.ParseJSON(src)
+		if err != nil {
+			return nil, err
+		}
+		if d.Get(path...) == nil {
+			err = d.Set(value, path...)
+			return d.Bytes(), err
+		}
+		for _, name := range sortedKeys(fields) { // keys of the user's own in lcm's entry stay
+			if err := d.Set(fields[name], append(slices.Clone(path), name)...); err != nil {
+				return nil, err
+			}
+		}
+		return d.Bytes(), nil
+	}, func(src []byte) ([]byte, error) {
+		return cutJSON(src, within, func(d *edit.JSON) error { return d.Cut(path...) })
+	})
+}
+
+// TOMLServer is an entry for the MCP server in a TOML file: a table with lines like
+// `key = value`.
+func TOMLServer(file string, lines []string, path ...string) Entry {
+	var own []string
+	for _, line := range lines {
+		key, _, _ := strings.Cut(line, " = ")
+		own = append(own, key)
+	}
+	return serverEntry(file, path, own,
+		func(src []byte) (map[string]any, error) { return edit.HasTable(src, path) },
+		func(src []byte) ([]byte, error) { return edit.SetTable(src, path, lines) },
+		func(src []byte) ([]byte, error) { return edit.CutTable(src, path) })
+}
+
+// serverEntry is an entry for the MCP server with the keys own. An entry of the user's own
+// is left alone.
+func serverEntry(file string, path, own []string, get func([]byte) (map[string]any, error), put, cut func([]byte) ([]byte, error)) Entry {
+	theirs := func(src []byte) (bool, error) {
+		entry, err := get(src)
+		words := commandOf(entry)
+		return entry != nil && (len(words) == 0 || !filepath.IsAbs(words[0]) || !ownServer().MatchString(words[0])), err
+	}
+	return Entry{path: file, what: "MCP server", server: true,
+		put: func(src []byte) ([]byte, error) {
+			if their, err := theirs(src); err != nil || their {
+				return nil, cmp.Or(err, fmt.Errorf("%s is an entry that `lcm setup` did not write: remove it, or call it something else", strings.Join(path, ".")))
+			}
+			return put(src)
+		},
+		cut: func(src []byte) ([]byte, error) {
+			if their, err := theirs(src); err != nil || their {
+				return src, err
+			}
+			return cut(src)
+		},
+		commands: func(src []byte) ([][]string, error) {
+			entry, err := get(src)
+			return [][]string{commandOf(entry)}, err
+		},
+		extra: func(src []byte) []string {
+			if their, err := theirs(src); err != nil || their {
+				return nil
+			}
+			entry, _ := get(src)
+			return slices.DeleteFunc(sortedKeys(entry), func(name string) bool { return slices.Contains(own, name) })
+		},
+	}
+}
+
+// commandOf returns the command of a server, in the forms of all hosts.
+func commandOf(entry map[string]any) (words []string) {
+	list, ok := entry["command"].([]any)
+	if !ok {
+		list = []any{entry["command"]}
+	}
+	args, _ := entry["args"].([]any)
+	for _, word := range append(list, args...) {
+		if text, ok := word.(string); ok {
+			words = append(words, text)
+		}
+	}
+	return words
 }
 
 // ownProgram matches the name of lcm's program, also of a download, lcm-linux-amd64.
 const ownProgram = `lcm(?:[-_.][\w.+-]*)?`
 
+// ownServer matches the program of a server that setup wrote: it has an absolute path.
 var ownServer = lazyregexp.New(`[/\\]` + ownProgram + `$`)
 
-// isOwnServer reports whether setup wrote a server's command: it has an absolute path.
-func isOwnServer(command any) bool {
-	if words, ok := command.([]any); ok && len(words) > 0 {
-		command = words[0]
-	}
-	name, ok := command.(string)
-	return ok && filepath.IsAbs(name) && ownServer().MatchString(name)
-}
-
-// cutJSON removes something from a JSON file, and then the containers in made that are empty.
-func cutJSON(src []byte, made [][]string, fn func(*edit.JSON) error) ([]byte, error) {
+// cutJSON removes something from a JSON file, and those of its containers, outermost first,
+// that are empty then and were not before.
+func cutJSON(src []byte, within [][]string, fn func(*edit.JSON) error) ([]byte, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return src, nil
 	}
 	d, err := edit.ParseJSON(src)
-	if err == nil {
-		err = fn(d)
-	}
-	for i := len(made) - 1; i >= 0 && err == nil; i-- {
-		if d.Empty(made[i]...) {
-			err = d.Cut(made[i]...)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
-	return d.Bytes(), nil
-}
-
-// emptiable returns the containers of a JSON file that have something in them.
-func emptiable(src []byte, containers [][]string) [][]string {
-	d, err := edit.ParseJSON(src)
-	if err != nil {
-		return nil
+	within = slices.DeleteFunc(slices.Clone(within), func(path []string) bool { return d.Empty(path...) })
+	err = fn(d)
+	for _, path := range slices.Backward(within) {
+		if err == nil && d.Empty(path...) {
+			err = d.Cut(path...)
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(containers), func(path []string) bool { return d.Empty(path...) })
+	return d.Bytes(), err
 }
 
 // hookGroup is the form of hooks in Claude Code and Codex.
@@ -136,48 +170,58 @@ type hookCommand struct {
 	Timeout int    `json:"timeout,omitempty"` // seconds
 }
 
-// event is an event for which a host calls lcm.
-type event struct {
-	name    string
-	timeout int
+// Event is an event for which a host calls lcm.
+type Event struct {
+	Name    string
+	Timeout int // seconds
 }
 
-// hooks is the entry of lcm's commands for events.
-func hooks(file, host string, events []event, command string) entry {
+// Hooks is the entry of lcm's commands for events, in the form of Claude Code.
+func Hooks(file, host string, o Options, events ...Event) Entry {
 	within := [][]string{{"hooks"}}
 	for _, e := range events {
-		within = append(within, []string{"hooks", e.name})
+		within = append(within, []string{"hooks", e.Name})
 	}
-	return entry{path: file, what: "hooks", within: within,
-		put: func(src []byte) ([]byte, [][]string, error) {
+	command := shellLine(o.HookCommand(host))
+	return Entry{path: file, what: "hooks",
+		put: func(src []byte) ([]byte, error) {
 			d, err := edit.ParseJSON(src)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			var made [][]string
 			for _, e := range events {
 				has, err := replaceHook(d, host, e, command)
 				if err == nil && !has {
-					var more [][]string
-					more, err = d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.timeout}}}, "hooks", e.name)
-					made = append(made, more...)
+					err = d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.Timeout}}}, "hooks", e.Name)
 				}
 				if err != nil {
-					return nil, nil, err
+					return nil, err
 				}
 			}
-			return d.Bytes(), made, nil
+			return d.Bytes(), nil
 		},
-		cut: func(src []byte, made [][]string) ([]byte, error) {
-			return cutJSON(src, made, func(d *edit.JSON) error { return cutHooks(d, host) })
+		cut: func(src []byte) ([]byte, error) {
+			return cutJSON(src, within, func(d *edit.JSON) error {
+				return eachOwnHook(d, host, func(json.RawMessage, hookCommand) (json.RawMessage, error) { return nil, nil })
+			})
+		},
+		commands: func(src []byte) (all [][]string, err error) {
+			d, err := edit.ParseJSON(src)
+			if err != nil {
+				return nil, err
+			}
+			return all, eachOwnHook(d, host, func(h json.RawMessage, c hookCommand) (json.RawMessage, error) {
+				all = append(all, []string{programOf(c.Command)})
+				return h, nil
+			})
 		},
 	}
 }
 
 // replaceHook gives the first hook of lcm for an event the command, also one of an older lcm
 // in a group of the user, and removes others. It reports whether there is one.
-func replaceHook(d *edit.JSON, host string, e event, command string) (has bool, err error) {
-	return has, eachHook(d, host, e.name, func(h json.RawMessage, c hookCommand) (json.RawMessage, error) {
+func replaceHook(d *edit.JSON, host string, e Event, command string) (has bool, err error) {
+	return has, eachHook(d, host, e.Name, func(h json.RawMessage, c hookCommand) (json.RawMessage, error) {
 		if has {
 			return nil, nil
 		}
@@ -187,10 +231,10 @@ func replaceHook(d *edit.JSON, host string, e event, command string) (has bool, 
 		}
 		one, err := edit.ParseJSON(h)
 		if err == nil {
-			_, err = one.Set(command, "command")
+			err = one.Set(command, "command")
 		}
 		if err == nil && c.Timeout == 0 {
-			_, err = one.Set(e.timeout, "timeout")
+			err = one.Set(e.Timeout, "timeout")
 		}
 		if err != nil {
 			return nil, err
@@ -238,7 +282,7 @@ func eachHook(d *edit.JSON, host, event string, fn func(json.RawMessage, hookCom
 		}
 		whole, err := edit.ParseJSON(group)
 		if err == nil {
-			_, err = whole.Set(kept, "hooks")
+			err = whole.Set(kept, "hooks")
 		}
 		if err == nil {
 			err = d.SetElement(json.RawMessage(whole.Bytes()), i-gone, "hooks", event)
@@ -250,14 +294,14 @@ func eachHook(d *edit.JSON, host, event string, fn func(json.RawMessage, hookCom
 	return nil
 }
 
-// cutHooks removes lcm's commands from every event and group.
-func cutHooks(d *edit.JSON, host string) error {
+// eachOwnHook is eachHook for every event.
+func eachOwnHook(d *edit.JSON, host string, fn func(json.RawMessage, hookCommand) (json.RawMessage, error)) error {
 	var events map[string]json.RawMessage
 	if d.Get("hooks") == nil || json.Unmarshal(d.Get("hooks"), &events) != nil {
-		return nil
+		return nil // there are none, or in an unknown form
 	}
 	for _, event := range sortedKeys(events) {
-		if err := eachHook(d, host, event, func(json.RawMessage, hookCommand) (json.RawMessage, error) { return nil, nil }); err != nil {
+		if err := eachHook(d, host, event, fn); err != nil {
 			return err
 		}
 	}
@@ -272,41 +316,17 @@ func isOwnHook(host, command string) bool {
 	return m != nil && m[1] == host
 }
 
-// table is a table of a TOML file.
-func table(file, what string, lines []string, path ...string) entry {
-	return entry{path: file, what: what,
-		put: func(src []byte) ([]byte, [][]string, error) {
-			out, err := edit.SetTable(src, path, lines)
-			return out, nil, err
-		},
-		cut: func(src []byte, _ [][]string) ([]byte, error) { return edit.CutTable(src, path) },
-		theirs: func(src []byte) bool {
-			server, err := edit.HasTable(src, path)
-			return err == nil && server != nil && !isOwnServer(server["command"])
-		},
-		back: func(src, original []byte) ([]byte, error) { return edit.CopyTable(src, original, path) },
-		extra: func(src []byte) (names []string) {
-			server, _ := edit.HasTable(src, path) // a broken file was an error before
-			for _, name := range sortedKeys(server) {
-				if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" = ") }) {
-					names = append(names, name)
-				}
-			}
-			return names
-		},
-	}
-}
-
-// ownFile is a file that only lcm writes; it contains sign.
-func ownFile(file, what, sign, content string) entry {
-	return entry{path: file, what: what, whole: true,
-		put: func(src []byte) ([]byte, [][]string, error) {
+// OwnFile is a file that only lcm writes; it contains sign. commands reads the commands of
+// hooks in it; it may be nil.
+func OwnFile(file, what, sign, content string, commands func(src []byte) ([][]string, error)) Entry {
+	return Entry{path: file, what: what, whole: true, commands: commands,
+		put: func(src []byte) ([]byte, error) {
 			if len(src) > 0 && !bytes.Contains(src, []byte(sign)) {
-				return nil, nil, fmt.Errorf("there is a file in its place that lcm did not write")
+				return nil, errors.New("there is a file in its place that lcm did not write")
 			}
-			return []byte(content), nil, nil
+			return []byte(content), nil
 		},
-		cut: func(src []byte, _ [][]string) ([]byte, error) {
+		cut: func(src []byte) ([]byte, error) {
 			if !bytes.Contains(src, []byte(sign)) {
 				return src, nil
 			}
@@ -315,31 +335,23 @@ func ownFile(file, what, sign, content string) entry {
 	}
 }
 
-// section is a marked section of a text file.
-func section(file, text string) entry {
-	return entry{path: file, what: "guidance",
-		put: func(src []byte) ([]byte, [][]string, error) {
-			out, err := edit.SetSection(src, text)
-			return out, nil, err
-		},
-		cut: func(src []byte, _ [][]string) ([]byte, error) { return edit.CutSection(src) },
-	}
-}
-
 // skillSign identifies lcm's skill.
 const skillSign = "name: lcm-memory"
 
-// guidance returns the entries that teach an agent to recall. An unwanted one has no put.
-func guidance(o Options, skill, file string) []entry {
-	s := ownFile(skill, "skill", skillSign, "---\n"+skillSign+"\ndescription: "+skillDescription+"\n---\n\n"+strings.TrimSpace(o.Text)+"\n")
-	f := section(file, o.Text)
+// GuidanceIn returns the entries that teach an agent to recall: a skill below dir, and a
+// marked section of a file in dir.
+func GuidanceIn(dir, file string, o Options) []Entry {
+	skill := OwnFile(filepath.Join(dir, "skills", "lcm-memory", "SKILL.md"), "skill", skillSign,
+		"---\n"+skillSign+"\ndescription: "+skillDescription+"\n---\n\n"+strings.TrimSpace(o.Text)+"\n", nil)
+	section := Entry{path: filepath.Join(dir, file), what: "guidance", cut: edit.CutSection,
+		put: func(src []byte) ([]byte, error) { return edit.SetSection(src, o.Text) }}
 	if o.Guidance != SkillGuidance {
-		s.put = nil
+		skill.put = nil
 	}
 	if o.Guidance != FileGuidance {
-		f.put = nil
+		section.put = nil
 	}
-	return []entry{s, f}
+	return []Entry{skill, section}
 }
 
 const skillDescription = "How to recall what was said, decided, run and read in earlier work, also before a compaction and in other sessions of this project. " +

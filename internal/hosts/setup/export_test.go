@@ -25,9 +25,3 @@ func (r *Receipts) Hosts() []string {
 	slices.Sort(names)
 	return names
 }
-
-// Title returns the name of a host for people.
-func Title(host string) string {
-	t, _ := targetOf(host)
-	return t.title
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
@@ -55,7 +56,7 @@ func TestKilled(t *testing.T) {
 		"remove, then setup again": {setUp, takeOut, []func(run){setUp, takeOut}},
 	} {
 		for world, g := range map[string]setup.Guidance{"fresh": setup.SkillGuidance, "settled": setup.FileGuidance} {
-			for _, host := range setup.Names() {
+			for _, host := range all.Names[setup.Host]() {
 				t.Run(name+"/"+world+"/"+host, func(t *testing.T) {
 					points := 0
 					for killed := true; killed; points++ {

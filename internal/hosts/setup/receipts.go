@@ -31,9 +31,8 @@ type receipt struct {
 	Written  string `json:"written"`
 	// Replaced is the hash of the file before setup: a killed setup may have
 	// recorded a change without making it.
-	Replaced string     `json:"replaced,omitempty"`
-	Made     [][]string `json:"made,omitempty"` // containers that setup made
-	Dirs     []string   `json:"dirs,omitempty"` // directories that setup made
+	Replaced string   `json:"replaced,omitempty"`
+	Dirs     []string `json:"dirs,omitempty"` // directories that setup made
 }
 
 // known reports whether a file is as setup left it.
@@ -112,9 +111,9 @@ func (r *Receipts) willWrite(host string, c Change) error {
 	old, known := r.files[c.target]
 	if known && old.Written != hash(c.Before) && bytes.Equal(c.clean, c.Before) {
 		// The file has no entry of lcm: forget the recorded change.
-		old, known = receipt{Dirs: old.Dirs, Made: old.Made}, false
+		old, known = receipt{Dirs: old.Dirs}, false
 	}
-	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Replaced: hash(c.Before), Made: append(old.Made, c.made...), Dirs: append(old.Dirs, c.dirs...)}
+	now := receipt{Host: host, Created: !c.Exists || c.whole, Written: hash(c.After), Replaced: hash(c.Before), Dirs: append(old.Dirs, c.dirs...)}
 	if known {
 		now.Created = old.Created
 	}

@@ -53,80 +53,39 @@ type Options struct {
 	Text     string
 }
 
+// ServerCommand returns the command of the MCP server.
+func (o Options) ServerCommand() []string {
+	return slices.Concat([]string{o.Binary, "mcp"}, o.Args)
+}
+
+// HookCommand returns the command of a host's hooks.
+func (o Options) HookCommand(host string) []string {
+	return slices.Concat([]string{o.Binary, "hook", host}, o.Args)
+}
+
 // ErrNotInstalled says that there is no sign of a host on the machine.
 var ErrNotInstalled = errors.New("is not installed here")
 
-// Names lists the hosts that can be set up.
-func Names() []string {
-	names := make([]string, len(targets))
-	for i, t := range targets {
-		names[i] = t.name
-	}
-	return names
+// Host is a host whose settings can name lcm.
+type Host interface {
+	hosts.Host
+	// Settings returns the directory of the program's settings.
+	Settings(m hosts.Machine) string
+	// Entries returns lcm's entries in the program's files; dir is that of its settings.
+	Entries(dir string, o Options) []Entry
 }
 
 // Installed reports whether a host's settings or program are on a machine.
-func Installed(m hosts.Machine, host string) bool {
-	t, ok := targetOf(host)
-	return ok && t.installed(m)
-}
-
-// target is a host that can be set up.
-type target struct {
-	name, title string
-	program     string
-	dir         func(m hosts.Machine) string // of its settings
-	// entries returns lcm's entries in the host's files.
-	entries func(dir string, o Options) []entry
-	// configured reads lcm's entries from the host's settings.
-	configured func(m hosts.Machine) (configured, error)
-	// notes list the steps that are left to the user.
-	notes []string
-	// trust says how the user allows hooks, if the host asks for that.
-	trust string
-}
-
-var targets = []target{claude, codex, opencode}
-
-func targetOf(name string) (target, bool) {
-	i := slices.IndexFunc(targets, func(t target) bool { return t.name == name })
-	if i < 0 {
-		return target{}, false
-	}
-	return targets[i], true
-}
-
-func (t target) installed(m hosts.Machine) bool {
-	if _, err := os.Stat(t.dir(m)); err == nil {
+func Installed(m hosts.Machine, h Host) bool {
+	if _, err := os.Stat(h.Settings(m)); err == nil {
 		return true
 	}
 	for _, dir := range filepath.SplitList(m.Getenv("PATH")) {
-		if info, err := os.Stat(filepath.Join(dir, t.program)); err == nil && !info.IsDir() {
+		if info, err := os.Stat(filepath.Join(dir, h.About().Name)); err == nil && !info.IsDir() {
 			return true
 		}
 	}
 	return false
-}
-
-// entry is one entry of lcm in a host's file.
-type entry struct {
-	path string
-	what string
-	// put adds or updates the entry; made are the containers that it made. cut
-	// removes it, and those containers that are empty then.
-	put func(src []byte) (out []byte, made [][]string, err error)
-	cut func(src []byte, made [][]string) ([]byte, error)
-	// theirs reports whether the entry was not written by setup: it is the
-	// user's own, and removal gives it back. It may be nil.
-	theirs func(src []byte) bool
-	// back puts the user's own entry of the original file in the place of lcm's.
-	// extra lists the keys in lcm's entry that the user wrote. Both go with theirs.
-	back  func(src, original []byte) ([]byte, error)
-	extra func(src []byte) []string
-	// within are the containers of the entry, outermost first.
-	within [][]string
-	// whole says that only lcm writes the file.
-	whole bool
 }
 
 // Change is the change of one file.
@@ -138,8 +97,7 @@ type Change struct {
 	After  []byte
 	Delete bool // the file is removed
 
-	target string // Path with its symbolic links resolved
-	made   [][]string
+	target string   // Path with its symbolic links resolved
 	clean  []byte   // the file without lcm's entries
 	dirs   []string // directories to make for it, outermost first
 	whole  bool
@@ -152,18 +110,14 @@ type Plan struct {
 	Changes []Change // none: everything is up to date
 	Notes   []string // steps that are left to the user
 
-	machine   hosts.Machine
 	unchanged []Change // files that are up to date
 }
 
 // For plans the setup of lcm in a host.
-func For(host string, o Options) (Plan, error) {
-	t, ok := targetOf(host)
-	if !ok {
-		return Plan{}, unknownHost(host)
-	}
-	if !t.installed(o.Machine) {
-		return Plan{}, &hint.Error{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", t.title, ErrNotInstalled, t.dir(o.Machine), t.program),
+func For(h Host, o Options) (Plan, error) {
+	about, dir := h.About(), h.Settings(o.Machine)
+	if !Installed(o.Machine, h) {
+		return Plan{}, &hint.Error{Err: fmt.Errorf("%s %w: there is neither %s nor a program called %s", about.Title, ErrNotInstalled, dir, about.Name),
 			Hint: "install it and start it once, then repeat the command"}
 	}
 	if !filepath.IsAbs(o.Binary) {
@@ -171,26 +125,23 @@ func For(host string, o Options) (Plan, error) {
 	}
 	for _, word := range append([]string{o.Binary}, o.Args...) {
 		if !utf8.ValidString(word) {
-			return Plan{}, &hint.Error{Err: fmt.Errorf("%q is not valid UTF-8, which the settings of %s require", word, t.title),
+			return Plan{}, &hint.Error{Err: fmt.Errorf("%q is not valid UTF-8, which the settings of %s require", word, about.Title),
 				Hint: "use a program (--binary) and a database (--db) whose paths are valid UTF-8; nothing was changed"}
 		}
 	}
-	p := Plan{Host: t.name, Title: t.title, Notes: t.notes, machine: o.Machine}
-	for _, e := range t.entries(t.dir(o.Machine), o) {
+	note := about.Title + " reads its settings when it starts: sessions that are running now do not have the tools yet"
+	if about.Trust != "" {
+		note = about.Title + " runs hooks only after you have trusted them: " + about.Trust
+	}
+	p := Plan{Host: about.Name, Title: about.Title, Notes: []string{note}}
+	for _, e := range h.Entries(dir, o) {
 		if e.put == nil {
 			continue
 		}
 		if err := p.edit(e, func(c *Change) (err error) {
-			var made [][]string
-			if c.After, made, err = e.put(c.After); err != nil {
-				return err
+			if c.After, err = e.put(c.After); err == nil {
+				c.clean, err = e.cut(c.clean) // earlier entries of lcm are not part of the user's file
 			}
-			c.made = append(c.made, made...)
-			if e.theirs != nil && e.theirs(c.Before) {
-				return nil
-			}
-			// Earlier entries of lcm are not part of the user's file.
-			c.clean, err = e.cut(c.clean, nil)
 			return err
 		}); err != nil {
 			return Plan{}, err
@@ -200,19 +151,22 @@ func For(host string, o Options) (Plan, error) {
 	return p, nil
 }
 
-func unknownHost(host string) error {
-	return &hint.Error{Err: fmt.Errorf("no host is called %q", host), Hint: "hosts: " + strings.Join(Names(), ", ")}
-}
-
 // Removal plans the removal of lcm from a host, and the original bytes if possible.
-func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
-	t, ok := targetOf(host)
-	if !ok {
-		return Plan{}, unknownHost(host)
-	}
-	p := Plan{Host: t.name, Title: t.title, machine: m}
-	for _, e := range t.entries(t.dir(m), Options{Machine: m, Guidance: ""}) {
-		if err := p.edit(e, func(c *Change) error { return p.takeOut(e, c, kept) }); err != nil {
+func Removal(h Host, m hosts.Machine, kept *Receipts) (Plan, error) {
+	p := Plan{Host: h.About().Name, Title: h.About().Title}
+	for _, e := range h.Entries(h.Settings(m), Options{Machine: m}) {
+		if err := p.edit(e, func(c *Change) (err error) {
+			if !c.Exists {
+				return nil
+			}
+			if e.extra != nil {
+				if names := e.extra(c.After); len(names) > 0 {
+					p.Notes = append(p.Notes, fmt.Sprintf("lcm's entry in %s had keys that you wrote (%s); the file as it was is kept in %s", c.Path, strings.Join(names, ", "), kept.dir))
+				}
+			}
+			c.After, err = e.cut(c.After)
+			return err
+		}); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -223,35 +177,8 @@ func Removal(host string, m hosts.Machine, kept *Receipts) (Plan, error) {
 	return p, nil
 }
 
-// takeOut removes an entry from a file. The user's own entry comes back, or stays.
-func (p *Plan) takeOut(e entry, c *Change, kept *Receipts) (err error) {
-	if !c.Exists {
-		return nil
-	}
-	one, known := kept.files[c.target]
-	if e.theirs != nil {
-		original := kept.original(one)
-		if !known && e.theirs(c.After) {
-			return nil
-		}
-		if original != nil && e.theirs(original) {
-			c.After, err = e.back(c.After, original)
-			return err
-		}
-		if names := e.extra(c.After); len(names) > 0 {
-			p.Notes = append(p.Notes, fmt.Sprintf("lcm's entry in %s had keys that you wrote (%s); the file as it was is kept in %s", c.Path, strings.Join(names, ", "), kept.dir))
-		}
-	}
-	made := one.Made
-	if !known { // an older setup, or lost receipts: what the cut empties was lcm's
-		made = emptiable(c.After, e.within)
-	}
-	c.After, err = e.cut(c.After, made)
-	return err
-}
-
 // edit applies fn to the file of an entry, after the changes of other entries.
-func (p *Plan) edit(e entry, fn func(*Change) error) error {
+func (p *Plan) edit(e Entry, fn func(*Change) error) error {
 	i := slices.IndexFunc(p.Changes, func(c Change) bool { return c.Path == e.path })
 	if i < 0 {
 		c, err := read(e.path)

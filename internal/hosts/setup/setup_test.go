@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 )
@@ -56,6 +57,15 @@ func tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
+func named(t *testing.T, host string) setup.Host {
+	t.Helper()
+	h, err := all.Named[setup.Host](host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 func options(m hosts.Machine) setup.Options {
 	return setup.Options{Machine: m, Binary: "/opt/lcm/bin/lcm", Text: "## Memory\n\nUse it.", Guidance: setup.NoGuidance}
 }
@@ -66,7 +76,7 @@ func apply(t *testing.T, host string, o setup.Options, dir string) setup.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := setup.For(host, o)
+	p, err := setup.For(named(t, host), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +92,7 @@ func remove(t *testing.T, host string, m hosts.Machine, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := setup.Removal(host, m, kept)
+	p, err := setup.Removal(named(t, host), m, kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +127,7 @@ func TestRemoveRestoresEveryByte(t *testing.T) {
 				before := tree(t, m.Home)
 				o := options(m)
 				o.Guidance = g
-				for _, host := range setup.Names() {
+				for _, host := range all.Names[setup.Host]() {
 					if p := apply(t, host, o, kept); len(p.Changes) < 2 {
 						t.Errorf("%s: only %d files change", host, len(p.Changes))
 					}
@@ -126,13 +136,13 @@ func TestRemoveRestoresEveryByte(t *testing.T) {
 					}
 				}
 				o.Binary = "/elsewhere/my lcm/lcm" // the program moved
-				for _, host := range setup.Names() {
+				for _, host := range all.Names[setup.Host]() {
 					apply(t, host, o, kept)
 				}
 				if now := tree(t, m.Home); strings.Contains(strings.Join(slices.Collect(maps.Values(now)), ""), "/opt/lcm") {
 					t.Error("the old path is still there")
 				}
-				for _, host := range setup.Names() {
+				for _, host := range all.Names[setup.Host]() {
 					remove(t, host, m, kept)
 				}
 				if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
@@ -148,7 +158,7 @@ func TestRemoveRestoresEveryByte(t *testing.T) {
 func TestRemoveLeavesWhatOthersChanged(t *testing.T) {
 	m, kept := home(t, worlds["settled"]), filepath.Join(t.TempDir(), "kept")
 	before := tree(t, m.Home)
-	for _, host := range setup.Names() {
+	for _, host := range all.Names[setup.Host]() {
 		apply(t, host, options(m), kept)
 	}
 	edit := func(name, old, new string) {
@@ -166,7 +176,7 @@ func TestRemoveLeavesWhatOthersChanged(t *testing.T) {
 	edit(".claude/settings.json", `"Bash"`, `"Bash","Edit"`)
 	edit(".codex/config.toml", `model = "m"`, `model = "n"`)
 	edit(".config/opencode/opencode.jsonc", `"x", // dark`, `"y", // light`)
-	for _, host := range setup.Names() {
+	for _, host := range all.Names[setup.Host]() {
 		remove(t, host, m, kept)
 	}
 	if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
@@ -218,8 +228,8 @@ func TestBinaryOfAnotherName(t *testing.T) {
 	}
 }
 
-// TestEntriesOfTheUsersOwn: an entry of the user, or of another program called lcm, comes
-// back after removal.
+// TestEntriesOfTheUsersOwn: an entry of the user, or of another program called lcm, is
+// neither replaced nor removed.
 func TestEntriesOfTheUsersOwn(t *testing.T) {
 	for host, files := range map[string]map[string]string{
 		"claude":   {".claude/x": "", ".claude.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp","--project-only"]}}}`},
@@ -227,12 +237,11 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"opencode": {".config/opencode/opencode.json": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
 	} {
 		m := home(t, files)
-		before, kept := tree(t, m.Home), filepath.Join(t.TempDir(), "kept")
-		apply(t, host, options(m), kept)
-		o := options(m)
-		o.Binary = "/usr/local/bin/lcm" // set up again: the entry is lcm's now
-		apply(t, host, o, kept)
-		remove(t, host, m, kept)
+		before := tree(t, m.Home)
+		if _, err := setup.For(named(t, host), options(m)); err == nil || !strings.Contains(err.Error(), "did not write") {
+			t.Errorf("%s: %v", host, err)
+		}
+		remove(t, host, m, filepath.Join(t.TempDir(), "kept"))
 		if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
 			t.Errorf("%s: %s", host, diff)
 		}
@@ -246,7 +255,6 @@ func TestBadInput(t *testing.T) {
 		want       string
 	}{
 		{"not installed", "codex", nil, "Codex is not installed here"},
-		{"unknown", "emacs", nil, `no host is called "emacs"`},
 		{"broken JSON", "claude", map[string]string{".claude/settings.json": "{\n  \"a\": 1,,\n}"}, "settings.json: line 2, column 10"},
 		{"broken TOML", "codex", map[string]string{".codex/config.toml": "a = 1\nb = = 2\n"}, "config.toml: line 2"},
 		{"hooks of another shape", "claude", map[string]string{".claude/settings.json": `{"hooks": []}`}, "hooks is not an object"},
@@ -256,7 +264,7 @@ func TestBadInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := home(t, tt.files)
 			before := tree(t, m.Home)
-			_, err := setup.For(tt.host, options(m))
+			_, err := setup.For(named(t, tt.host), options(m))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -296,7 +304,7 @@ func TestLinksAreEditedAtTheirTarget(t *testing.T) {
 
 func TestChangedMeanwhile(t *testing.T) {
 	m := home(t, worlds["settled"])
-	p, err := setup.For("claude", options(m))
+	p, err := setup.For(named(t, "claude"), options(m))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +334,7 @@ func TestReadOnlyHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
-	p, err := setup.For("claude", options(m))
+	p, err := setup.For(named(t, "claude"), options(m))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +350,7 @@ func TestReadOnlyHome(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	m := home(t, map[string]string{".codex/config.toml": "a = 1\nb = 2\nc = 3\nd = 4\n"})
-	p, err := setup.For("codex", options(m))
+	p, err := setup.For(named(t, "codex"), options(m))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,16 +109,11 @@ const partPattern = ".lcm-setup-*"
 
 var partName = lazyregexp.New(`^\.lcm-setup-[0-9]+$`)
 
-// sweep removes files that a killed setup of any host was writing.
+// sweep removes files that a killed setup of any host was writing. It had a receipt before.
 func (p Plan) sweep(kept *Receipts) {
 	dirs := map[string]bool{kept.dir: true}
-	for _, t := range targets {
-		for _, e := range t.entries(t.dir(p.machine), Options{Machine: p.machine}) {
-			dirs[filepath.Dir(e.path)] = true
-			if real, err := filepath.EvalSymlinks(e.path); err == nil {
-				dirs[filepath.Dir(real)] = true
-			}
-		}
+	for path := range kept.files {
+		dirs[filepath.Dir(path)] = true
 	}
 	for dir := range dirs {
 		entries, _ := os.ReadDir(dir) // a missing directory has none

@@ -64,26 +64,6 @@ func CutTable(src string, path []string) string {
 	return src
 }
 
-// Table returns the text of a table and the tables below it.
-func Table(src string, path []string) string {
-	var out strings.Builder
-	entries := Scan(src)
-	for i, e := range entries {
-		if !e.Header || !e.Below(path) {
-			continue
-		}
-		end := e.End
-		for _, next := range entries[i+1:] {
-			if next.Header {
-				break
-			}
-			end = next.End
-		}
-		out.WriteString(src[e.Start:endOfLine(src, end)] + lineEnd(src))
-	}
-	return out.String()
-}
-
 // lineEnd returns the line ending of a text.
 func lineEnd(src string) string {
 	if strings.Contains(src, "\r\n") {

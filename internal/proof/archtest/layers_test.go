@@ -111,8 +111,9 @@ var Layers = [][]string{
 	}, {
 		".",
 	}, {
-		// The engine links no provider: they are above it.
 		"internal/hosts/...",
+	}, {
+		// The engine links no provider: they are above it.
 		"internal/mcpserver",
 		"internal/proof/sample",
 		"internal/proof/scopetest",

@@ -42,7 +42,7 @@ func TestSetKeepsEverythingElse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = d.Set(lcm, "mcp", "lcm"); err != nil {
+			if err = d.Set(lcm, "mcp", "lcm"); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, string(d.Bytes())); diff != "" {
@@ -60,7 +60,7 @@ func TestWrongJSONSaysWhere(t *testing.T) {
 	} {
 		d, err := edit.ParseJSON([]byte(src))
 		if err == nil {
-			_, err = d.Set(lcm, "mcp", "lcm")
+			err = d.Set(lcm, "mcp", "lcm")
 		}
 		var at *edit.Error
 		if !errors.As(err, &at) || !strings.HasPrefix(err.Error(), where) {
@@ -82,14 +82,15 @@ func TestSetThenCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := got.Set(lcm, "mcp", "lcm")
+		had := got.Get("mcp") != nil
+		err = got.Set(lcm, "mcp", "lcm")
 		if err != nil {
 			t.Skip("mcp is no object here")
 		}
 		more := rapid.Bool().Draw(t, "more")
 		for _, one := range []*edit.JSON{got, d} {
 			if more {
-				if _, err = one.Set(7, "added later"); err != nil {
+				if err = one.Set(7, "added later"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -98,8 +99,8 @@ func TestSetThenCut(t *testing.T) {
 		if err := got.Cut("mcp", "lcm"); err != nil {
 			t.Fatal(err)
 		}
-		for i := len(made) - 1; i >= 0 && got.Empty(made[i]...); i-- {
-			if err := got.Cut(made[i]...); err != nil {
+		if !had && got.Empty("mcp") {
+			if err := got.Cut("mcp"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -174,9 +175,8 @@ func TestElements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := d.Append(map[string]int{"ours": 1}, "hooks", "Stop")
-	if err != nil || len(made) != 0 {
-		t.Fatal(made, err)
+	if err := d.Append(map[string]int{"ours": 1}, "hooks", "Stop"); err != nil {
+		t.Fatal(err)
 	}
 	if n := len(d.Elements("hooks", "Stop")); n != 2 {
 		t.Fatalf("%d elements: %s", n, d.Bytes())
@@ -187,8 +187,8 @@ func TestElements(t *testing.T) {
 	if diff := cmp.Diff(src, string(d.Bytes())); diff != "" {
 		t.Error(diff)
 	}
-	if made, err = d.Append(1, "hooks", "Start"); err != nil || !cmp.Equal(made, [][]string{{"hooks", "Start"}}) {
-		t.Fatal(made, err)
+	if err = d.Append(1, "hooks", "Start"); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -306,10 +306,10 @@ func FuzzJSON(f *testing.F) {
 			return
 		}
 		hooks := d.Get("hooks") != nil
-		if _, err = d.Set(lcm, "mcp", "lcm"); err != nil {
+		if err = d.Set(lcm, "mcp", "lcm"); err != nil {
 			return
 		}
-		if _, err := d.Append(1, "hooks", "Stop"); err != nil && !hooks {
+		if err := d.Append(1, "hooks", "Stop"); err != nil && !hooks {
 			t.Fatal(err)
 		}
 		var got server

@@ -12,7 +12,7 @@ func ExampleJSON_Set() {
 		fmt.Println(err)
 		return
 	}
-	if _, err = d.Set([]string{"lcm", "mcp"}, "mcp", "lcm", "command"); err != nil {
+	if err = d.Set([]string{"lcm", "mcp"}, "mcp", "lcm", "command"); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -110,38 +110,36 @@ func memberOf(o *hujson.Object, name string) int {
 	return -1
 }
 
-// Set sets the member at a path, if it differs. made lists the objects that it made.
-func (d *JSON) Set(value any, path ...string) (made [][]string, err error) {
+// Set sets the member at a path, if it differs.
+func (d *JSON) Set(value any, path ...string) error {
 	if same(d.Get(path...), value) {
-		return nil, nil
+		return nil
 	}
 	if v := d.find(path); v != nil {
-		return nil, d.put(v, value, len(path))
+		return d.put(v, value, len(path))
 	}
 	depth := len(path) - 1
 	for depth > 0 && d.find(path[:depth]) == nil {
-		made = append([][]string{path[:depth:depth]}, made...)
 		value = map[string]any{path[depth]: value}
 		depth--
 	}
 	holder := d.find(path[:depth])
 	if holder.Value.Kind() != '{' {
-		return nil, d.wrongKind(holder, path[:depth], "an object")
+		return d.wrongKind(holder, path[:depth], "an object")
 	}
-	return made, d.insert(holder, depth, path[depth], value)
+	return d.insert(holder, depth, path[depth], value)
 }
 
-// Append adds an element to the array at a path; see Set.
-func (d *JSON) Append(value any, path ...string) (made [][]string, err error) {
+// Append adds an element to the array at a path.
+func (d *JSON) Append(value any, path ...string) error {
 	holder := d.find(path)
 	if holder == nil {
-		made, err = d.Set([]any{value}, path...)
-		return append(made, path), err
+		return d.Set([]any{value}, path...)
 	}
 	if holder.Value.Kind() != '[' {
-		return nil, d.wrongKind(holder, path, "an array")
+		return d.wrongKind(holder, path, "an array")
 	}
-	return nil, d.insert(holder, len(path), "", value)
+	return d.insert(holder, len(path), "", value)
 }
 
 // Elements returns the elements of the array at a path as standard JSON.

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -61,27 +60,6 @@ func CutTable(src []byte, path []string) ([]byte, error) {
 		return nil, &Error{Err: fmt.Errorf("[%s] is written in a way that cannot be edited safely: remove it by hand", strings.Join(path, "."))}
 	}
 	return []byte(out), nil
-}
-
-// CopyTable replaces a table, and the tables below it, with those of another file.
-func CopyTable(src, from []byte, path []string) ([]byte, error) {
-	out, err := CutTable(src, path)
-	if err != nil {
-		return nil, err
-	}
-	if len(out) > 0 && !bytes.HasSuffix(out, []byte("\n")) {
-		out = append(out, lineEnd(src)...)
-	}
-	out = append(out, tomledit.Table(string(from), path)...)
-	after, err := parseTOML(out)
-	if err != nil {
-		return nil, err
-	}
-	want, err := HasTable(from, path)
-	if have, _ := lookup(after, path); err != nil || !reflect.DeepEqual(have, want) {
-		return nil, &Error{Err: fmt.Errorf("[%s] cannot be put back safely: change it by hand", strings.Join(path, "."))}
-	}
-	return out, nil
 }
 
 // HasTable returns the table at a path of a TOML file, or nil.

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/hosts"
-	"github.com/lossless-context/lcm/internal/proxy/launch"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 )
 
 type fakeProxy struct{}
@@ -21,21 +22,20 @@ func (fakeProxy) Secret() string              { return "s3cret" }
 // start prepares a program on a machine with the given files and variables.
 func start(t *testing.T, host string, files, env map[string]string, args ...string) (launch.Child, map[string]string, error) {
 	t.Helper()
-	p := program(t, host, files, env, args...)
-	urls, err := p.Routes()
+	s, err := launch.Prepare(program(t, host, files, env, args...))
 	if err != nil {
 		return launch.Child{}, nil, err
 	}
 	routes := map[string]string{}
-	for name, u := range urls {
+	for name, u := range s.Routes {
 		routes[name] = u.String()
 	}
-	c, err := p.Child(fakeProxy{}, urls)
+	c, err := s.Child(fakeProxy{})
 	return c, routes, err
 }
 
 // program is a program on a machine with the given files and variables.
-func program(t *testing.T, host string, files, env map[string]string, args ...string) launch.Program {
+func program(t *testing.T, host string, files, env map[string]string, args ...string) (launch.Host, launch.Program) {
 	t.Helper()
 	home := t.TempDir()
 	for name, content := range files {
@@ -47,8 +47,12 @@ func program(t *testing.T, host string, files, env map[string]string, args ...st
 			t.Fatal(err)
 		}
 	}
-	return launch.Program{
-		Host: host, Path: "/bin/" + host, Args: args, Dir: filepath.Join(home, "work"), Server: []string{"/bin/lcm", "mcp", "--db", "/data/lcm.db"},
+	h, err := all.Named[launch.Host](host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, launch.Program{
+		Path: "/bin/" + host, Args: args, Dir: filepath.Join(home, "work"), Server: []string{"/bin/lcm", "mcp", "--db", "/data/lcm.db"},
 		Machine: hosts.Machine{Home: home, Getenv: func(name string) string { return env[name] }},
 	}
 }
@@ -122,8 +126,8 @@ func TestBaseURLs(t *testing.T) {
 		"no provider of opencode that lcm may know": {host: "opencode", problem: "no provider of opencode"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := program(t, c.host, c.files, c.env, strings.Fields(c.args)...)
-			routes, err := p.Routes()
+			s, err := launch.Prepare(program(t, c.host, c.files, c.env, strings.Fields(c.args)...))
+			routes := s.Routes
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
 					t.Errorf("the APIs are %v, %v; want an error about %s", routes, err, c.problem)
@@ -155,10 +159,9 @@ func TestClaude(t *testing.T) {
 			t.Errorf("%s is not in %v", want, c.Env)
 		}
 	}
-	// The user's own server stays, and tool search is not forced on it.
-	c, routes, err = start(t, "claude", map[string]string{".claude.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
-		map[string]string{"ANTHROPIC_BASE_URL": "http://gateway/a"}, "-p", "x")
-	if err != nil || routes["anthropic"] != "http://gateway/a" || !slices.Equal(c.Args, []string{"-p", "x"}) || strings.Contains(strings.Join(c.Env, " "), "TOOL_SEARCH") {
+	// Tool search is not forced on the user's own server.
+	c, routes, err = start(t, "claude", nil, map[string]string{"ANTHROPIC_BASE_URL": "http://gateway/a"}, "-p", "x")
+	if err != nil || routes["anthropic"] != "http://gateway/a" || !slices.Equal(c.Args[1:], []string{"-p", "x"}) || strings.Contains(strings.Join(c.Env, " "), "TOOL_SEARCH") {
 		t.Errorf("%v %v %v %v", c.Args, c.Env, routes, err)
 	}
 	if c, _, err = start(t, "claude", nil, nil, "mcp", "list"); err != nil || !slices.Equal(c.Args, []string{"mcp", "list"}) {
@@ -225,13 +228,13 @@ func TestOpencode(t *testing.T) {
 func TestAllowed(t *testing.T) {
 	allowed := func(host string, files, env map[string]string, args ...string) string {
 		t.Helper()
-		p := program(t, host, files, env, args...)
+		h, p := program(t, host, files, env, args...)
 		p.Allow = []string{"lcm_grep", "expand"}
-		routes, err := p.Routes()
+		s, err := launch.Prepare(h, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := p.Child(fakeProxy{}, routes)
+		c, err := s.Child(fakeProxy{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,9 +256,17 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+func hostOf(program string) (string, error) {
+	h, err := launch.HostOf(program, all.Those[launch.Host]())
+	if err != nil {
+		return "", err
+	}
+	return h.About().Name, nil
+}
+
 func TestHostOf(t *testing.T) {
 	for name, want := range map[string]string{"claude": "claude", "/opt/bin/codex": "codex", "opencode.exe": "opencode", "vim": ""} {
-		if got, err := launch.HostOf(name); got != want || (err == nil) != (want != "") {
+		if got, err := hostOf(name); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -267,7 +278,7 @@ func TestHostOf(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"cc": "claude", "claude": "claude", "loop": ""} {
-		if got, _ := launch.HostOf(filepath.Join(dir, name)); got != want {
+		if got, _ := hostOf(filepath.Join(dir, name)); got != want {
 			t.Errorf("a link called %s: %q", name, got)
 		}
 	}
@@ -286,8 +297,9 @@ func TestWindows(t *testing.T) {
 		"codex":  {files: map[string]string{".codex/config.toml": "model_context_window = 128000\n"}, args: []string{"-c", "model_context_window=96000"}, want: 96_000},
 		"claude": {},
 	} {
-		if got := program(t, host, c.files, nil, c.args...).Windows()[c.model]; got != c.want {
-			t.Errorf("%s: %d, want %d", host, got, c.want)
+		s, err := launch.Prepare(program(t, host, c.files, nil, c.args...))
+		if got := s.Windows[c.model]; err != nil || got != c.want {
+			t.Errorf("%s: %d, want %d, %v", host, got, c.want, err)
 		}
 	}
 }

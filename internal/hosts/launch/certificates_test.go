@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/proxy/launch"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 )
 
 // TestTLS: a server with a certificate of the company's own, which asks for one of the

@@ -1,12 +1,12 @@
-package launch
+package codex
 
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,13 +15,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/lossless-context/lcm/internal/proxy"
-)
-
-// Where Codex finds OpenAI's models, with an API key and with a ChatGPT login.
-const (
-	openaiAPI  = "https://api.openai.com/v1"
-	chatgptAPI = "https://chatgpt.com/backend-api/codex"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 )
 
 // secretEnv is the variable with the proxy's secret: Codex takes settings as
@@ -32,8 +26,8 @@ const secretEnv = "LCM_PROXY_SECRET"
 // it is called OpenAI.
 const ownProvider = "lcm"
 
-// codexConfig is the part of the effective settings that says where requests go.
-type codexConfig struct {
+// config is the part of the effective settings that says where requests go.
+type config struct {
 	Provider  string                    `toml:"model_provider"`
 	Base      string                    `toml:"openai_base_url"` // of the built-in provider
 	Profile   string                    `toml:"profile"`         // in settings of older versions
@@ -45,33 +39,33 @@ type codexConfig struct {
 // openaiProvider is the name of Codex's built-in provider.
 const openaiProvider = "openai"
 
-// readCodex returns the settings as Codex layers them: the system's file, the user's, the
+// readConfig returns the settings as Codex layers them: the system's file, the user's, the
 // profile's, and the arguments. An error means that it is not certain where requests go.
-func readCodex(p Program) (c codexConfig, err error) {
+func readConfig(p launch.Program) (c config, err error) {
 	for _, flag := range []string{"--oss", "--local-provider", "--ignore-user-config", "--remote"} {
 		if slices.ContainsFunc(p.Args, func(a string) bool { return a == flag || strings.HasPrefix(a, flag+"=") }) {
 			return c, fmt.Errorf("lcm does not know which model API codex %s uses", flag)
 		}
 	}
-	home := p.Machine.Env("CODEX_HOME", filepath.Join(p.Machine.Home, ".codex"))
+	home := Host{}.Settings(p.Machine)
 	all := map[string]any{}
 	for _, file := range []string{"/etc/codex/config.toml", filepath.Join(home, "config.toml")} {
 		if err := addTOML(all, file); err != nil {
 			return c, err
 		}
 	}
-	overrides, _ := flagValues(p.Args, "-c", "--config")
+	overrides, _ := launch.FlagValues(p.Args, "-c", "--config")
 	given := map[string]any{}
 	for _, o := range overrides {
 		setTOML(given, o)
 	}
-	if profiles, _ := flagValues(p.Args, "-p", "--profile"); len(profiles) > 0 {
+	if profiles, _ := launch.FlagValues(p.Args, "-p", "--profile"); len(profiles) > 0 {
 		all["profile"] = profiles[len(profiles)-1]
 	}
 	if name, ok := cmp.Or(given["profile"], all["profile"]).(string); ok && name != "" {
 		table, _ := all["profiles"].(map[string]any)
 		settings, _ := table[name].(map[string]any) // of older versions
-		merge(all, settings)
+		launch.Merge(all, settings)
 		file := filepath.Join(home, name+".config.toml")
 		if _, err := os.Stat(file); err != nil && settings == nil {
 			return c, fmt.Errorf("lcm does not find the profile %q of Codex in %s", name, home)
@@ -80,7 +74,7 @@ func readCodex(p Program) (c codexConfig, err error) {
 			return c, err
 		}
 	}
-	merge(all, given)
+	launch.Merge(all, given)
 	if err := checkElsewhere(p, home); err != nil {
 		return c, err
 	}
@@ -100,7 +94,7 @@ func addTOML(all map[string]any, file string) error {
 	if _, err := toml.DecodeFile(file, &layer); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	merge(all, layer)
+	launch.Merge(all, layer)
 	return nil
 }
 
@@ -127,10 +121,10 @@ func setTOML(all map[string]any, override string) {
 // checkElsewhere looks into settings that lcm does not interpret: those of the project,
 // which some versions of Codex ignore, and those of an administrator. If one of them
 // mentions a provider, it is not certain which one is used.
-func checkElsewhere(p Program, home string) error {
+func checkElsewhere(p launch.Program, home string) error {
 	files := []string{"/etc/codex/managed_config.toml", filepath.Join(home, "managed_config.toml"), filepath.Join(home, "cloud-config-bundle-cache.json")}
 	dir := p.Dir
-	if given, _ := flagValues(p.Args, "-C", "--cd"); len(given) > 0 {
+	if given, _ := launch.FlagValues(p.Args, "-C", "--cd"); len(given) > 0 {
 		if dir = given[len(given)-1]; !filepath.IsAbs(dir) {
 			dir = filepath.Join(p.Dir, dir)
 		}
@@ -155,7 +149,7 @@ var plainProvider = strings.Fields("name base_url env_key env_key_instructions e
 	"request_max_retries stream_max_retries stream_idle_timeout_ms requires_openai_auth")
 
 // check returns an error if requests of the provider cannot go through the proxy.
-func (c codexConfig) check() error {
+func (c config) check() error {
 	provider, own := c.Providers[c.Provider]
 	if c.builtIn() {
 		if _, own := c.Providers[openaiProvider]; own {
@@ -175,79 +169,65 @@ func (c codexConfig) check() error {
 }
 
 // builtIn reports whether Codex uses its own provider.
-func (c codexConfig) builtIn() bool { return c.Provider == "" || c.Provider == openaiProvider }
+func (c config) builtIn() bool { return c.Provider == "" || c.Provider == openaiProvider }
 
-var codexCLI = host{
-	windows: func(p Program) map[string]int {
-		c, err := readCodex(p)
-		if err != nil || c.Window <= 0 {
-			return nil
-		}
-		return map[string]int{"": c.Window}
-	},
-	routes: func(p Program) (map[string]*url.URL, error) {
-		c, err := readCodex(p)
-		if err != nil {
-			return nil, err
-		}
-		source, base := "openai_base_url of Codex", c.Base
-		if !c.builtIn() {
-			source, base = "the base URL of Codex's provider "+c.Provider, c.Providers[c.Provider]["base_url"].(string)
-		}
-		if base != "" {
-			u, err := ParseBase(source, base)
-			return map[string]*url.URL{"openai": u}, err
-		}
-		api, err := ParseBase("the base URL of Codex", openaiAPI)
-		if err != nil {
-			return nil, err
-		}
-		login, err := ParseBase("the base URL of Codex", chatgptAPI)
-		return map[string]*url.URL{"openai": api, "openai" + proxy.Login: login}, err
-	},
-	child: func(p Program, x Proxy, _ map[string]*url.URL, connect bool) (Child, error) {
-		c, err := readCodex(p)
-		if err != nil {
-			return Child{}, err
-		}
-		var settings []string
-		name := c.Provider
-		if c.builtIn() {
-			name = ownProvider
-			settings = append(settings, "model_provider="+tomlText(name),
-				"model_providers."+name+".name="+tomlText("OpenAI through lcm"),
-				"model_providers."+name+".wire_api="+tomlText("responses"),
-				"model_providers."+name+".requires_openai_auth=true")
-		}
-		settings = append(settings,
-			"model_providers."+name+".base_url="+tomlText(x.BareURL("openai")),
-			"model_providers."+name+".env_http_headers."+proxy.SecretHeader+"="+tomlText(secretEnv))
-		// Codex refuses a server that has both a URL, in the user's settings, and a command.
-		// It does not ask before it calls tools that say that they only read, as lcm's do.
-		if _, remote := c.Servers["lcm"]["url"]; connect && !remote {
-			args := make([]string, len(p.Server)-1)
-			for i, a := range p.Server[1:] {
-				args[i] = tomlText(a)
-			}
-			settings = append(settings, "mcp_servers.lcm.command="+tomlText(p.Server[0]), "mcp_servers.lcm.args=["+strings.Join(args, ",")+"]")
-		}
-		// The last of several arguments counts, and Codex takes one wherever the user
-		// has given one.
-		_, after := flagValues(p.Args, "-c", "--config")
-		child := Child{Path: p.Path, Args: slices.Clone(p.Args[:after]), Env: []string{secretEnv + "=" + x.Secret()}}
-		for _, s := range settings {
-			child.Args = append(child.Args, "-c", s)
-		}
-		child.Args = append(child.Args, p.Args[after:]...)
-		return child, nil
-	},
+// Session implements [launch.Host]. Other clients send a Session-Id too, beside their own
+// header.
+func (Host) Session(h http.Header) string {
+	if h.Get("X-Session-Id") != "" {
+		return h.Get("Thread-Id")
+	}
+	return cmp.Or(h.Get("Thread-Id"), h.Get("Session-Id"))
 }
 
-// tomlText writes a basic string: the escapes of JSON are those of TOML.
-func tomlText(s string) string {
-	b, err := json.Marshal(s)
+// Prepare implements [launch.Host].
+func (Host) Prepare(p launch.Program) (s launch.Start, err error) {
+	c, err := readConfig(p)
 	if err != nil {
-		return `""` // impossible: strings can be encoded
+		return s, err
 	}
-	return string(b)
+	if c.Window > 0 {
+		s.Windows = map[string]int{"": c.Window}
+	}
+	s.Child = func(x launch.Proxy) (launch.Child, error) { return c.child(p, x), nil }
+	s.Routes = map[string]*url.URL{}
+	source, base := "openai_base_url of Codex", cmp.Or(c.Base, launch.OpenAIAPI)
+	if !c.builtIn() {
+		source, base = "the base URL of Codex's provider "+c.Provider, c.Providers[c.Provider]["base_url"].(string)
+	} else if c.Base == "" {
+		if s.Routes["openai"+launch.Login], err = launch.ParseBase(source, launch.ChatGPTAPI); err != nil {
+			return s, err
+		}
+	}
+	s.Routes["openai"], err = launch.ParseBase(source, base)
+	return s, err
+}
+
+// child returns the process with lcm's settings as arguments.
+func (c config) child(p launch.Program, x launch.Proxy) launch.Child {
+	var settings []string
+	name := c.Provider
+	if c.builtIn() {
+		name = ownProvider
+		settings = append(settings, "model_provider="+tomlString(name),
+			"model_providers."+name+".name="+tomlString("OpenAI through lcm"),
+			"model_providers."+name+".wire_api="+tomlString("responses"),
+			"model_providers."+name+".requires_openai_auth=true")
+	}
+	settings = append(settings,
+		"model_providers."+name+".base_url="+tomlString(x.BareURL("openai")),
+		"model_providers."+name+".env_http_headers."+launch.SecretHeader+"="+tomlString(secretEnv))
+	// Codex refuses a server that has both a URL, in the user's settings, and a command.
+	// It does not ask before it calls tools that say that they only read, as lcm's do.
+	if _, remote := c.Servers["lcm"]["url"]; len(p.Server) > 0 && !remote {
+		settings = append(settings, "mcp_servers.lcm.command="+tomlString(p.Server[0]), "mcp_servers.lcm.args="+tomlStrings(p.Server[1:], ","))
+	}
+	// The last of several arguments counts, and Codex takes one wherever the user
+	// has given one.
+	_, after := launch.FlagValues(p.Args, "-c", "--config")
+	args := slices.Clone(p.Args[:after])
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	return launch.Child{Args: append(args, p.Args[after:]...), Env: []string{secretEnv + "=" + x.Secret()}}
 }

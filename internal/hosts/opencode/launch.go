@@ -1,4 +1,4 @@
-package launch
+package opencode
 
 import (
 	"bytes"
@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
@@ -27,79 +30,95 @@ const permissionEnv = "OPENCODE_PERMISSION"
 // builtIn are the providers that opencode knows by itself: the variables with the base URL
 // and with the key of each, and the base URL without the variable.
 var builtIn = map[string]struct{ variable, base, key string }{
-	"anthropic": {"ANTHROPIC_BASE_URL", anthropicAPI + "/v1", "ANTHROPIC_API_KEY"},
-	"openai":    {"OPENAI_BASE_URL", openaiAPI, "OPENAI_API_KEY"},
+	"anthropic": {"ANTHROPIC_BASE_URL", launch.AnthropicAPI + "/v1", "ANTHROPIC_API_KEY"},
+	"openai":    {"OPENAI_BASE_URL", launch.OpenAIAPI, "OPENAI_API_KEY"},
 }
 
-var openCode = host{
-	windows: opencodeWindows,
-	routes: func(p Program) (map[string]*url.URL, error) {
-		bases := map[string]string{}
-		for name, b := range builtIn {
-			if p.Machine.Env(b.key, "") != "" {
-				bases[name] = p.Machine.Env(b.variable, b.base)
+// Session implements [launch.Host].
+func (Host) Session(h http.Header) string {
+	if id := h.Get("X-Session-Id"); strings.HasPrefix(id, "ses_") {
+		return id
+	}
+	return ""
+}
+
+// Prepare implements [launch.Host]. opencode compacts before the output would no longer fit
+// the window.
+func (Host) Prepare(p launch.Program) (s launch.Start, err error) {
+	bases := map[string]string{}
+	for name, b := range builtIn {
+		if p.Machine.Env(b.key, "") != "" {
+			bases[name] = p.Machine.Env(b.variable, b.base)
+		}
+	}
+	if err := checkElsewhere(p); err != nil {
+		return s, err
+	}
+	s.Windows = map[string]int{}
+	err = eachProvider(p, func(name string, has provider) {
+		if has.Options.BaseURL != "" {
+			bases[name] = has.Options.BaseURL
+		}
+		for name, m := range has.Models {
+			if window := cmp.Or(m.Limit.Input, m.Limit.Context-min(m.Limit.Output, m.Limit.Context/2)); window > 0 {
+				s.Windows[cmp.Or(m.ID, name)] = window
 			}
 		}
-		if err := checkOpencodeElsewhere(p); err != nil {
-			return nil, err
+	})
+	if err != nil {
+		return s, err
+	}
+	s.Routes = map[string]*url.URL{}
+	for name, base := range bases {
+		if s.Routes[name], err = launch.ParseBase("the base URL of opencode's provider "+name, base); err != nil {
+			return s, err
 		}
-		err := eachProvider(p, func(name string, provider opencodeProvider) {
-			if provider.Options.BaseURL != "" {
-				bases[name] = provider.Options.BaseURL
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-		routes := map[string]*url.URL{}
-		for name, base := range bases {
-			u, err := ParseBase("the base URL of opencode's provider "+name, base)
-			if err != nil {
-				return nil, err
-			}
-			routes[name] = u
-		}
-		if len(routes) == 0 {
-			return nil, hint.New("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or provider.NAME.options.baseURL in opencode.json; docs/hosts/RUN.md says more",
-				"no provider of opencode has a base URL in its settings or an API key in the environment")
-		}
-		return routes, nil
-	},
-	child: func(p Program, x Proxy, routes map[string]*url.URL, connect bool) (Child, error) {
-		config := map[string]any{}
-		if err := json.Unmarshal([]byte(p.Machine.Env(configEnv, "{}")), &config); err != nil {
-			return Child{}, fmt.Errorf("%s: %w", configEnv, err)
-		}
+	}
+	if len(bases) == 0 {
+		return s, hint.New("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or provider.NAME.options.baseURL in opencode.json; docs/hosts/RUN.md says more",
+			"no provider of opencode has a base URL in its settings or an API key in the environment")
+	}
+	s.Child = func(x launch.Proxy) (launch.Child, error) {
+		own := map[string]any{}
 		providers := map[string]any{}
-		for name := range routes {
+		for name := range s.Routes {
 			providers[name] = map[string]any{"options": map[string]any{"baseURL": x.URL(name)}}
 		}
-		own := map[string]any{"provider": providers}
-		if connect {
+		own["provider"] = providers
+		if len(p.Server) > 0 {
 			own["mcp"] = map[string]any{"lcm": map[string]any{"type": "local", "command": p.Server, "enabled": true}}
 		}
-		merge(config, own)
-		content, err := json.Marshal(config)
-		if err != nil {
-			return Child{}, err
-		}
-		child := Child{Path: p.Path, Args: p.Args, Env: []string{configEnv + "=" + string(content)}}
-		if connect && len(p.Allow) > 0 {
-			allowed, err := p.allowed()
-			if err != nil {
-				return Child{}, err
+		c := launch.Child{Args: p.Args}
+		err := addJSON(&c, p, configEnv, own)
+		if len(p.Server) > 0 && len(p.Allow) > 0 && err == nil {
+			// opencode lays these permissions over the others, and the last rule that fits counts.
+			allowed := map[string]any{}
+			for _, tool := range p.Allow {
+				allowed["lcm_"+tool] = "allow"
 			}
-			child.Env = append(child.Env, permissionEnv+"="+allowed)
+			err = addJSON(&c, p, permissionEnv, allowed)
 		}
-		return child, nil
-	},
+		return c, err
+	}
+	return s, nil
 }
 
-// checkOpencodeElsewhere looks for settings that lcm cannot read or that go before its own:
+// addJSON lays values over those of a variable.
+func addJSON(c *launch.Child, p launch.Program, variable string, own map[string]any) error {
+	all := map[string]any{}
+	if err := json.Unmarshal([]byte(p.Machine.Env(variable, "{}")), &all); err != nil {
+		return fmt.Errorf("%s: %w", variable, err)
+	}
+	launch.Merge(all, own)
+	text, err := json.Marshal(all)
+	c.Env = append(c.Env, variable+"="+string(text))
+	return err
+}
+
+// checkElsewhere looks for settings that lcm cannot read or that go before its own:
 // those of a server that the user is logged in to, and those of an administrator.
-func checkOpencodeElsewhere(p Program) error {
-	data := p.Machine.Env("XDG_DATA_HOME", filepath.Join(p.Machine.Home, ".local", "share"))
-	logins := filepath.Join(data, "opencode", "auth.json")
+func checkElsewhere(p launch.Program) error {
+	logins := filepath.Join(dataDir(p.Machine), "auth.json")
 	if src, err := os.ReadFile(logins); err == nil && bytes.Contains(src, []byte("wellknown")) {
 		return fmt.Errorf("opencode takes settings from a server, which lcm does not know (%s)", logins)
 	}
@@ -114,31 +133,17 @@ func checkOpencodeElsewhere(p Program) error {
 	return nil
 }
 
-// allowed returns the permissions of the environment with those of lcm's tools. opencode
-// lays them over the others, and the last rule that fits counts.
-func (p Program) allowed() (string, error) {
-	permissions := map[string]any{}
-	if err := json.Unmarshal([]byte(p.Machine.Env(permissionEnv, "{}")), &permissions); err != nil {
-		return "", fmt.Errorf("%s: %w", permissionEnv, err)
-	}
-	for _, tool := range p.Allow {
-		permissions["lcm_"+tool] = "allow"
-	}
-	text, err := json.Marshal(permissions)
-	return string(text), err
-}
-
-// opencodeFiles are the settings files of opencode, in the order of their weight: the
+// settingsFiles are the settings files of opencode, in the order of their weight: the
 // user's, the one that a variable names, those of the project from the outermost directory
 // inwards, and those in directories called .opencode.
-func opencodeFiles(p Program) (files []string) {
+func settingsFiles(p launch.Program) (files []string) {
 	add := func(dir string, names ...string) {
 		for _, name := range names {
 			files = append(files, filepath.Join(dir, name))
 		}
 	}
 	const plain, commented = "opencode.json", "opencode.jsonc"
-	add(filepath.Join(p.Machine.Env("XDG_CONFIG_HOME", filepath.Join(p.Machine.Home, ".config")), "opencode"), "config.json", plain, commented)
+	add(configDir(p.Machine), "config.json", plain, commented)
 	if file := p.Machine.Env("OPENCODE_CONFIG", ""); file != "" {
 		files = append(files, file)
 	}
@@ -163,8 +168,8 @@ func opencodeFiles(p Program) (files []string) {
 // variable is how opencode's settings name a variable of the environment.
 var variable = lazyregexp.New(`\{env:([^}]+)\}`)
 
-// opencodeProvider is a provider in opencode's settings.
-type opencodeProvider struct {
+// provider is a provider in opencode's settings.
+type provider struct {
 	Options struct {
 		BaseURL string `json:"baseURL"`
 	} `json:"options"`
@@ -180,8 +185,8 @@ type opencodeProvider struct {
 
 // eachProvider calls use with the providers of each settings file, in the order of the
 // files' weight.
-func eachProvider(p Program, use func(name string, provider opencodeProvider)) error {
-	for _, file := range opencodeFiles(p) {
+func eachProvider(p launch.Program, use func(name string, has provider)) error {
+	for _, file := range settingsFiles(p) {
 		src, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
@@ -199,26 +204,8 @@ func eachProvider(p Program, use func(name string, provider opencodeProvider)) e
 	return nil
 }
 
-// opencodeWindows returns the windows of models. opencode compacts before the output would
-// no longer fit.
-func opencodeWindows(p Program) map[string]int {
-	windows := map[string]int{}
-	err := eachProvider(p, func(_ string, provider opencodeProvider) {
-		for name, m := range provider.Models {
-			window := cmp.Or(m.Limit.Input, m.Limit.Context-min(m.Limit.Output, m.Limit.Context/2))
-			if window > 0 {
-				windows[cmp.Or(m.ID, name)] = window
-			}
-		}
-	})
-	if err != nil {
-		return nil // the routes tell the error
-	}
-	return windows
-}
-
 // providersIn calls use with the providers of a settings file.
-func providersIn(p Program, src []byte, use func(name string, provider opencodeProvider)) error {
+func providersIn(p launch.Program, src []byte, use func(name string, has provider)) error {
 	src = variable().ReplaceAllFunc(src, func(name []byte) []byte {
 		return []byte(p.Machine.Env(string(name[len("{env:"):len(name)-1]), ""))
 	})
@@ -226,7 +213,7 @@ func providersIn(p Program, src []byte, use func(name string, provider opencodeP
 	if err != nil {
 		return err
 	}
-	var providers map[string]opencodeProvider
+	var providers map[string]provider
 	raw := d.Get("provider")
 	if raw == nil {
 		return nil

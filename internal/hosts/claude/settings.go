@@ -1,0 +1,35 @@
+package claude
+
+import (
+	"path/filepath"
+
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+// events are the events for which the program calls lcm, with the limits in seconds.
+var events = []setup.Event{
+	{Name: "SessionStart", Timeout: 10},
+	{Name: "UserPromptSubmit", Timeout: 5},
+	{Name: "Stop", Timeout: 30},
+	{Name: "SubagentStop", Timeout: 30},
+	{Name: "PreCompact", Timeout: 30},
+	{Name: "SessionEnd", Timeout: 10},
+}
+
+// Entries implements [setup.Host]. The MCP server is in the program's own state file, the
+// hooks are in the user's settings. The end of a turn updates the record. The start of a
+// session and a prompt that refers to earlier work get context. Hosts do not always report
+// the end of a session.
+func (Host) Entries(dir string, o setup.Options) []setup.Entry {
+	state := filepath.Join(o.Machine.Env("CLAUDE_CONFIG_DIR", o.Machine.Home), ".claude.json")
+	command := o.ServerCommand()
+	server := struct {
+		Type    string   `json:"type"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}{"stdio", command[0], command[1:]}
+	return append([]setup.Entry{
+		setup.JSONServer(state, server, "mcpServers", "lcm"),
+		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, events...),
+	}, setup.GuidanceIn(dir, "CLAUDE.md", o)...)
+}

@@ -1,0 +1,42 @@
+package codex
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/lossless-context/lcm/internal/hosts/setup"
+)
+
+// events are the events for which the program calls lcm, with the limits in seconds.
+var events = []setup.Event{
+	{Name: "SessionStart", Timeout: 10},
+	{Name: "UserPromptSubmit", Timeout: 5},
+	{Name: "Stop", Timeout: 30},
+	{Name: "SubagentStop", Timeout: 30},
+	{Name: "PreCompact", Timeout: 30},
+	{Name: "SessionEnd", Timeout: 3},
+}
+
+// Entries implements [setup.Host]. The MCP server is in config.toml, the hooks are in a file
+// of their own. Codex writes its last record before the end of the session, and waits three
+// seconds for it.
+func (Host) Entries(dir string, o setup.Options) []setup.Entry {
+	command := o.ServerCommand()
+	return append([]setup.Entry{
+		setup.TOMLServer(filepath.Join(dir, "config.toml"), []string{"command = " + tomlString(command[0]), "args = " + tomlStrings(command[1:], ", ")}, "mcp_servers", "lcm"),
+		setup.Hooks(filepath.Join(dir, "hooks.json"), Name, o, events...),
+	}, setup.GuidanceIn(dir, "AGENTS.md", o)...)
+}
+
+// tomlString writes a basic string: the escapes of JSON are those of TOML.
+func tomlString(s string) string { return string(hujson.String(s)) }
+
+func tomlStrings(words []string, separator string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = tomlString(w)
+	}
+	return "[" + strings.Join(quoted, separator) + "]"
+}
