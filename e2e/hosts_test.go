@@ -103,7 +103,7 @@ func drive(t *testing.T, h agent) {
 	}
 	b.alive(h)
 
-	t.Log(b.run(b.lcm, "remove", h.name(), "--yes"))
+	t.Log(b.run(b.lcm, "setup", "--remove", h.name(), "--yes"))
 	b.restored(before, h.rewritten())
 }
 

@@ -66,7 +66,7 @@ func TestRunLong(t *testing.T) {
 			measured := through.Cost / plain.Cost
 			t.Logf("cost %.0f, without lcm %.0f: %.2f; lcm estimates %.2f", through.Cost, plain.Cost, measured, estimated)
 			if estimated < measured*tooLow || estimated > measured*tooHigh {
-				t.Errorf("lcm status --runs says %.2f of the cost without lcm, and it is %.2f", estimated, measured)
+				t.Errorf("lcm run --list says %.2f of the cost without lcm, and it is %.2f", estimated, measured)
 			}
 			if through.Cost > r.most*plain.Cost {
 				t.Errorf("the cost is %.2f of that without lcm, more than %.2f", through.Cost/plain.Cost, r.most)
@@ -117,8 +117,8 @@ func (r longRun) through(t *testing.T) (sum apiTotals, estimated float64) {
 	checkCache(t, b.api.Records())
 	b.sameDigest()
 	var runs []struct{ Cost, Plain float64 }
-	if out := b.run(b.lcm, "status", "--runs", "--json"); json.Unmarshal([]byte(out), &runs) != nil || len(runs) != 1 || runs[0].Plain == 0 {
-		t.Fatalf("lcm status --runs: %s", out)
+	if out := b.run(b.lcm, "run", "--list", "--json"); json.Unmarshal([]byte(out), &runs) != nil || len(runs) != 1 || runs[0].Plain == 0 {
+		t.Fatalf("lcm run --list: %s", out)
 	}
 	return sum, runs[0].Cost / runs[0].Plain
 }

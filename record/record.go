@@ -218,7 +218,7 @@ type EraseRequest struct {
 	// titles, summaries and small values that hosts' hooks stored; if it is nil, these
 	// are compared only with the messages.
 	Quotes func(text string) bool
-	// Cause says who ordered it: "forget", "prune".
+	// Cause says who ordered it, like "forget".
 	Cause string
 }
 

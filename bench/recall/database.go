@@ -47,7 +47,7 @@ func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.
 				return err
 			})
 			also = append(also, Contender{Name: "lcm grep with " + e.Name(), Search: with.searchByMeaning},
-				Contender{Name: "lcm grep after lcm embed", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
+				Contender{Name: "lcm grep after lcm db embed", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
 					if err := embedAll(); err != nil {
 						return nil, err
 					}

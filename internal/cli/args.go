@@ -42,6 +42,22 @@ func refuse(when func() bool, why string) cobra.PositionalArgs {
 	}
 }
 
+// exclude returns a check that refuses more than one of these flags.
+func exclude(flags ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, _ []string) error {
+		var given []string
+		for _, name := range flags {
+			if c.Flags().Changed(name) {
+				given = append(given, "--"+name)
+			}
+		}
+		if len(given) > 1 {
+			return wrongUsage(c, fmt.Errorf("%s exclude each other", strings.Join(given, " and ")))
+		}
+		return nil
+	}
+}
+
 // count counts the flags that are set.
 func count(flags ...bool) (n int) {
 	for _, set := range flags {
@@ -92,4 +108,5 @@ func wrongFlag(c *cobra.Command, err error) error {
 var flagTypes = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number of at least 0",
 	"intSlice": "whole numbers with commas between them", "duration": "a time such as 30s or 2m", "bool": "true or false",
+	"auto|always|never": "auto, always or never",
 }

@@ -60,7 +60,7 @@ func await() { check(until(os.Args[1], os.Args[2:]...)) }
 func killed() {
 	c := exec.Command(os.Args[3], os.Args[4:]...)
 	check(c.Start())
-	check(until(os.Args[1], "lcm", os.Args[2], "--json"))
+	check(until(os.Args[1], strings.Fields("lcm "+os.Args[2]+" --json")...))
 	check(c.Process.Kill())
 	if err := c.Wait(); err == nil {
 		check(fmt.Errorf("%q ended before it was killed", os.Args[3:]))

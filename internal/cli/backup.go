@@ -67,7 +67,7 @@ func newBackup(p *program) *cobra.Command {
 
 func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, path string, damage []store.Fault) error {
 	begun := time.Now()
-	db, err := rec.inFile("use pg_dump, or continuous archiving (PITR); `lcm copy` makes a database file of it")
+	db, err := rec.inFile("use pg_dump, or continuous archiving (PITR); `lcm db copy` makes a database file of it")
 	if err != nil {
 		return err
 	}

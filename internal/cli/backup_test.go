@@ -36,8 +36,8 @@ func TestBackupAndExportRemoveWhatKilledOnesLeft(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	for _, args := range [][]string{
-		{"backup", filepath.Join(out, "copy.db")}, {"export", filepath.Join(out, "all.tar.zst")},
-		{"export", "--raw", "-c", "1", filepath.Join(out, "one.jsonl")}, {"export", "--raw", "--all", out},
+		{"db", "backup", filepath.Join(out, "copy.db")}, {"db", "export", filepath.Join(out, "all.tar.zst")},
+		{"db", "export", "--raw", "-c", "1", filepath.Join(out, "one.jsonl")}, {"db", "export", "--raw", "--all", out},
 	} {
 		if err := os.MkdirAll(out, 0o700); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestBackupSpeaksOfTheDirectory(t *testing.T) {
 		places = append(places, closed, filepath.Join(closed, "below"))
 	}
 	for _, place := range places {
-		code, _, errs := command("backup", filepath.Join(place, "copy.db"))
+		code, _, errs := command("db", "backup", filepath.Join(place, "copy.db"))
 		if code == exitOK || !strings.Contains(errs, "nothing can be written to "+place+", the directory of copy.db") ||
 			!strings.Contains(errs, "hint: choose a directory") || strings.Contains(errs, "LCM_DATABASE_PATH") || strings.Contains(errs, ".part") {
 			t.Errorf("%s: exit %d, %s", place, code, errs)

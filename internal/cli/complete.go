@@ -57,9 +57,9 @@ func (p completer) register(c *cobra.Command) {
 	switch c.CommandPath() {
 	case "lcm import":
 		c.ValidArgsFunction = hostsAnd(all.Names[hosts.Host](), cobra.ShellCompDirectiveDefault) // or a path
-	case "lcm setup", "lcm remove", "lcm hook":
+	case "lcm setup", "lcm hook":
 		c.ValidArgsFunction = hostsAnd(all.Names[setup.Host](), cobra.ShellCompDirectiveNoFileComp)
-	case "lcm show", "lcm tree", "lcm compact", "lcm context", "lcm verify":
+	case "lcm show", "lcm compact", "lcm context", "lcm verify":
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -68,8 +68,6 @@ func (p completer) register(c *cobra.Command) {
 		}
 	case "lcm describe":
 		c.ValidArgsFunction = p.completeIDs("sum_", "msg_", "file_")
-	case "lcm expand":
-		c.ValidArgsFunction = p.completeIDs("sum_")
 	case "lcm forget":
 		ids := p.completeIDs("msg_")
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -43,6 +43,7 @@ type contextCommand struct {
 	budget            int
 	openai, anthropic bool
 	items, fold       bool
+	brief             bool
 	proxied           string
 }
 
@@ -51,10 +52,13 @@ func newContext(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context [N]",
 		Short: "Print what a model would see, with its size",
-		Args:  cobra.MatchAll(cmd.argument, cmd.check),
+		Args:  cobra.MatchAll(cmd.argument, exclude("brief", "proxied"), exclude("json", "openai", "anthropic", "items"), cmd.check),
 		RunE: func(c *cobra.Command, args []string) error {
 			show := cmd.context
-			if cmd.proxied != "" {
+			switch {
+			case cmd.brief:
+				show = cmd.printBrief
+			case cmd.proxied != "":
 				show = cmd.proxiedRequest
 			}
 			return cmd.runs(toRead, show)(c, args)
@@ -66,13 +70,14 @@ func newContext(p *program) *cobra.Command {
 	c.Flags().BoolVar(&cmd.anthropic, "anthropic", false, "print the system prompt and the messages for Anthropic's API")
 	c.Flags().BoolVar(&cmd.fold, "fold", false, "fold the view first where an agent's would be, and keep the summaries")
 	c.Flags().StringVar(&cmd.proxied, "proxied", "", "show the last request of this session behind lcm run")
+	c.Flags().BoolVar(&cmd.brief, "brief", false, "print what a new session of this project is told about the work so far")
 	c.Flags().BoolVar(&cmd.items, "items", false, "only list the items and their sizes")
 	return cmd.jsonFlag(c)
 }
 
 func (cmd *contextCommand) check(c *cobra.Command, _ []string) error {
-	if count(cmd.json, cmd.openai, cmd.anthropic, cmd.items) > 1 {
-		return wrongUsage(c, errors.New("--json, --openai, --anthropic and --items exclude each other"))
+	if (cmd.brief || cmd.proxied != "") && (cmd.openai || cmd.anthropic || cmd.items || cmd.fold || cmd.budget != 0) {
+		return wrongUsage(c, errors.New("--brief and --proxied go with --json only"))
 	}
 	return checkBudget(cmd.budget)
 }

@@ -25,7 +25,7 @@ func (cmd *contextCommand) proxiedRequest(ctx context.Context, rec *openRecord) 
 		if key == "last" { // the word, not a session
 			return failed(exitNotFound, "start the agent with `lcm run`", "no request has come through lcm yet")
 		}
-		return failed(exitNotFound, "`lcm status --runs --json` lists the sessions of each run", "no request of %s came through lcm", safetext.Line(key))
+		return failed(exitNotFound, "`lcm run --list --json` lists the sessions of each run", "no request of %s came through lcm", safetext.Line(key))
 	}
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -58,11 +58,10 @@ type conversationsCommand struct {
 func newConversations(p *program) *cobra.Command {
 	cmd := &conversationsCommand{program: p}
 	c := &cobra.Command{
-		Use:     "conversations",
-		Aliases: []string{"ls"},
-		Short:   "List conversations, newest first",
-		Args:    cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return cmd.limit < 0 }, "--limit cannot be negative")),
-		RunE:    cmd.runs(toRead, cmd.list),
+		Use:   "conversations",
+		Short: "List conversations, newest first",
+		Args:  cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return cmd.limit < 0 }, "--limit cannot be negative")),
+		RunE:  cmd.runs(toRead, cmd.list),
 	}
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "those of every project")
 	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many, 0 for no limit")
@@ -134,7 +133,7 @@ func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) erro
 		if titles[i], err = titleOf(ctx, rec.db, c); err != nil {
 			return err
 		}
-		longest = max(longest, lipgloss.Width(titles[i]))
+		longest = max(longest, ansi.StringWidth(titles[i]))
 	}
 	columns, room := fit(columns, found, width, min(longest, leastTitle))
 	t := &table{rows: make([][]string, len(found))}
@@ -173,9 +172,9 @@ func fit(columns []column, found []store.Conversation, width, least int) ([]colu
 			if col.text == nil {
 				continue
 			}
-			w := lipgloss.Width(strings.TrimPrefix(col.head, ">"))
+			w := ansi.StringWidth(strings.TrimPrefix(col.head, ">"))
 			for _, c := range found {
-				w = max(w, lipgloss.Width(col.text(c)))
+				w = max(w, ansi.StringWidth(col.text(c)))
 			}
 			used += w + len(columnGap)
 		}

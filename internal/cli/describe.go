@@ -15,6 +15,8 @@ type describeCommand struct {
 	*program
 	where
 	recall.DescribeRequest
+	below            recall.ExpandRequest
+	expand           bool
 	raw, force, team bool
 }
 
@@ -22,20 +24,15 @@ func newDescribe(p *program) *cobra.Command {
 	cmd := &describeCommand{program: p}
 	c := &cobra.Command{
 		Use:   "describe ID",
-		Short: "Show a summary, a file or a message whole",
-		Args:  usage(cobra.ExactArgs(1)),
+		Short: "Show a summary, file or message; --expand: what is beneath",
+		Args: cobra.MatchAll(func(c *cobra.Command, args []string) error {
+			if cmd.expand {
+				return usage(cobra.MinimumNArgs(1))(c, args)
+			}
+			return usage(cobra.ExactArgs(1))(c, args)
+		}, exclude("raw", "json"), exclude("raw", "team"), exclude("expand", "team")),
 	}
-	complete := func(c *cobra.Command, args []string) error {
-		cmd.ID = args[0]
-		switch {
-		case cmd.raw && cmd.json:
-			return wrongUsage(c, errors.New("--raw and --json exclude each other"))
-		case cmd.raw && cmd.team:
-			return wrongUsage(c, errors.New("--raw and --team exclude each other: --json has the content"))
-		}
-		return nil
-	}
-	c.RunE = withTeam(p, &cmd.team, &cmd.where, complete, cmd.where.runs(p, &cmd.Where, complete, cmd.describe), cmd.describeTeam)
+	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Where, cmd.complete, cmd.describe), cmd.describeTeam)
 	cmd.where.flags(c)
 	fl := c.Flags()
 	teamFlag(c, &cmd.team)
@@ -47,13 +44,27 @@ func newDescribe(p *program) *cobra.Command {
 	fl.IntVar(&cmd.MaxBytes, "max-bytes", 0, "show content in pages of this many bytes, 0 for all")
 	fl.IntVarP(&cmd.Limit, "limit", "n", 50, "list this many nodes beneath a summary")
 	fl.BoolVar(&cmd.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
+	fl.BoolVar(&cmd.expand, "expand", false, "print everything beneath summaries, word for word")
+	fl.IntVar(&cmd.below.Depth, "depth", 0, "with --expand: go down this many steps, 0 for all the way")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
 	fl.BoolVar(&cmd.raw, "raw", false, "write bytes and nothing else")
 	forceFlag(c, &cmd.force)
 	return cmd.jsonFlag(c)
 }
 
+func (cmd *describeCommand) complete(c *cobra.Command, args []string) error {
+	cmd.ID = args[0]
+	cmd.below.SummaryIDs, cmd.below.Cursor, cmd.below.TokenCap, cmd.below.Raw = args, cmd.Cursor, cmd.MaxTokens, cmd.raw
+	if c.Flags().Changed("include-messages") {
+		cmd.below.IncludeMessages = &cmd.IncludeMessages
+	}
+	return nil
+}
+
 func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *recall.Service) error {
+	if cmd.expand {
+		return cmd.expandAll(ctx, svc)
+	}
 	ranged := cmd.Offset != 0 || cmd.Length != 0 || cmd.StartLine != 0 || cmd.EndLine != 0 || cmd.MaxTokens != 0 || cmd.MaxBytes != 0 || cmd.Cursor != ""
 	r := cmd.DescribeRequest
 	if cmd.raw && !ranged {
@@ -103,4 +114,51 @@ func (rec *openRecord) rawContent(ctx context.Context, answer recall.DescribeAns
 		return data, err
 	}
 	return []byte(answer.Content), nil
+}
+
+// everything is a cap that no message reaches, so that none is cut.
+const everything = 1 << 40
+
+// expandAll prints pieces as they come; JSON is printed in the end.
+func (cmd *describeCommand) expandAll(ctx context.Context, svc *recall.Service) error {
+	r := cmd.below
+	r.Where = cmd.Where
+	paged := r.TokenCap > 0
+	if !paged {
+		r.TokenCap = everything
+	}
+	var all []recall.Piece
+	tokens, damaged := 0, 0
+	for {
+		answer, err := svc.Expand(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, p := range answer.Pieces {
+			if p.Damaged {
+				damaged++
+			}
+			if !cmd.json {
+				style := cyan
+				if p.Role != "" {
+					style = roleStyle(p.Role)
+				}
+				cmd.printf("%s\n%s\n\n", cmd.paint(style, "── "+p.Heading()), cmd.shown(p.Text))
+			}
+		}
+		tokens += answer.Tokens
+		if cmd.json {
+			all = append(all, answer.Pieces...)
+		}
+		switch {
+		case !paged && answer.NextCursor != "":
+			r.Cursor = answer.NextCursor
+			continue
+		case cmd.json:
+			answer.Pieces, answer.Tokens = all, tokens
+			return errors.Join(cmd.printJSON(answer), damageShown(damaged))
+		}
+		printNotes(cmd.program, answer.Notes, answer.NextCursor)
+		return damageShown(damaged)
+	}
 }

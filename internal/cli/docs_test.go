@@ -45,11 +45,16 @@ func describe(b *strings.Builder, c *cobra.Command) {
 		text = c.Short + "."
 	}
 	fmt.Fprintf(b, "%s\n\n```\n%s\n```\n", text, c.Example)
-	if flags := strings.TrimRight(c.LocalFlags().FlagUsages(), "\n"); flags != "" {
+	if flags := strings.TrimRight(c.LocalNonPersistentFlags().FlagUsages(), "\n"); flags != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", flags)
 	}
+	if !c.HasParent() {
+		fmt.Fprintf(b, "\n```\n%s```\n", c.PersistentFlags().FlagUsages())
+	}
 	for _, sub := range c.Commands() {
-		describe(b, sub)
+		if sub.Name() != "completion" {
+			describe(b, sub)
+		}
 	}
 }
 
@@ -69,7 +74,9 @@ func TestHelpTeachesByExample(t *testing.T) {
 			}
 		}
 		for _, sub := range c.Commands() {
-			walk(sub)
+			if sub.Name() != "completion" && sub.Name() != "help" {
+				walk(sub)
+			}
 		}
 	}
 	walk(newRoot(newProgram(nil, nil, nil)))

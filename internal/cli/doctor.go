@@ -55,7 +55,7 @@ func newDoctor(p *program) *cobra.Command {
 	cmd := &doctorCommand{program: p}
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what is wrong, and mend what can be mended",
+		Short: "Find problems and repair them",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if cmd.salvage != "" {
@@ -250,7 +250,7 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 	if wasHere(cfg.Storage.DatabasePath) {
 		found = append(found, doctor.Finding{
 			Code: "gone", Severity: doctor.Warning, Where: cfg.Storage.DatabasePath, Message: "there was a database, and it is gone",
-			Advice: "`lcm restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts",
+			Advice: "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts",
 		})
 	}
 	if cfg.Log.File != "" {

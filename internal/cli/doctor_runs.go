@@ -40,7 +40,7 @@ func runFindings(ctx context.Context, db store.State, now time.Time) (found []do
 	warn := func(r proxy.Run, code, advice, format string, args ...any) {
 		where := "lcm run -- " + r.Host
 		if r.Host == proxyHost {
-			where = "lcm proxy"
+			where = "lcm run --listen"
 		}
 		where += ", " + r.Started.Local().Format(time.DateTime)
 		found = append(found, doctor.Finding{Code: code, Severity: doctor.Warning, Where: where, Message: fmt.Sprintf(format, args...), Advice: advice})
@@ -54,19 +54,19 @@ func runFindings(ctx context.Context, db store.State, now time.Time) (found []do
 		case r.Requests == 0 && newest && (!r.Ended.IsZero() || now.Sub(r.Started) > quietRun):
 			advice := "if the agent did ask its model, look for a base URL in its own settings, which goes before the one of lcm run; docs/hosts says more"
 			if r.Host == proxyHost {
-				advice = "give a client the base URL that `lcm proxy` prints; it changes with each start"
+				advice = "give a client the base URL that `lcm run --listen` prints; it changes with each start"
 			}
 			warn(r, "run-no-request", advice, "no request of a session arrived at the proxy")
 		case r.PassedUnchanged() > 0:
-			warn(r, "run-passed", "`lcm status --runs` says why", "%d of %d requests passed unchanged because something failed", r.PassedUnchanged(), r.Requests)
+			warn(r, "run-passed", "`lcm run --list` says why", "%d of %d requests passed unchanged because something failed", r.PassedUnchanged(), r.Requests)
 		case r.Unknown > 0:
 			warn(r, "run-unknown-client", "lcm folds requests of "+all.Titles()+", whose transcripts it reads; programs on the Go library fold by themselves; docs/hosts/RUN.md says more",
 				"%d of %d requests passed unchanged: %s", r.Unknown, r.Requests, proxy.NoKnownAgent)
 		case r.OverBudget() > r.Over[proxy.CountedMore]:
 			why := slices.MaxFunc(slices.Sorted(maps.Keys(r.Over)), func(a, b string) int { return r.Over[a] - r.Over[b] })
-			warn(r, "run-over-budget", cmp.Or(overAdvice[why], "`lcm status --runs` says why"), "%d of %d requests were sent above the budget, %d of them because: %s", r.OverBudget(), r.Requests, r.Over[why], why)
+			warn(r, "run-over-budget", cmp.Or(overAdvice[why], "`lcm run --list` says why"), "%d of %d requests were sent above the budget, %d of them because: %s", r.OverBudget(), r.Requests, r.Over[why], why)
 		case len(r.Problems) > 0:
-			warn(r, "run-behind", "`lcm status --runs` says why", "the record could not always be brought up to date")
+			warn(r, "run-behind", "`lcm run --list` says why", "the record could not always be brought up to date")
 		}
 	}
 	return found

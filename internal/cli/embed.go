@@ -30,7 +30,7 @@ func newEmbed(p *program) *cobra.Command {
 	cmd := &embedCommand{program: p}
 	c := &cobra.Command{
 		Use:   "embed",
-		Short: "Embed all messages, to find them in other words",
+		Short: "Compute embeddings for semantic search",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if cmd.messages < 0 || cmd.period < 0 {
@@ -56,7 +56,7 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 	leases := &lease.Leases{State: rec.db, Space: store.EmbedSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: embedLease}
 	mine, err := leases.Take(ctx, rec.cfg.Embeddings.Model, false)
 	if errors.Is(err, lease.ErrBusy) {
-		return failed(exitFailure, "wait until it has ended", "another `lcm embed` is at work on this database")
+		return failed(exitFailure, "wait until it has ended", "another `lcm db embed` is at work on this database")
 	}
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 	r, err := rec.engine.Embed(ctx, limits)
 	bar.clear()
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w (%s done, %s stored; `lcm embed` goes on there)", err, prose.Count(int(r.Messages), "message", "messages"), prose.Size(r.Bytes))
+		err = fmt.Errorf("%w (%s done, %s stored; `lcm db embed` goes on there)", err, prose.Count(int(r.Messages), "message", "messages"), prose.Size(r.Bytes))
 	}
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 		cmd.note("the model refused %s: only words find those messages", prose.Count(int(r.Refused), "text", "texts"))
 	}
 	if r.Waiting > 0 {
-		cmd.note("%s left; `lcm embed` goes on", prose.Count(int(r.Waiting), "message is", "messages are"))
+		cmd.note("%s left; `lcm db embed` goes on", prose.Count(int(r.Waiting), "message is", "messages are"))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ type embeddedReport struct {
 func (e embeddedReport) text() string {
 	text := fmt.Sprintf("%s on %s (%s)", prose.Count(int(e.Messages), "message", "messages"), safetext.Line(e.Model), prose.Size(e.Bytes))
 	if e.Waiting > 0 {
-		text += fmt.Sprintf(", %s without a vector (`lcm embed`)", prose.Number(e.Waiting))
+		text += fmt.Sprintf(", %s without a vector (`lcm db embed`)", prose.Number(e.Waiting))
 	}
 	return text
 }
@@ -127,7 +127,7 @@ func (rec *openRecord) embedded(ctx context.Context) (*embeddedReport, error) {
 	return &embeddedReport{e.Name(), st.Messages, store.WaitingMessages(pending), st.Bytes}, err
 }
 
-// unembedded finds that `lcm embed` was run, and that messages were stored since.
+// unembedded finds that `lcm db embed` was run, and that messages were stored since.
 func unembedded(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
 	e := fromconfig.Embedder(cfg, db)
 	if e == nil {
@@ -145,6 +145,6 @@ func unembedded(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor
 	return []doctor.Finding{{
 		Code: "unembedded", Severity: doctor.Note, Where: cfg.Storage.DatabasePath,
 		Message: fmt.Sprintf("about %s no vector of %s yet: only words find them", prose.Count(int(waiting), "message has", "messages have"), e.Name()),
-		Advice:  "`lcm embed` embeds them",
+		Advice:  "`lcm db embed` embeds them",
 	}}
 }

@@ -161,7 +161,7 @@ func split(err error) (message, advice string) {
 	case wrongSetting:
 		advice = settingsHint
 	case errors.Is(err, store.ErrNotFound):
-		advice = "`lcm tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
+		advice = "`lcm show --tree` and `lcm grep` print ids, `lcm conversations --all` prints numbers; --db names another database"
 	}
 	return message, advice
 }

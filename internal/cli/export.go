@@ -142,7 +142,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// create writes a file that `lcm export` was asked for.
+// create writes a file that `lcm db export` was asked for.
 func create(path string, write func(io.Writer) error) error {
 	err := writeNew(path, dbfile.PartPattern, write)
 	var wrong *fs.PathError
@@ -194,7 +194,7 @@ func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Wri
 	for _, n := range conversations {
 		ids = append(ids, store.ConversationID(n))
 	}
-	db, err := rec.inFile("`lcm copy URL FILE` makes a database file of it, which can be exported; pg_dump makes a backup")
+	db, err := rec.inFile("`lcm db copy URL FILE` makes a database file of it, which can be exported; pg_dump makes a backup")
 	if err != nil {
 		return err
 	}

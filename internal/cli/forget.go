@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,36 +18,26 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/access"
 )
 
-// eraser is the part that the commands that erase share.
-type eraser struct {
-	*program
-	dryRun, yes bool
-	// recheck updates the order after the user has agreed to it.
-	recheck func(context.Context, *store.Erasure) error
-}
-
-func (e *eraser) flags(c *cobra.Command) {
-	c.Flags().BoolVar(&e.dryRun, "dry-run", false, "only show the extent")
-	c.Flags().BoolVarP(&e.yes, "yes", "y", false, "do not ask")
-	e.jsonFlag(c)
-}
-
 type forgetCommand struct {
-	eraser
+	*program
 	match         string
 	words         bool
 	since, before string
+	olderThan     string
+	project       string
 	conversation  int64
 	list, finish  bool
 	lift          int64
+	dryRun, yes   bool
 }
 
 func newForget(p *program) *cobra.Command {
-	cmd := &forgetCommand{eraser: eraser{program: p}}
+	cmd := &forgetCommand{program: p}
 	c := &cobra.Command{
 		Use:   "forget [CONVERSATION|MESSAGE]...",
 		Short: "Erase conversations or messages for good",
@@ -54,28 +46,33 @@ func newForget(p *program) *cobra.Command {
 			return cmd.use(c.Context(), toRead, func(rec *openRecord) error { return cmd.run(c, rec, args) })
 		},
 	}
-	cmd.flags(c)
 	fl := c.Flags()
 	fl.StringVarP(&cmd.match, "match", "m", "", "messages that match this regular expression, anywhere in their record")
 	fl.BoolVarP(&cmd.words, "full-text", "F", false, "take --match as words, as in grep --full-text")
 	fl.StringVar(&cmd.since, "since", "", "messages said not before this time")
 	fl.StringVar(&cmd.before, "before", "", "messages said before this time")
 	fl.Int64VarP(&cmd.conversation, "conversation", "c", 0, "with --match, --since and --before: only in this one (default: in all)")
+	fl.StringVar(&cmd.olderThan, "older-than", "", "whole conversations whose last message is older than this, like 180d, 26w or 1y")
+	fl.StringVar(&cmd.project, "project", "", "with --older-than: only conversations of the project of this directory")
+	fl.BoolVar(&cmd.dryRun, "dry-run", false, "only show the extent")
+	fl.BoolVarP(&cmd.yes, "yes", "y", false, "do not ask")
 	fl.BoolVar(&cmd.list, "list", false, "list the tombstones")
 	fl.Int64Var(&cmd.lift, "lift", 0, "take a tombstone away, by its number")
 	fl.BoolVar(&cmd.finish, "finish", false, "complete an erasure that was cut off")
-	return c
+	return cmd.jsonFlag(c)
 }
 
 // check refuses flags and arguments that contradict each other.
 func (cmd *forgetCommand) check(c *cobra.Command, args []string) error {
 	narrowed := cmd.match != "" || cmd.since != "" || cmd.before != ""
-	ways := count(len(args) > 0, narrowed, cmd.list, cmd.finish, c.Flags().Changed("lift"))
+	ways := count(len(args) > 0, narrowed, c.Flags().Changed("older-than"), cmd.list, cmd.finish, c.Flags().Changed("lift"))
 	switch {
 	case ways == 0:
-		return wrongUsage(c, errors.New("say what to forget: a conversation, messages, --match, --since or --before"))
+		return wrongUsage(c, errors.New("say what to forget: a conversation, messages, --match, --since, --before or --older-than"))
 	case ways > 1:
-		return wrongUsage(c, errors.New("ids, --match or a time, --list, --lift and --finish exclude each other"))
+		return wrongUsage(c, errors.New("ids, --match or a time, --older-than, --list, --lift and --finish exclude each other"))
+	case cmd.project != "" && cmd.olderThan == "":
+		return wrongUsage(c, errors.New("--project is for --older-than"))
 	case cmd.words && cmd.match == "":
 		return wrongUsage(c, errors.New("--full-text is for --match"))
 	case c.Flags().Changed("conversation") && !narrowed:
@@ -98,6 +95,13 @@ func (cmd *forgetCommand) run(c *cobra.Command, rec *openRecord, args []string) 
 		cmd.note("tombstone %d is lifted: what it stood for is stored again when it is imported", cmd.lift)
 		return nil
 	}
+	if c.Flags().Changed("older-than") {
+		age, err := parseAge(cmd.olderThan)
+		if err != nil {
+			return wrongUsage(c, err)
+		}
+		return cmd.forgetOlder(ctx, rec, time.Now().Add(-age))
+	}
 	what, err := cmd.selection(c, rec, args)
 	if err != nil {
 		return err
@@ -112,7 +116,51 @@ func (cmd *forgetCommand) run(c *cobra.Command, rec *openRecord, args []string) 
 	if err != nil {
 		return err
 	}
-	return cmd.erase(ctx, rec, order)
+	return cmd.erase(ctx, rec, order, nil)
+}
+
+// parseAge reads a number of days, weeks or years.
+func parseAge(text string) (time.Duration, error) {
+	days := map[string]int{"d": 1, "w": 7, "y": 365}[text[max(0, len(text)-1):]]
+	n, err := strconv.Atoi(strings.TrimRight(text, "dwy"))
+	if err != nil || days == 0 || n < 1 || n > 200*365/days {
+		return 0, fmt.Errorf("--older-than %q is not an age: want a number with d, w or y, like 180d", text)
+	}
+	return time.Duration(n*days) * 24 * time.Hour, nil
+}
+
+// forgetOlder erases the conversations that nobody has added to since a time.
+func (cmd *forgetCommand) forgetOlder(ctx context.Context, rec *openRecord, since time.Time) error {
+	var in *store.Project
+	if cmd.project != "" {
+		p, err := project.Of(cmd.project)
+		if err != nil {
+			return err
+		}
+		in = &p
+	}
+	idle, err := rec.engine.Idle(ctx, since, in)
+	if err != nil {
+		return err
+	}
+	order := store.Erasure{Cause: "forget"}
+	t := newTable(">", "last message", ">messages", "session")
+	for _, c := range idle {
+		order.Conversations = append(order.Conversations, c.ID)
+		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), prose.Number(c.Messages), clip(safetext.Line(cmp.Or(c.Title, c.Key)), 80))
+	}
+	if !cmd.json && len(idle) > 0 {
+		cmd.printTable(t)
+		cmd.printf("\n")
+	}
+	return cmd.erase(ctx, rec, order, func(order *store.Erasure) error {
+		// Somebody may have gone on with one while the question stood.
+		still, err := rec.engine.Idle(ctx, since, in)
+		order.Conversations = slices.DeleteFunc(order.Conversations, func(id store.ConversationID) bool {
+			return !slices.ContainsFunc(still, func(c store.Conversation) bool { return c.ID == id })
+		})
+		return err
+	})
 }
 
 // selection returns the selection that the flags and arguments make.
@@ -159,35 +207,36 @@ type eraseReport struct {
 }
 
 // end reports an erasure as JSON, or with a note.
-func (e *eraser) end(got store.Erased, format string, args ...any) error {
-	if e.json {
-		return e.printJSON(eraseReport{e.dryRun, got})
+func (cmd *forgetCommand) end(got store.Erased, format string, args ...any) error {
+	if cmd.json {
+		return cmd.printJSON(eraseReport{cmd.dryRun, got})
 	}
-	e.note(format, args...)
+	cmd.note(format, args...)
 	return nil
 }
 
-// erase prints the extent of an erasure, asks, and carries it out.
-func (e *eraser) erase(ctx context.Context, rec *openRecord, order store.Erasure) error {
+// erase prints the extent of an erasure, asks, and carries it out. recheck updates the order
+// after the user has agreed to it.
+func (cmd *forgetCommand) erase(ctx context.Context, rec *openRecord, order store.Erasure, recheck func(*store.Erasure) error) error {
 	weighed, err := rec.engine.Weigh(ctx, order)
 	if err != nil {
 		return err
 	}
 	if weighed.Messages == 0 && weighed.Conversations == 0 {
-		return e.end(weighed, "nothing matches: there is nothing to erase")
+		return cmd.end(weighed, "nothing matches: there is nothing to erase")
 	}
-	if !e.json {
-		e.printErased(weighed)
+	if !cmd.json {
+		cmd.printErased(weighed)
 	}
-	if e.dryRun {
-		return e.end(weighed, "nothing was erased: this was a dry run")
+	if cmd.dryRun {
+		return cmd.end(weighed, "nothing was erased: this was a dry run")
 	}
 	question := fmt.Sprintf("Erase %s for good? This cannot be undone.", prose.Count(weighed.Messages, "message", "messages"))
-	if err := e.confirm(ctx, e.yes, question, "add --yes to erase it, or --dry-run to only see what would go", "nothing was erased"); err != nil {
+	if err := cmd.confirm(ctx, cmd.yes, question, "add --yes to erase it, or --dry-run to only see what would go", "nothing was erased"); err != nil {
 		return err
 	}
-	if e.recheck != nil {
-		if err := e.recheck(ctx, &order); err != nil {
+	if recheck != nil {
+		if err := recheck(&order); err != nil {
 			return err
 		}
 	}
@@ -195,16 +244,16 @@ func (e *eraser) erase(ctx context.Context, rec *openRecord, order store.Erasure
 	if err := rec.audit().Add(ctx, access.Entry{Who: localUser(), Action: "erase", Detail: detail}); err != nil {
 		return err
 	}
-	bar := e.newBar("erasing")
+	bar := cmd.newBar("erasing")
 	done, err := rec.engine.Erase(ctx, order, bar.stage)
 	bar.clear()
 	if err != nil {
 		return err
 	}
-	return e.end(done, "erased; tombstone %d keeps it from coming back (`lcm forget --list`). Backups and the agents' own transcripts still have it", done.Tombstone)
+	return cmd.end(done, "erased; tombstone %d keeps it from coming back (`lcm forget --list`). Backups and the agents' own transcripts still have it", done.Tombstone)
 }
 
-func (e *eraser) printErased(got store.Erased) {
+func (cmd *forgetCommand) printErased(got store.Erased) {
 	t := newTable("", ">", "")
 	row := func(what string, n int64, detail string) {
 		if n > 0 {
@@ -218,7 +267,7 @@ func (e *eraser) printErased(got store.Erased) {
 	row("summaries", int64(got.Summaries), "of nothing else: erased")
 	row("titles", int64(got.Titles), "that quote them: erased")
 	row("notes", int64(got.Values), "that quote them: erased")
-	e.printTable(t)
+	cmd.printTable(t)
 }
 
 // listForgotten shows the tombstones.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"embed"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,5 +35,59 @@ func addHelp(c *cobra.Command, names *strings.Replacer) {
 // helpNames replaces the lists that help texts name.
 func helpNames() *strings.Replacer {
 	return strings.NewReplacer("{agents}", strings.Join(all.Names[hosts.Host](), ", "), "{hosts}", strings.Join(all.Names[setup.Host](), ", "),
-		"{programs}", strings.Join(all.Names[launch.Host](), ", "), "{tools}", explainable, "{mcpPath}", mcpserver.Path)
+		"{programs}", strings.Join(all.Names[launch.Host](), ", "), "{mcpPath}", mcpserver.Path)
+}
+
+// newHelp is `lcm help`, which refuses unknown commands.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "Print the help of a command",
+		Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSubCommand(c, append(rest, args...)[0])
+			}
+			return c.Help()
+		},
+	}
+}
+
+// help prints the help of a command. That of lcm itself fits a screen.
+func (p *program) help(c *cobra.Command) {
+	if !c.HasParent() {
+		p.printf("%s\n\n", c.Long)
+		for _, g := range c.Groups() {
+			p.printCommands(c, g.ID, g.Title)
+		}
+		p.printf("Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 settings, 5 database, 6 damage\n")
+		return
+	}
+	text := c.Long
+	if text == "" {
+		text = c.Short + "."
+	}
+	p.printf("%s\n\n%s %s\n", text, p.paint(bold, "Usage:"), c.UseLine())
+	if c.HasAvailableSubCommands() {
+		p.printf("\n%s\n", p.paint(bold, "Commands:"))
+		p.printCommands(c, "", "")
+	}
+	if c.Example != "" {
+		p.printf("\n%s\n  %s\n", p.paint(bold, "Examples:"), strings.ReplaceAll(c.Example, "\n", "\n  "))
+	}
+	if flags := c.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
+		p.printf("\n%s\n%s", p.paint(bold, "Flags:"), flags.FlagUsagesWrapped(80))
+	}
+	p.printf("\n%s\n%s", p.paint(bold, "Global flags:"), c.Root().PersistentFlags().FlagUsagesWrapped(80))
+}
+
+// printCommands lists the commands of a group.
+func (p *program) printCommands(parent *cobra.Command, group, title string) {
+	for _, c := range parent.Commands() {
+		if c.GroupID == group && !c.Hidden {
+			p.printf("%s %s %s\n", p.paint(bold, fmt.Sprintf("%-7s", title)), p.paint(cyan, fmt.Sprintf("%-14s", c.Name())), c.Short)
+			title = ""
+		}
+	}
 }

@@ -46,7 +46,7 @@ func lists(reserve []byte, database string) bool {
 }
 
 // errGone is logged by a hook that makes a new database in the place of one that is gone.
-var errGone = errors.New("the database is gone, and a new one is made; `lcm restore FILE` puts a backup in its place")
+var errGone = errors.New("the database is gone, and a new one is made; `lcm db restore FILE` puts a backup in its place")
 
 // wasHere reports whether a database file that does not exist is known to have existed.
 func wasHere(database string) bool {

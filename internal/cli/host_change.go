@@ -25,21 +25,19 @@ type hostChange struct {
 	done            string // the state of a host afterwards
 }
 
-func (h *hostChange) flags(c *cobra.Command, all string) *cobra.Command {
-	c.Flags().BoolVar(&h.all, "all", false, all)
+func (h *hostChange) flags(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&h.all, "all", false, "every host that is installed")
 	c.Flags().BoolVarP(&h.yes, "yes", "y", false, "do not ask")
 	c.Flags().BoolVar(&h.print, "print", false, "show the changes, and make none")
 	return h.jsonFlag(c)
 }
 
 // named refuses a command line that has neither hosts nor --all, or both.
-func (h *hostChange) named(message string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if h.all == (len(args) > 0) {
-			return wrongUsage(c, errors.New(message))
-		}
-		return nil
+func (h *hostChange) named(c *cobra.Command, args []string) error {
+	if h.all == (len(args) > 0) {
+		return wrongUsage(c, errors.New("name the hosts ("+strings.Join(all.Names[setup.Host](), ", ")+"), or say --all"))
 	}
+	return nil
 }
 
 // setupReport is the outcome for a host.
@@ -79,7 +77,7 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 	for i, name := range names {
 		host, err := all.Named[setup.Host](name)
 		if err != nil {
-			return setupFailure(err) // a slip of the finger: nothing is done
+			return &failure{exitUsage, err} // a slip of the finger: nothing is done
 		}
 		steps[i] = h.step(host, kept)
 		if !h.json && steps[i].err == nil {

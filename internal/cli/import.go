@@ -32,7 +32,7 @@ func newImport(p *program) *cobra.Command {
 	cmd := &importCommand{program: p}
 	c := &cobra.Command{
 		Use:   "import [HOST…|PATH…|-]",
-		Short: "Keep the sessions of the agents on this machine, or of a file",
+		Short: "Import agent sessions, files of messages or archives",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			err := cmd.importAny(c, args)

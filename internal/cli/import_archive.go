@@ -42,7 +42,7 @@ type archiveFlags struct {
 // maxLost is how many parts of an archive that cannot be read are listed.
 const maxLost = 1000
 
-// isArchive reports whether a file is an archive that `lcm export` wrote.
+// isArchive reports whether a file is an archive that `lcm db export` wrote.
 func isArchive(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		return err
 	}
 	if postgres.IsURL(cfg.Storage.DatabasePath) {
-		return notInFile("import the archive into a database file, then `lcm copy FILE URL`")
+		return notInFile("import the archive into a database file, then `lcm db copy FILE URL`")
 	}
 	scratch, m, lost, err := cmd.unpack(ctx, path, cfg.Storage.DatabasePath)
 	if err != nil {
@@ -114,7 +114,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, m, nil, failed(exitNotFound, "name a file that `lcm export` wrote", "%w", err)
+		return nil, m, nil, failed(exitNotFound, "name a file that `lcm db export` wrote", "%w", err)
 	}
 	defer file.Close()
 	limits := portable.Limits{}

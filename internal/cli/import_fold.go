@@ -60,7 +60,7 @@ func (cmd *importCommand) foldSome(ctx context.Context, rec *openRecord) error {
 		OnStart: func(c store.Conversation, _ int) { bar.start(c) }})
 	bar.clear()
 	if f.Folds > 0 {
-		cmd.note("%s folded into %s: `lcm tree` shows them", prose.Count(f.Conversations, "long conversation was", "long conversations were"), prose.Count(f.Folds, "summary", "summaries"))
+		cmd.note("%s folded into %s: `lcm show --tree` shows them", prose.Count(f.Conversations, "long conversation was", "long conversations were"), prose.Count(f.Folds, "summary", "summaries"))
 	}
 	if err != nil || f.Left == 0 {
 		return err

@@ -148,7 +148,7 @@ func (s *source) isMessages() error {
 	if s.piped {
 		hint = "name its file instead: `lcm import FILE`"
 	}
-	return failed(exitFailure, hint, "%s is an archive of `lcm export`; nothing was stored", s.name)
+	return failed(exitFailure, hint, "%s is an archive of `lcm db export`; nothing was stored", s.name)
 }
 
 // each reads the messages from the beginning.

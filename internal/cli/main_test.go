@@ -13,7 +13,7 @@ import (
 	"testing"
 	_ "time/tzdata" // scripts set TZ, also where no zones are installed
 
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -152,7 +152,11 @@ func scratch() {
 func widest() {
 	data, err := os.ReadFile(os.Args[1])
 	check(err)
-	fmt.Println(lipgloss.Width(string(data)))
+	most := 0
+	for line := range strings.Lines(string(data)) {
+		most = max(most, ansi.StringWidth(strings.TrimRight(line, "\n")))
+	}
+	fmt.Println(most)
 }
 
 func argument(i int) int {

@@ -149,12 +149,12 @@ func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) 
 	path := cfg.Storage.DatabasePath
 	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(path) {
 		if wasHere(path) {
-			return nil, failed(exitNotFound, "`lcm restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts", "the database at %s is gone", path)
+			return nil, failed(exitNotFound, "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts", "the database at %s is gone", path)
 		}
 		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
 	if n == toWrite && wasHere(path) {
-		p.note("the database that was at %s is gone, and a new one is made; `lcm restore FILE` puts a backup in its place", safetext.Line(path))
+		p.note("the database that was at %s is gone, and a new one is made; `lcm db restore FILE` puts a backup in its place", safetext.Line(path))
 	}
 	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Relaxed: cfg.Storage.Synchronous == "relaxed", Log: p.logger(cfg)}
 	address := postgres.WithPassword(path, cfg.DatabasePassword)

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -123,25 +122,28 @@ func (p *program) width() int {
 	return 0
 }
 
+// style is a parameter of the escape sequence SGR.
+type style string
+
 // The styles. Colour carries no meaning that the words do not carry as well.
-var (
-	bold   = lipgloss.NewStyle().Bold(true)
-	dim    = lipgloss.NewStyle().Faint(true)
-	red    = lipgloss.NewStyle().Foreground(lipgloss.Red)
-	green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
-	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
-	cyan   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+const (
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+	cyan   style = "36"
 )
 
 // paint styles text for standard output, mark for standard error.
-func (p *program) paint(s lipgloss.Style, text string) string { return styled(p.colour, s, text) }
-func (p *program) mark(s lipgloss.Style, text string) string  { return styled(p.colours, s, text) }
+func (p *program) paint(s style, text string) string { return styled(p.colour, s, text) }
+func (p *program) mark(s style, text string) string  { return styled(p.colours, s, text) }
 
-func styled(on bool, s lipgloss.Style, text string) string {
+func styled(on bool, s style, text string) string {
 	if !on {
 		return text
 	}
-	return s.Render(text)
+	return "\x1b[" + string(s) + "m" + text + "\x1b[m"
 }
 
 // printf writes a piece of the result.
@@ -277,7 +279,7 @@ func clip(text string, width int) string { return ansi.Truncate(text, width, "â€
 
 // clipLeft cuts the beginning of a text, because paths differ at their end.
 func clipLeft(text string, width int) string {
-	if over := lipgloss.Width(text) - width; over > 0 {
+	if over := ansi.StringWidth(text) - width; over > 0 {
 		return ansi.TruncateLeft(text, over+1, "â€¦")
 	}
 	return text
@@ -303,15 +305,15 @@ func (p *program) printTable(t *table) {
 	for i, h := range t.head {
 		head[i] = strings.TrimPrefix(h, ">")
 		right[i] = head[i] != h
-		widths[i] = lipgloss.Width(head[i])
+		widths[i] = ansi.StringWidth(head[i])
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], lipgloss.Width(row[i]))
+			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
 		}
 	}
 	line := func(cells []string) string {
 		var b strings.Builder
 		for i, cell := range cells {
-			pad := strings.Repeat(" ", widths[i]-lipgloss.Width(cell))
+			pad := strings.Repeat(" ", widths[i]-ansi.StringWidth(cell))
 			if i > 0 {
 				b.WriteString(columnGap)
 			}

@@ -63,7 +63,7 @@ func TestOddPaths(t *testing.T) {
 		for o.database = o.top; len(o.database) < 1100; {
 			o.database = filepath.Join(o.database, strings.Repeat("x", 200))
 		}
-		for _, args := range [][]string{{"import", o.write(filepath.Join(o.top, "said.jsonl"), `{"role":"user","content":"x"}`)}, {"backup", o.database}} {
+		for _, args := range [][]string{{"import", o.write(filepath.Join(o.top, "said.jsonl"), `{"role":"user","content":"x"}`)}, {"db", "backup", o.database}} {
 			if got := o.fails(args...); !strings.Contains(got, "SQLite's driver allows 1015") || !strings.Contains(got, "hint: ") {
 				t.Errorf("%s: %s", args[0], got)
 			}
@@ -203,10 +203,10 @@ func (o *oddHome) record() {
 	o.lcm("import", transcript)
 	o.found("marmalade")
 	backup := filepath.Join(o.top, "a backup.db")
-	o.lcm("backup", backup)
-	o.lcm("restore", backup, "--force")
+	o.lcm("db", "backup", backup)
+	o.lcm("db", "restore", backup, "--force")
 	archive := filepath.Join(o.top, "all.tar.zst")
-	o.lcm("export", archive)
+	o.lcm("db", "export", archive)
 	o.lcm("import", archive)
 	o.found("marmalade")
 	if got := o.lcm("doctor"); strings.Contains(got, "problem") { // that no agent is connected is a warning
@@ -234,7 +234,7 @@ func (o *oddHome) settings() {
 	event := `{"hook_event_name":"Stop","session_id":"s1","cwd":` + quoteJSON(o.T, o.project) + `,"transcript_path":` + quoteJSON(o.T, session) + `}`
 	o.run(event, "sh", "-c", commands[0])
 	o.found("tangerine")
-	o.lcm("remove", "claude", "--yes")
+	o.lcm("setup", "--remove", "claude", "--yes")
 	if after, err := os.ReadFile(settings); err != nil || !bytes.Equal(after, []byte(before)) {
 		o.Errorf("after remove: %q, %v", after, err)
 	}

@@ -106,7 +106,7 @@ var recallWords = strings.NewReplacer(
 	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
 	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",
 	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor", "startLine", "--start-line", "endLine", "--end-line",
-	"tokenCap", "--token-cap", "fileIds", "--file-ids", "everything: true", "--everything",
+	"tokenCap", "--max-tokens", "fileIds", "--file-ids", "everything: true", "--everything",
 	"begin the pattern with (?i)", "add -i",
 )
 

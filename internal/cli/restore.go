@@ -48,7 +48,7 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if postgres.IsURL(cfg.Storage.DatabasePath) {
-		return notInFile("restore the backup to a file (--db FILE), then `lcm copy FILE URL`; pg_restore restores a dump of PostgreSQL")
+		return notInFile("restore the backup to a file (--db FILE), then `lcm db copy FILE URL`; pg_restore restores a dump of PostgreSQL")
 	}
 	switch info, err := os.Stat(args[0]); {
 	case err != nil:

@@ -28,54 +28,65 @@ import (
 	"github.com/lossless-context/lcm/tools"
 )
 
-// proxyFlags are the flags that `lcm run` and `lcm proxy` share.
-type proxyFlags struct {
-	budget       int
-	observe      bool
-	subscription bool
-}
-
-func (f *proxyFlags) register(c *cobra.Command) {
-	fl := c.Flags()
-	fl.IntVar(&f.budget, "budget", 0, "most tokens of a request, at least 30000 (default: proxy.budget, else 60 % of the model's window, at most 150000)")
-	fl.BoolVar(&f.observe, "observe", false, "record and measure, but change no request")
-	fl.BoolVar(&f.subscription, "subscription", false, "also change requests with a subscription login: whether its terms allow that is not settled")
-}
-
 // minProxyBudget is the smallest budget: hosts send 20,000 tokens of instructions and
 // tools before the first message.
 const minProxyBudget = 30_000
 
-func (f *proxyFlags) check(c *cobra.Command) error {
-	if f.budget != 0 && f.budget < minProxyBudget {
-		return wrongUsage(c, fmt.Errorf("--budget is at least %d tokens: agents send up to 20000 before the first message", minProxyBudget))
-	}
-	return nil
-}
-
 type runCommand struct {
 	*program
-	proxyFlags
-	noAllow bool
+	budget       int
+	observe      bool
+	subscription bool
+	noAllow      bool
+	listen       string
+	upstream     []string
+	list         bool
 }
 
 func newRun(p *program) *cobra.Command {
 	cmd := &runCommand{program: p}
 	c := &cobra.Command{
-		Use:   "run [flags] -- PROGRAM [ARGUMENTS]",
-		Short: "Run an agent so that its context never ends",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return wrongUsage(c, errors.New("name the program to run, after --"))
+		Use:                   "run [FLAGS] -- PROGRAM [ARGS]",
+		Short:                 "Run an agent through the context proxy",
+		DisableFlagsInUseLine: true,
+		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen")),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case cmd.list:
+				return cmd.runs(toRead, cmd.printRuns)(c, nil)
+			case cmd.listen != "":
+				return cmd.serveProxy(c)
 			}
-			return cmd.check(c)
+			return cmd.run(c.Context(), args)
 		},
-		RunE: func(c *cobra.Command, args []string) error { return cmd.run(c.Context(), args) },
 	}
-	c.Flags().SetInterspersed(false)
-	cmd.register(c)
-	c.Flags().BoolVar(&cmd.noAllow, "no-allow", false, "let the agent ask before it calls lcm's tools, as its settings say")
-	return c
+	fl := c.Flags()
+	fl.SetInterspersed(false)
+	fl.IntVar(&cmd.budget, "budget", 0, "most tokens of a request, at least 30000 (default: proxy.budget, else 60 % of the model's window, at most 150000)")
+	fl.BoolVar(&cmd.observe, "observe", false, "record and measure, but change no request")
+	fl.BoolVar(&cmd.subscription, "subscription", false, "also change requests with a subscription login: whether its terms allow that is not settled")
+	fl.BoolVar(&cmd.noAllow, "no-allow", false, "let the agent ask before it calls lcm's tools, as its settings say")
+	fl.StringVar(&cmd.listen, "listen", "", "serve the proxy on this `port` or loopback address, 0 for any free port, for agents that are started elsewhere")
+	fl.StringSliceVar(&cmd.upstream, "upstream", nil, "with --listen: another model API, as `NAME=URL`")
+	fl.BoolVar(&cmd.list, "list", false, "list the runs so far")
+	return cmd.jsonFlag(c)
+}
+
+func (cmd *runCommand) check(c *cobra.Command, args []string) error {
+	alone := cmd.list || cmd.listen != ""
+	switch {
+	case !alone && len(args) == 0:
+		return wrongUsage(c, errors.New("name the program to run, after --"))
+	case alone && len(args) > 0:
+		return wrongUsage(c, errors.New("--listen and --list start no program"))
+	case cmd.listen == "" && len(cmd.upstream) > 0:
+		return wrongUsage(c, errors.New("--upstream is for --listen"))
+	case cmd.json && !cmd.list:
+		return wrongUsage(c, errors.New("--json is for --list"))
+	case cmd.budget != 0 && cmd.budget < minProxyBudget:
+		return wrongUsage(c, fmt.Errorf("--budget is at least %d tokens: agents send up to 20000 before the first message", minProxyBudget))
+	}
+	return nil
 }
 
 // childEnded carries the exit code of the program that was run.
@@ -107,7 +118,7 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	if _, typed, _ := postgres.TakePassword(cmd.database); typed != "" {
 		cmd.warn("the agent does not get the password in --db: its lcm tools and hooks look for one in PGPASSFILE and in storage.database_path")
 	}
-	cmd.note("%s", started(host, cmd.proxyFlags, p.rec, p.routes))
+	cmd.note("%s", cmd.started(host, p.rec, p.routes))
 	logged.hold()
 	err = cmd.wait(ctx, p.child, hasTerminal)
 	logged.release()
@@ -209,7 +220,7 @@ func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, agent la
 		}
 	}
 	p := &preparedRun{rec: rec, routes: start.Routes, served: make(chan error, 1)}
-	if p.server, err = cmd.newServer(ctx, rec, cmd.proxyFlags, agent.About().Name, described.Dir, p.routes); err != nil {
+	if p.server, err = cmd.newServer(ctx, rec, agent.About().Name, described.Dir, p.routes); err != nil {
 		return nil, err
 	}
 	p.server.Windows = start.Windows
@@ -354,7 +365,7 @@ func childCode(s *os.ProcessState) int {
 }
 
 // newServer returns the proxy as the settings and flags want it.
-func (p *program) newServer(ctx context.Context, rec *openRecord, f proxyFlags, host, dir string, routes map[string]*url.URL) (*proxy.Server, error) {
+func (cmd *runCommand) newServer(ctx context.Context, rec *openRecord, host, dir string, routes map[string]*url.URL) (*proxy.Server, error) {
 	engine, err := rec.foldingEngine(proxy.EngineOptions()...)
 	if err != nil {
 		return nil, err
@@ -363,7 +374,7 @@ func (p *program) newServer(ctx context.Context, rec *openRecord, f proxyFlags, 
 	if err != nil {
 		return nil, err
 	}
-	budget, err := budgets(rec, f.budget, dir)
+	budget, err := budgets(rec, cmd.budget, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -376,9 +387,9 @@ func (p *program) newServer(ctx context.Context, rec *openRecord, f proxyFlags, 
 		return nil, err
 	}
 	return proxy.New(ctx, proxy.Config{
-		Engine: engine, Feed: feed, Routes: routes, Budget: budget, Observe: f.observe, Subscription: f.subscription, Log: rec.log,
+		Engine: engine, Feed: feed, Routes: routes, Budget: budget, Observe: cmd.observe, Subscription: cmd.subscription, Log: rec.log,
 		CheckpointBytes: proxy.CheckpointBytes, TLS: certificates,
-		Run: proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: f.observe, Process: process.Owner(), Machine: machineName(rec.cfg)},
+		Run: proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: cmd.observe, Process: process.Owner(), Machine: machineName(rec.cfg)},
 	})
 }
 

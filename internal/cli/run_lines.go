@@ -16,11 +16,11 @@ import (
 )
 
 // started is the line at the beginning of a run. It names where requests go.
-func started(host string, f proxyFlags, rec *openRecord, routes map[string]*url.URL) string {
+func (cmd *runCommand) started(host string, rec *openRecord, routes map[string]*url.URL) string {
 	budget := "60 % of the model's window, at most 150,000 tokens"
 	switch {
-	case f.budget != 0:
-		budget = prose.Number(f.budget) + " tokens"
+	case cmd.budget != 0:
+		budget = prose.Number(cmd.budget) + " tokens"
 	case rec.cfg.Proxy.Budget != 0:
 		budget = prose.Number(rec.cfg.Proxy.Budget) + " tokens"
 	}
@@ -33,7 +33,7 @@ func started(host string, f proxyFlags, rec *openRecord, routes map[string]*url.
 		to = append(to, api)
 	}
 	where := "; model API: " + strings.Join(to, ", ")
-	if f.observe {
+	if cmd.observe {
 		return fmt.Sprintf("%s runs behind lcm, which observes and changes nothing; budget: %s", host, budget) + where
 	}
 	return fmt.Sprintf("%s runs behind lcm; budget of a request: %s", host, budget) + where
@@ -59,9 +59,9 @@ func ended(r proxy.Run) string {
 		parts = append(parts, fmt.Sprintf("%s %.2f of unproxied (estimated)", cost, r.Cost/r.Plain))
 	}
 	add(r.Unknown, "unchanged: "+proxy.NoKnownAgent)
-	add(r.OverBudget()-r.Over[proxy.NoKnownAgent], "above the budget (`lcm status --runs` says why)")
+	add(r.OverBudget()-r.Over[proxy.NoKnownAgent], "above the budget (`lcm run --list` says why)")
 	add(r.Unanswered, "without an answer of the model API")
-	add(r.PassedUnchanged(), "passed unchanged after a failure (`lcm status --runs`)")
+	add(r.PassedUnchanged(), "passed unchanged after a failure (`lcm run --list`)")
 	add(r.Subscription, "unchanged because of a subscription login (--subscription)")
 	if len(r.Problems) > 0 {
 		parts = append(parts, "the record could not be kept up to date: "+shortened(slices.Min(slices.Collect(maps.Keys(r.Problems)))))

@@ -86,8 +86,8 @@ func TestRunFindings(t *testing.T) {
 		run           proxy.Run
 		where, advice string
 	}{
-		"run-no-request":     {proxy.Run{Host: "proxy"}, "lcm proxy, ", "`lcm proxy` prints"},
-		"run-unknown-client": {proxy.Run{Host: "proxy", Requests: 67, Unknown: 67, Over: map[string]int{proxy.NoKnownAgent: 3}}, "lcm proxy, ", "docs/hosts/RUN.md"},
+		"run-no-request":     {proxy.Run{Host: "proxy"}, "lcm run --listen, ", "`lcm run --listen` prints"},
+		"run-unknown-client": {proxy.Run{Host: "proxy", Requests: 67, Unknown: 67, Over: map[string]int{proxy.NoKnownAgent: 3}}, "lcm run --listen, ", "docs/hosts/RUN.md"},
 		"run-over-budget":    {proxy.Run{Host: "claude", Requests: 2, Over: map[string]int{proxy.NotFolded: 1}}, "lcm run -- claude, ", "`lcm import`"},
 	} {
 		c.run.Started, c.run.Ended = now, now

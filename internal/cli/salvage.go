@@ -65,7 +65,7 @@ func (cmd *doctorCommand) makeSalvaged(ctx context.Context, to string) error {
 		if len(r.Damaged) > 0 {
 			flags += " --damaged"
 		}
-		cmd.note("`lcm restore %s %s` puts it in the place of the damaged one", flags, safetext.Line(to))
+		cmd.note("`lcm db restore %s %s` puts it in the place of the damaged one", flags, safetext.Line(to))
 	}
 	warnFaults(cmd.program, r.Damaged)
 	if err == nil && len(r.Damaged) > 0 {

@@ -114,7 +114,7 @@ func (cmd *serveCommand) serve(ctx context.Context, rec *openRecord) error {
 		cmd.warn("tokens and messages are sent in plain text: use --tls-cert, or a proxy that speaks TLS, outside of a private network")
 	}
 	if all, err := rec.tokens().List(ctx); err == nil && len(all) == 0 {
-		cmd.note("there is no token yet: `lcm token add` makes one")
+		cmd.note("there is no token yet: `lcm team token add` makes one")
 	}
 	cmd.note("serving at %s://%s (process %d)", scheme, l.Addr(), os.Getpid())
 	return s.Serve(ctx, l, cert)

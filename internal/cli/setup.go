@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,6 +21,7 @@ import (
 
 type setupCommand struct {
 	hostChange
+	remove   bool
 	guidance string
 	binary   string
 }
@@ -28,13 +30,19 @@ func newSetup(p *program) *cobra.Command {
 	cmd := &setupCommand{hostChange: hostChange{program: p, done: "set up", apply: setup.Plan.Apply}}
 	c := &cobra.Command{
 		Use:   "setup HOST…|--all",
-		Short: "Connect the agents on this machine",
-		Args:  cmd.named("name the hosts to set up, or say --all"),
-		RunE:  cmd.setup,
+		Short: "Connect the agents on this machine, or --remove lcm from them",
+		Args:  cobra.MatchAll(cmd.named, exclude("remove", "guidance"), exclude("remove", "binary")),
+		RunE: func(c *cobra.Command, names []string) error {
+			if cmd.remove {
+				return cmd.takeOut(c.Context(), names)
+			}
+			return cmd.setup(c, names)
+		},
 	}
+	c.Flags().BoolVar(&cmd.remove, "remove", false, "give the settings of the agents back as they were")
 	c.Flags().StringVar(&cmd.guidance, "guidance", string(setup.NoGuidance), "skill, file or none")
 	c.Flags().StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
-	return cmd.flags(c, "every host that is installed")
+	return cmd.flags(c)
 }
 
 func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
@@ -138,22 +146,16 @@ func (cmd *setupCommand) databaseArgs() ([]string, error) {
 	return nil, nil
 }
 
-func newRemove(p *program) *cobra.Command {
-	cmd := &hostChange{program: p, done: "as it was", apply: setup.Plan.Undo}
-	return cmd.flags(&cobra.Command{
-		Use:   "remove HOST…|--all",
-		Short: "Disconnect agents again",
-		Args:  cmd.named("name the hosts to disconnect, or say --all"),
-		RunE: func(c *cobra.Command, names []string) error {
-			m, err := machine()
-			if err != nil {
-				return err
-			}
-			if cmd.all {
-				names = all.Names[setup.Host]()
-			}
-			cmd.plan = func(h setup.Host, kept *setup.Receipts) (setup.Plan, error) { return setup.Removal(h, m, kept) }
-			return cmd.change(c.Context(), names)
-		},
-	}, "every host")
+// takeOut undoes setup.
+func (cmd *setupCommand) takeOut(ctx context.Context, names []string) error {
+	m, err := machine()
+	if err != nil {
+		return err
+	}
+	if cmd.all {
+		names = all.Names[setup.Host]()
+	}
+	cmd.done, cmd.apply = "as it was", setup.Plan.Undo
+	cmd.plan = func(h setup.Host, kept *setup.Receipts) (setup.Plan, error) { return setup.Removal(h, m, kept) }
+	return cmd.change(ctx, names)
 }

@@ -49,15 +49,20 @@ type showCommand struct {
 	full   bool
 	all    bool
 	html   string
+	tree   bool
+	depth  int
 }
 
 func newShow(p *program) *cobra.Command {
 	cmd := &showCommand{program: p}
 	c := &cobra.Command{
 		Use:   "show [N]",
-		Short: "Print a conversation as it was said",
-		Args:  cobra.MatchAll(cmd.check, cmd.argument),
+		Short: "Print a conversation; --tree: draw its summaries",
+		Args:  cobra.MatchAll(cmd.check, cmd.argument, exclude("raw", "json"), exclude("tree", "raw"), exclude("tree", "id"), exclude("html", "json")),
 		RunE: cmd.runs(toRead, func(ctx context.Context, rec *openRecord) error {
+			if cmd.tree {
+				return cmd.showTree(ctx, rec)
+			}
 			if cmd.html != "" {
 				return cmd.showHTML(ctx, rec)
 			}
@@ -75,7 +80,9 @@ func newShow(p *program) *cobra.Command {
 	c.Flags().BoolVar(&cmd.raw, "raw", false, "the records exactly as they arrived")
 	forceFlag(c, &cmd.force)
 	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
-	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program (--raw and --json have them always)")
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program; with --tree: list every message")
+	c.Flags().BoolVar(&cmd.tree, "tree", false, "draw the summaries and what they were made from")
+	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "with --tree: draw this many levels, 0 for all")
 	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file, or pages to a folder of that name")
 	return cmd.jsonFlag(c)
 }
@@ -91,12 +98,12 @@ func (cmd *showCommand) showHTML(ctx context.Context, rec *openRecord) error {
 
 func (cmd *showCommand) check(c *cobra.Command, args []string) error {
 	switch {
-	case cmd.raw && cmd.json:
-		return wrongUsage(c, errors.New("--raw and --json exclude each other"))
 	case cmd.id != "" && (len(args) > 0 || cmd.number != 0):
 		return wrongUsage(c, errors.New("an id says it all: leave the conversation out"))
-	case cmd.html != "" && (cmd.raw || cmd.json || cmd.full || cmd.newest || cmd.id != ""):
-		return wrongUsage(c, errors.New("--html excludes --raw, --json, --full, --newest and --id"))
+	case cmd.html != "" && (cmd.raw || cmd.full || cmd.newest || cmd.id != ""):
+		return wrongUsage(c, errors.New("--html excludes --raw, --full, --newest and --id"))
+	case cmd.depth < 0:
+		return wrongUsage(c, errors.New("--depth cannot be negative"))
 	case cmd.from < 1:
 		return wrongUsage(c, errors.New("--from begins at 1"))
 	case cmd.limit < 0:
@@ -254,7 +261,7 @@ func (cmd *showCommand) showJSON(ctx context.Context, rec *openRecord, m store.M
 func (cmd *showCommand) showID(ctx context.Context, rec *openRecord) error {
 	id, err := store.ParseID(cmd.id)
 	if err != nil {
-		return failed(exitUsage, "`lcm show`, `lcm tree` and `lcm grep` print ids", "%w", err)
+		return failed(exitUsage, "`lcm show`, `lcm show --tree` and `lcm grep` print ids", "%w", err)
 	}
 	switch {
 	case id.Message != 0 && cmd.raw:

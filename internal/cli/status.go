@@ -15,7 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 )
 
-// statusReport is the JSON output of `lcm status`.
+// statusReport is the JSON output of `lcm db status`.
 type statusReport struct {
 	Database string `json:"database"`
 	stats.Stats
@@ -36,8 +36,7 @@ type groupReport struct {
 
 type statusCommand struct {
 	*program
-	by     string
-	ofRuns bool
+	by string
 }
 
 func newStatus(p *program) *cobra.Command {
@@ -50,16 +49,10 @@ func newStatus(p *program) *cobra.Command {
 			if groupings := flagValues["by"]; cmd.by != "" && !slices.Contains(groupings, cmd.by) {
 				return wrongUsage(c, fmt.Errorf("--by takes %s, not %q", strings.Join(groupings, ", "), cmd.by))
 			}
-			show := cmd.run
-			if cmd.ofRuns {
-				show = cmd.printRuns
-			}
-			return cmd.runs(toRead, show)(c, nil)
+			return cmd.runs(toRead, cmd.run)(c, nil)
 		},
 	}
-	c.Flags().BoolVar(&cmd.ofRuns, "runs", false, "list the runs of agents behind lcm")
 	c.Flags().StringVar(&cmd.by, "by", "", "count by project, host or month")
-	c.MarkFlagsMutuallyExclusive("runs", "by")
 	return cmd.jsonFlag(c)
 }
 

@@ -283,7 +283,7 @@ func (tm *team) mcpAnswers(messages int) string {
 	return all.String()
 }
 
-// embedded returns what lcm embed sends to the embedding model.
+// embedded returns what lcm db embed sends to the embedding model.
 func (tm *team) embedded() string {
 	tm.t.Helper()
 	var mu sync.Mutex
@@ -303,6 +303,6 @@ func (tm *team) embedded() string {
 		fmt.Fprintf(w, `{"data":[%s],"usage":{"prompt_tokens":5}}`, strings.Join(data, ","))
 	}))
 	defer model.Close()
-	tm.run("laptop1", []string{"LCM_EMBEDDINGS_MODEL=m", "LCM_EMBEDDINGS_BASE_URL=" + model.URL + "/v1"}, "embed")
+	tm.run("laptop1", []string{"LCM_EMBEDDINGS_MODEL=m", "LCM_EMBEDDINGS_BASE_URL=" + model.URL + "/v1"}, "db", "embed")
 	return sent.String()
 }

@@ -56,7 +56,7 @@ func newTeam(t *testing.T) *team {
 	}
 	tm.wire = newWiretap(t, rand.New(rand.NewPCG(4, 20)))
 	for user, flags := range map[string][]string{"alice": {"--append", "--erase"}, "bob": {"--append"}} {
-		out := tm.run("server", nil, append([]string{"token", "add", "--user", user, "--project", "github.com/acme/*"}, flags...)...)
+		out := tm.run("server", nil, append([]string{"team", "token", "add", "--user", user, "--project", "github.com/acme/*"}, flags...)...)
 		tm.tokens[user] = strings.TrimSpace(out)
 	}
 	tm.startServer()
@@ -100,7 +100,7 @@ func (tm *team) startServer() {
 	}
 	tm.address = l.Addr().String()
 	l.Close()
-	tm.server = tm.command("server", nil, "serve", "--http", tm.address, "--fold-every", "50ms")
+	tm.server = tm.command("server", nil, "team", "serve", "--http", tm.address, "--fold-every", "50ms")
 	if err := tm.server.Start(); err != nil {
 		tm.t.Fatal(err)
 	}

@@ -17,14 +17,7 @@ import (
 )
 
 func newToken(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "token",
-		Short: "Say who may use a team server",
-		Args:  usage(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(newTokenAdd(p), newTokenList(p), newTokenRevoke(p))
-	return c
+	return newParent("token", "Manage access tokens", newTokenAdd(p), newTokenList(p), newTokenRevoke(p))
 }
 
 type tokenAdd struct {
@@ -73,7 +66,7 @@ func newTokenAdd(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-// addedToken is the result of `lcm token add`.
+// addedToken is the result of `lcm team token add`.
 type addedToken struct {
 	Text string `json:"token"`
 	access.Token
@@ -96,14 +89,14 @@ func localUser() string {
 func (cmd *tokenAdd) add(ctx context.Context, rec *openRecord) error {
 	text, added, err := rec.tokens().Add(ctx, cmd.Token, localUser())
 	if err != nil {
-		return failed(exitUsage, "`lcm token add --help` shows how it is used", "%w", err)
+		return failed(exitUsage, "`lcm team token add --help` shows how it is used", "%w", err)
 	}
 	if cmd.json {
 		return cmd.printJSON(addedToken{text, added})
 	}
 	cmd.printf("%s\n", text)
 	cmd.note("this is shown once; %s sets it as sync.token or LCM_SYNC_TOKEN, or sends it as a bearer token", added.User)
-	cmd.note("`lcm token revoke %s` ends it", added.ID)
+	cmd.note("`lcm team token revoke %s` ends it", added.ID)
 	return nil
 }
 
@@ -121,7 +114,7 @@ func newTokenList(p *program) *cobra.Command {
 				return p.printJSON(list(all))
 			}
 			if len(all) == 0 {
-				p.note("there is no token: `lcm token add` makes one")
+				p.note("there is no token: `lcm team token add` makes one")
 				return nil
 			}
 			t := newTable("id", "user", "rights", "projects", "expires", "state")
@@ -143,7 +136,7 @@ func newTokenRevoke(p *program) *cobra.Command {
 			return p.use(c.Context(), toRead, func(rec *openRecord) error {
 				t, err := rec.tokens().Revoke(c.Context(), args[0], localUser())
 				if err != nil {
-					return advise(exitNotFound, "`lcm token list` shows the ids", err)
+					return advise(exitNotFound, "`lcm team token list` shows the ids", err)
 				}
 				p.note("token %s of %s is revoked: its next request is refused", t.ID, t.User)
 				return nil

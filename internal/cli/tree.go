@@ -7,9 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
-	"github.com/spf13/cobra"
-
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -78,36 +75,16 @@ func span(from, to time.Time) string {
 	return from.Format("01-02") + " – " + to.Format("01-02")
 }
 
-type treeCommand struct {
-	choice
-	treeDrawing
-	html string
-}
-
-func newTree(p *program) *cobra.Command {
-	cmd := &treeCommand{treeDrawing: treeDrawing{program: p}}
-	c := &cobra.Command{
-		Use:   "tree [N]",
-		Short: "Draw the summaries and what they were made from",
-		Args: cobra.MatchAll(cmd.argument, refuse(func() bool { return cmd.depth < 0 }, "--depth cannot be negative"),
-			refuse(func() bool { return cmd.html != "" && cmd.json }, "--html and --json exclude each other")),
-		RunE: cmd.runs(toRead, func(ctx context.Context, rec *openRecord) error {
-			conv, err := rec.pick(ctx, cmd.choice)
-			if err != nil {
-				return err
-			}
-			if cmd.html != "" {
-				return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
-			}
-			cmd.reader = rec.db
-			return cmd.print(ctx, conv)
-		}),
+// showTree draws the view of a conversation, or writes it as a page.
+func (cmd *showCommand) showTree(ctx context.Context, rec *openRecord) error {
+	conv, err := rec.pick(ctx, cmd.choice)
+	if err != nil {
+		return err
 	}
-	cmd.flag(c)
-	c.Flags().BoolVarP(&cmd.messages, "messages", "m", false, "list every message")
-	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "draw this many levels, 0 for all")
-	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file")
-	return cmd.jsonFlag(c)
+	if cmd.html != "" {
+		return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
+	}
+	return (&treeDrawing{program: cmd.program, reader: rec.db, messages: cmd.all, depth: cmd.depth}).print(ctx, conv)
 }
 
 // treeDrawing draws the view of a conversation as a tree.
@@ -172,13 +149,13 @@ func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int
 		return nil, err
 	}
 	s.Body = "" // `lcm show --id` prints it
-	style := []lipgloss.Style{cyan, green, yellow}[s.Depth%3]
+	colour := []style{cyan, green, yellow}[s.Depth%3]
 	line := summaryLine(s)
 	if d.narrow {
 		line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, prose.Count(s.Messages, "message", "messages"),
 			prose.Number(s.MessageTokens), prose.Number(s.Tokens))
 	}
-	t := &treeNode{Summary: &summaryReport{Summary: s}, drawn: d.paint(style, line[:len(id)]) + line[len(id):]}
+	t := &treeNode{Summary: &summaryReport{Summary: s}, drawn: d.paint(colour, line[:len(id)]) + line[len(id):]}
 	if level == d.depth {
 		t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
 		return t, nil
@@ -245,7 +222,7 @@ func (d *treeDrawing) draw(trees []*treeNode, indent string) {
 	}
 }
 
-func roleStyle(r llms.Role) lipgloss.Style {
+func roleStyle(r llms.Role) style {
 	switch r {
 	case llms.RoleUser:
 		return green

@@ -19,7 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 )
 
-// Team is the server of a team (`lcm serve`). With it lcm_grep, lcm_describe and
+// Team is the server of a team (`lcm team serve`). With it lcm_grep, lcm_describe and
 // lcm_expand_query take the argument team: true calls the same tool of that server.
 type Team struct {
 	URL   string // like https://lcm.example

@@ -27,7 +27,7 @@
 // # Failures
 //
 // Any failure (an unknown shape, a busy database, a fold that is late) sends the
-// original request unchanged. Runs keep a count of them for `lcm status --runs` and
+// original request unchanged. Runs keep a count of them for `lcm run --list` and
 // `lcm doctor`. They also count the requests that were sent above the budget, by reason,
 // and those of clients that lcm does not know: without a transcript nothing can be folded.
 //

@@ -18,7 +18,7 @@ var (
 
 // intro returns the text before the first summary. It names lcm's tools only if the
 // requests of the session offer them, and the command line only if they offer tools at all:
-// behind `lcm proxy` nobody has connected the agent to lcm's tools. What was offered once
+// behind `lcm run --listen` nobody has connected the agent to lcm's tools. What was offered once
 // counts for the session, so that the text stays the same.
 func (s *session) intro() string {
 	deeper := ""

@@ -111,7 +111,7 @@ func HostOf(program string, known []Host) (Host, error) {
 	for _, h := range known {
 		names = append(names, h.About().Name)
 	}
-	return nil, hint.New("programs: "+strings.Join(names, ", ")+"; `lcm proxy` passes the requests of other clients on, but folds none of them: it has no transcript of theirs. Programs on the Go library fold by themselves",
+	return nil, hint.New("programs: "+strings.Join(names, ", ")+"; `lcm run --listen` passes the requests of other clients on, but folds none of them: it has no transcript of theirs. Programs on the Go library fold by themselves",
 		"lcm does not know how to run %q", program)
 }
 

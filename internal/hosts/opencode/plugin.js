@@ -1,4 +1,4 @@
-// lcm for opencode: written by `lcm setup opencode`, taken out by `lcm remove opencode`.
+// lcm for opencode: written by `lcm setup opencode`, taken out by `lcm setup --remove opencode`.
 //
 // It tells lcm when a turn has ended, so that the record is up to date, and puts what lcm knows about earlier work in
 // this project before the first message of a session, and again after a compaction. A prompt that refers to earlier work

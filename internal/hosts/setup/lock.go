@@ -42,7 +42,7 @@ func Exclusively(ctx context.Context, dir string, fn func(*Receipts) error) erro
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err()
 		}
-		return &hint.Error{Err: errors.New("another `lcm setup` or `lcm remove` does not end"), Hint: "end it, then repeat the command; nothing was changed"}
+		return &hint.Error{Err: errors.New("another `lcm setup` does not end"), Hint: "end it, then repeat the command; nothing was changed"}
 	}
 	kept, err := OpenReceipts(dir)
 	if err != nil {

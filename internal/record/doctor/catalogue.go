@@ -16,7 +16,7 @@ type entry struct {
 
 const (
 	fromBackup = "restore these messages from a backup; everything else stays readable"
-	salvage    = "restore a backup, or save the readable part into a new database: `lcm doctor --salvage NEW.db`, then `lcm restore --force NEW.db`"
+	salvage    = "restore a backup, or save the readable part into a new database: `lcm doctor --salvage NEW.db`, then `lcm db restore --force NEW.db`"
 	comeBack   = "restore a backup; or lift the erasure (`lcm forget --lift`) and forget its messages again"
 	rebuilt    = "the edges, the view and the numbers are rebuilt from the messages"
 )
@@ -26,7 +26,7 @@ var catalogue = map[string]entry{
 	// The file.
 	"absent":       {Note, "", "`lcm import` or the first session makes it"},
 	"file":         {Problem, "", salvage},
-	"empty":        {Problem, "", "restore a backup with `lcm restore --force FILE`, or remove the file to begin anew"},
+	"empty":        {Problem, "", "restore a backup with `lcm db restore --force FILE`, or remove the file to begin anew"},
 	"header":       {Problem, "the first bytes are rewritten", ""},
 	"truncated":    {Problem, "", salvage},
 	"wal-orphan":   {Problem, "the database is rebuilt from its log, if the log is complete", ""},
@@ -47,7 +47,7 @@ var catalogue = map[string]entry{
 	"schema-table-lost":  {Problem, "", "restore a backup: its content is in no other table"},
 	"schema-column-lost": {Problem, "", "restore a backup: its content is in no other column"},
 	"schema-code":        {Problem, "the trigger or view is removed; it has not run", "restore a backup"},
-	"schema-changed":     {Problem, "", "restore a backup; `lcm export` and `lcm import` make a database with lcm's own definitions"},
+	"schema-changed":     {Problem, "", "restore a backup; `lcm db export` and `lcm import` make a database with lcm's own definitions"},
 	"schema-foreign":     {Warning, "", "find out what put it there; lcm does not use it"},
 
 	// The record, which is never changed.

@@ -9,7 +9,7 @@ import (
 const (
 	LeaseSpace       = "lease"             // leases of background work
 	ImportSpace      = "import"            // leases of `lcm import`
-	EmbedSpace       = "embed"             // leases of `lcm embed`
+	EmbedSpace       = "embed"             // leases of `lcm db embed`
 	CatchUpSpace     = "mcp"               // leases of the MCP servers that read transcripts
 	CompactSpace     = "compact"           // conversations that wait for folds
 	SpendSpace       = "spend"             // the use of models, by day, purpose and model

@@ -155,7 +155,7 @@ type Sync struct {
 	Hook                   bool     `key:"sync.hook"`
 }
 
-// Proxy configures `lcm run` and `lcm proxy`.
+// Proxy configures `lcm run`.
 type Proxy struct {
 	Budget  int      `key:"proxy.budget"`  // 0 is 60 % of the model's window, and at most 150,000
 	Budgets []string `key:"proxy.budgets"` // PATTERN=TOKENS, for models and projects

@@ -20,7 +20,7 @@ var sections = map[string]string{
 	"mcp":        "The server for agents, `lcm mcp`.",
 	"hooks":      "What agents are told on their events, `lcm hook`.",
 	"sync":       "The team's server, `lcm sync` and `--team`.",
-	"proxy":      "The proxy between agents and models, `lcm run` and `lcm proxy`.",
+	"proxy":      "The proxy between agents and models, `lcm run`.",
 	"log":        "What the program says about its own work.",
 }
 

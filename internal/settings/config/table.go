@@ -101,7 +101,7 @@ var table = []Setting{
 		Doc: "Where OpenAI's protocol is spoken, if not at OpenAI: Ollama, vLLM and others, such as `http://127.0.0.1:11434/v1`. A key that is only in the environment is not sent to an address that only this file names."},
 
 	{Key: "embeddings.model", Env: "LCM_EMBEDDINGS_MODEL", Kind: String,
-		Doc: "The embedding model that orders the first matches of full-text questions by meaning, such as `nomic-embed-text`. Empty means none: matches are ordered by their words, and no text is sent. With a model, each full-text search sends the question and those of its first 50 messages that have no stored vector, without secrets and private blocks; `lcm embed` sends all messages, so that they are found in other words too."},
+		Doc: "The embedding model that orders the first matches of full-text questions by meaning, such as `nomic-embed-text`. Empty means none: matches are ordered by their words, and no text is sent. With a model, each full-text search sends the question and those of its first 50 messages that have no stored vector, without secrets and private blocks; `lcm db embed` sends all messages, so that they are found in other words too."},
 	{Key: "embeddings.base_url", Env: "LCM_EMBEDDINGS_BASE_URL", Kind: String,
 		Doc: "Where that model is served, by OpenAI's protocol, such as `http://127.0.0.1:11434/v1` for Ollama. Empty means `models.openai_base_url`, with its key."},
 	{Key: "embeddings.api_key", Env: "LCM_EMBEDDINGS_API_KEY", Kind: String, Secret: true,
@@ -134,9 +134,9 @@ var table = []Setting{
 		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to three cited lines of the record, at most 290 tokens together. false adds nothing to prompts."},
 
 	{Key: "sync.url", Env: "LCM_SYNC_URL", Kind: String,
-		Doc: "The team's server (`lcm serve`), like `https://lcm.example`. `lcm sync` pushes to it, and `--team` searches it. Empty means none."},
+		Doc: "The team's server (`lcm team serve`), like `https://lcm.example`. `lcm sync` pushes to it, and `--team` searches it. Empty means none."},
 	{Key: "sync.token", Env: "LCM_SYNC_TOKEN", Kind: String, Secret: true,
-		Doc: "The token for that server, from `lcm token add`."},
+		Doc: "The token for that server, from `lcm team token add`."},
 	{Key: "sync.machine", Env: "LCM_SYNC_MACHINE", Kind: String,
 		Doc: "The name of this machine on the server. Empty means the host name."},
 	{Key: "sync.private_project_patterns", Env: "LCM_SYNC_PRIVATE_PROJECT_PATTERNS", Kind: Strings,
@@ -145,7 +145,7 @@ var table = []Setting{
 		Doc: "Whether the hooks of agents push after a turn, in the background."},
 
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
-		Doc: "The most tokens of a request that `lcm run` and `lcm proxy` send to a model. Above it the oldest messages give way to their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},
+		Doc: "The most tokens of a request that `lcm run` sends to a model. Above it lcm replaces the oldest messages with their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},
 	{Key: "proxy.budgets", Env: "LCM_PROXY_BUDGETS", Kind: Strings,
 		Doc: "Budgets for some models or projects, as `PATTERN=TOKENS`. A pattern is compared with the model's name, and with the project's directory and git origin; `*` stands for any characters. A budget is at least 30,000. The first that fits counts, before `proxy.budget`."},
 

@@ -1,4 +1,4 @@
-// Package teamserver is `lcm serve`: one record for many people and machines, over HTTP.
+// Package teamserver is `lcm team serve`: one record for many people and machines, over HTTP.
 //
 // A [Server] offers MCP at /mcp, searches and questions of `lcm grep --team` and `lcm ask
 // --team`, the server's side of `lcm sync` (package teamsync has the protocol), /healthz,
@@ -204,7 +204,7 @@ func (s *Server) authorized(serve func(*client, http.ResponseWriter, *http.Reque
 		t, err := s.check(r)
 		if errors.Is(err, access.ErrInvalid) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="lcm"`)
-			refuse(w, http.StatusUnauthorized, err.Error(), "it may have expired or been revoked: `lcm token list` on the server says so, and `lcm token add` makes another")
+			refuse(w, http.StatusUnauthorized, err.Error(), "it may have expired or been revoked: `lcm team token list` on the server says so, and `lcm team token add` makes another")
 			return
 		}
 		if err == nil {

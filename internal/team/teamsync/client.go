@@ -38,7 +38,7 @@ func (c Client) Check() error {
 		return hint.New("it looks like https://lcm.example or http://127.0.0.1:8766", "sync.url is %q", prose.Clip(c.URL, 80))
 	}
 	if c.Token == "" {
-		return hint.New("`lcm token add` on the server makes one", "sync.token is not set")
+		return hint.New("`lcm team token add` on the server makes one", "sync.token is not set")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 	if got.StatusCode != http.StatusOK {
 		e := &RequestError{Server: c.URL, Code: got.StatusCode}
 		if json.Unmarshal(text, &e.Problem) != nil || e.Problem.Error == "" {
-			e.Problem.Error = fmt.Sprintf("%s, and it does not look like `lcm serve`", got.Status)
+			e.Problem.Error = fmt.Sprintf("%s, and it does not look like `lcm team serve`", got.Status)
 		}
 		e.Problem.Error = prose.Clip(e.Problem.Error, maxProblem)
 		if e.Hint != "" {

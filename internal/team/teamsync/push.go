@@ -181,7 +181,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	var failures []error
 	if !rights.Append {
 		failures = append(failures, &hint.Error{Err: &RequestError{p.URL, http.StatusForbidden, Problem{Error: "this token may not push"}},
-			Hint: "nothing was sent; `lcm token add --append` on the server makes a token that may push"})
+			Hint: "nothing was sent; `lcm team token add --append` on the server makes a token that may push"})
 	}
 	for part := range slices.Chunk(mine, StatusSources) {
 		var sources []Source

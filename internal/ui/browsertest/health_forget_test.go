@@ -159,7 +159,7 @@ func TestToolFilter(t *testing.T) {
 	b.clean()
 }
 
-// TestSent sends requests of Claude Code through `lcm proxy` to a model of its own,
+// TestSent sends requests of Claude Code through `lcm run --listen` to a model of its own,
 // and reads them on the page.
 func TestSent(t *testing.T) {
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -169,7 +169,7 @@ func TestSent(t *testing.T) {
 	}))
 	t.Cleanup(model.Close)
 	r := serve(t, fixtures(t))
-	proxy := exec.CommandContext(context.WithoutCancel(t.Context()), env(t, "LCM_BIN"), "--db", r.db, "proxy", "--upstream", "anthropic="+model.URL)
+	proxy := exec.CommandContext(context.WithoutCancel(t.Context()), env(t, "LCM_BIN"), "--db", r.db, "run", "--listen", "0", "--upstream", "anthropic="+model.URL)
 	proxy.Env, proxy.Dir = append(os.Environ(), "HOME="+filepath.Dir(r.db)), filepath.Dir(r.db)
 	out, err := proxy.StdoutPipe()
 	if err == nil {

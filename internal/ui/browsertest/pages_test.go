@@ -195,13 +195,13 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestWrittenPages opens the files of `lcm show --html` and `lcm tree --html`.
+// TestWrittenPages opens the files of `lcm show --html` and `lcm show --tree --html`.
 func TestWrittenPages(t *testing.T) {
 	onEach(t, func(t *testing.T, b *browser, s session) {
 		dir := t.TempDir()
 		show, tree := filepath.Join(dir, "show.html"), filepath.Join(dir, "tree.html")
 		b.lcm("show", "1", "--html", show, "--from", fmt.Sprint(s.at), "--limit", "100")
-		b.lcm("tree", "1", "--html", tree)
+		b.lcm("show", "1", "--tree", "--html", tree)
 		b.run(chromedp.Navigate("file://" + show))
 		b.until(fmt.Sprintf(`document.querySelectorAll('.message').length === 100 && document.querySelector('.message').dataset.seq === '%d'`, s.at))
 		b.run(chromedp.Navigate("file://" + tree))

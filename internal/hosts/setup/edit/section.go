@@ -8,7 +8,7 @@ import (
 
 // The marks around lcm's section in a text file.
 const (
-	SectionBegin = "<!-- lcm:begin (written by `lcm setup`, taken out by `lcm remove`) -->"
+	SectionBegin = "<!-- lcm:begin (written by `lcm setup`, taken out by `lcm setup --remove`) -->"
 	SectionEnd   = "<!-- lcm:end -->"
 )
 

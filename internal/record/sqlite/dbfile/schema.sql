@@ -281,7 +281,7 @@ CREATE TABLE vectors (
 ) WITHOUT ROWID;
 CREATE INDEX vectors_message ON vectors (message);
 -- The vectors of 1,024 message numbers in one row, for searches by meaning, which compare a
--- question with every vector. `lcm embed` writes it from the vectors of table vectors. It is
+-- question with every vector. `lcm db embed` writes it from the vectors of table vectors. It is
 -- removed when one of its messages is erased or masked, and then written again.
 CREATE TABLE vector_blocks (
     model   TEXT    NOT NULL,

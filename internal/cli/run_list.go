@@ -14,7 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy"
 )
 
-// runReport is a run of `lcm run` or `lcm proxy` in JSON.
+// runReport is a run in JSON.
 type runReport struct {
 	proxy.Run
 	Saved        float64 `json:"saved"`        // of the input cost without lcm, simulated
@@ -22,8 +22,8 @@ type runReport struct {
 	PassedAnyway int     `json:"passedUnchanged"`
 }
 
-// runs prints the runs, the last first.
-func (cmd *statusCommand) printRuns(ctx context.Context, rec *openRecord) error {
+// printRuns prints the runs, the last first.
+func (cmd *runCommand) printRuns(ctx context.Context, rec *openRecord) error {
 	found, err := proxy.Runs(ctx, rec.db)
 	if err != nil {
 		return err

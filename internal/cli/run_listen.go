@@ -15,47 +15,16 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/launch"
+	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/proxy"
 )
 
-type proxyCommand struct {
-	*program
-	proxyFlags
-	command  *cobra.Command
-	listen   string
-	upstream []string
-}
-
-func newProxy(p *program) *cobra.Command {
-	cmd := &proxyCommand{program: p}
-	c := &cobra.Command{
-		Use:   "proxy",
-		Short: "Serve agents that take a base URL, as lcm run does",
-		Args:  usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := cmd.check(c); err != nil {
-				return err
-			}
-			cmd.command = c
-			routes, err := cmd.routes()
-			if err != nil {
-				return err
-			}
-			return cmd.use(c.Context(), toWrite, func(rec *openRecord) error { return cmd.serve(c.Context(), rec, routes) })
-		},
-	}
-	cmd.register(c)
-	c.Flags().StringVar(&cmd.listen, "listen", "127.0.0.1:0", "loopback address to listen on")
-	c.Flags().StringSliceVar(&cmd.upstream, "upstream", nil, "another model API, as NAME=URL")
-	return c
-}
-
-// proxyHost is the name of `lcm proxy` in the record of runs.
+// proxyHost is the name of `lcm run --listen` in the record of runs.
 const proxyHost = "proxy"
 
-// routes are the model APIs by name: those of --upstream, of the variables that clients
+// listenRoutes are the model APIs by name: those of --upstream, of the variables that clients
 // know too, or the vendors' own.
-func (cmd *proxyCommand) routes() (map[string]*url.URL, error) {
+func (cmd *runCommand) listenRoutes(c *cobra.Command) (map[string]*url.URL, error) {
 	routes := map[string]*url.URL{}
 	for _, r := range []struct{ name, variable, base string }{
 		{"anthropic", "ANTHROPIC_BASE_URL", launch.AnthropicAPI},
@@ -71,7 +40,7 @@ func (cmd *proxyCommand) routes() (map[string]*url.URL, error) {
 			return nil, failed(exitConfig, "unset it, or name the API with --upstream "+r.name+"=URL", "%w", err)
 		}
 		if err == nil && proxy.IsOwnURL(u) && !cmd.replaces(r.name) {
-			return nil, failed(exitConfig, "unset it for lcm proxy, or name the API with --upstream "+r.name+"=URL", "%s is the address of an lcm proxy, which cannot be its own model API", source)
+			return nil, failed(exitConfig, "unset it, or name the API with --upstream "+r.name+"=URL", "%s is the address of an lcm proxy, which cannot be its own model API", source)
 		}
 		routes[r.name] = u
 	}
@@ -79,7 +48,7 @@ func (cmd *proxyCommand) routes() (map[string]*url.URL, error) {
 		name, base, _ := strings.Cut(text, "=")
 		u, err := url.Parse(base)
 		if err != nil || name == "" || strings.Contains(name, "/") || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, wrongUsage(cmd.command, fmt.Errorf("--upstream is NAME=URL, not %q", text))
+			return nil, wrongUsage(c, fmt.Errorf("--upstream is NAME=URL, not %q", text))
 		}
 		routes[name] = u
 	}
@@ -87,20 +56,33 @@ func (cmd *proxyCommand) routes() (map[string]*url.URL, error) {
 }
 
 // replaces reports whether --upstream names an API.
-func (cmd *proxyCommand) replaces(name string) bool {
+func (cmd *runCommand) replaces(name string) bool {
 	return slices.ContainsFunc(cmd.upstream, func(text string) bool { return strings.HasPrefix(text, name+"=") })
 }
 
-func (cmd *proxyCommand) serve(ctx context.Context, rec *openRecord, routes map[string]*url.URL) error {
+// serveProxy serves the proxy to agents that are started elsewhere.
+func (cmd *runCommand) serveProxy(c *cobra.Command) error {
+	routes, err := cmd.listenRoutes(c)
+	if err != nil {
+		return err
+	}
+	address, err := mcpserver.ListenAddress(cmd.listen)
+	if err != nil {
+		return wrongUsage(c, fmt.Errorf("--listen takes a port or a loopback address, not %q", cmd.listen))
+	}
+	return cmd.use(c.Context(), toWrite, func(rec *openRecord) error { return cmd.serve(c.Context(), rec, address, routes) })
+}
+
+func (cmd *runCommand) serve(ctx context.Context, rec *openRecord, address string, routes map[string]*url.URL) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	server, err := cmd.newServer(context.WithoutCancel(ctx), rec, cmd.proxyFlags, proxyHost, dir, routes)
+	server, err := cmd.newServer(context.WithoutCancel(ctx), rec, proxyHost, dir, routes)
 	if err != nil {
 		return err
 	}
-	l, err := server.Listen(cmd.listen)
+	l, err := server.Listen(address)
 	if err != nil {
 		return failed(exitFailure, "choose another loopback address with --listen", "%w", err)
 	}
