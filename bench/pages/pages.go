@@ -154,11 +154,9 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"health and cost", false, func() string { return "/health" }},
 		{"forget", false, func() string { return fmt.Sprintf("/forget?ids=msg_%d", anywhere()) }},
 		{"map of the session (loaded after)", true, func() string { return "/session/1/map?fragment=1" }},
-		{"calendar (loaded after)", true, func() string { return "/activity?fragment=1" }},
 		{"matches of a search (loaded after)", true, func() string { return "/search?fragment=1&q=" + words() }},
 		{"matches of a regex (loaded after)", true, func() string { return "/search?fragment=1&mode=regex&q=" + words() }},
 		{"counts of a search (loaded after)", true, func() string { return "/search/counts?fragment=1&q=" + words() }},
-		{"tools of a search (loaded after)", true, func() string { return "/search/tools?fragment=1&q=" + words() }},
 		{"passages of ask (loaded after)", true, func() string { return "/ask?fragment=1&q=" + words() }},
 		{"extent of an erasure (loaded after)", true, func() string { return fmt.Sprintf("/forget?fragment=1&ids=msg_%d", anywhere()) }},
 		{"context at a message (loaded after)", true, func() string { return fmt.Sprintf("/session/1/context?fragment=1&at=%d", anywhere()) }},
@@ -227,16 +225,9 @@ func scratch(ctx context.Context) (*lcm.Engine, func() error, error) {
 func serve(ctx context.Context, rec *harness.Record) (base string, client *http.Client, stop func(), err error) {
 	s, err := ui.New(ui.Config{
 		Engine: rec.Engine, Budget: 16_000,
-		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, rec.DB.File().DB(), above)
-		},
 		Scratch: scratch,
-		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
-			found, err := stats.Branches(ctx, rec.DB.SQL(), id)
-			for _, b := range found {
-				all = append(all, ui.Branch(b))
-			}
-			return all, err
+		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
+			return stats.Branches(ctx, rec.DB.SQL(), id)
 		},
 	})
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/doctor"
-	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -57,18 +56,10 @@ func newUI(p *program) *cobra.Command {
 func (p *program) newUIServer(rec *openRecord) (*ui.Server, error) {
 	return ui.New(ui.Config{
 		Engine: rec.engine, Budget: rec.cfg.Context.TokenBudget,
-		Model: rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
-		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, rec.db.SQL(), above)
-		},
+		Model:   rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, rec) },
-		Branches: func(ctx context.Context, id store.ConversationID) ([]ui.Branch, error) {
-			found, err := stats.Branches(ctx, rec.db.SQL(), id)
-			all := make([]ui.Branch, len(found))
-			for i, b := range found {
-				all[i] = ui.Branch(b)
-			}
-			return all, err
+		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
+			return stats.Branches(ctx, rec.db.SQL(), id)
 		},
 		Doctor: func(ctx context.Context) ([]doctor.Finding, error) {
 			patient, err := (&doctorCommand{program: p}).patient(rec.cfg)
@@ -78,28 +69,7 @@ func (p *program) newUIServer(rec *openRecord) (*ui.Server, error) {
 			found, err := doctor.Examine(ctx, patient)
 			return found.Findings, err
 		},
-		Space: func(ctx context.Context) (ui.Space, error) { return measure(ctx, rec.db.SQL()) },
 	})
-}
-
-// measure returns the use of a database's file, and the size of its tables.
-func measure(ctx context.Context, db sqldb.DB) (ui.Space, error) {
-	used, err := stats.MeasureSpace(ctx, db)
-	if err != nil {
-		return ui.Space{}, err
-	}
-	s := ui.Space{Parts: []ui.Size{
-		{Name: "messages and indexes", Bytes: used.Messages}, {Name: "payloads", Bytes: used.Payloads}, {Name: "summaries", Bytes: used.Summaries},
-		{Name: "search index", Bytes: used.Index}, {Name: "free", Bytes: used.Free}, {Name: "write-ahead log", Bytes: used.Log},
-	}}
-	for _, part := range s.Parts {
-		s.File += part.Bytes
-	}
-	tables, err := stats.Tables(ctx, db)
-	for _, t := range tables {
-		s.Tables = append(s.Tables, ui.Size{Name: t.Name, Rows: t.Rows, Bytes: t.Bytes})
-	}
-	return s, err
 }
 
 // scratchEngine opens an engine on an empty database in memory, with the settings of

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"encoding/json"
 	"html"
 	"slices"
@@ -190,66 +189,33 @@ func (w *callWriter) take(text *string) {
 	w.room -= n
 }
 
-// mostCompared bounds the product of lines that lineDiff compares.
-const mostCompared = 1 << 18
-
-// lineDiff returns the change of a text as the lines of a diff, all of them with
-// their surroundings: edits are short.
+// lineDiff returns the change of a text as the lines of a diff: those that both texts begin
+// and end with, and between them the old lines and the new ones.
 func lineDiff(before, after string) string {
-	a, b := strings.Split(strings.TrimSuffix(before, "\n"), "\n"), strings.Split(strings.TrimSuffix(after, "\n"), "\n")
+	lines := func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
+	a, b := lines(before), lines(after)
 	if before == "" {
 		a = nil
 	}
 	if after == "" {
 		b = nil
 	}
-	var head, tail []string
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		head, a, b = append(head, a[0]), a[1:], b[1:]
+	head := 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
 	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		tail, a, b = append(tail, a[len(a)-1]), a[:len(a)-1], b[:len(b)-1]
+	tail := 0
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
 	}
-	slices.Reverse(tail)
-	var out bytes.Buffer
-	write := func(sign string, lines []string) {
-		for _, l := range lines {
-			out.WriteString(sign + l + "\n")
+	var out strings.Builder
+	for _, part := range []struct {
+		sign  string
+		lines []string
+	}{{" ", a[:head]}, {"-", a[head : len(a)-tail]}, {"+", b[head : len(b)-tail]}, {" ", a[len(a)-tail:]}} {
+		for _, l := range part.lines {
+			out.WriteString(part.sign + l + "\n")
 		}
 	}
-	write(" ", head)
-	if len(a)*len(b) > mostCompared {
-		write("-", a)
-		write("+", b)
-		a, b = nil, nil
-	}
-	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
-	common := make([][]int, len(a)+1)
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			write(" ", a[i:i+1])
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			write("-", a[i:i+1])
-			i++
-		default:
-			write("+", b[j:j+1])
-			j++
-		}
-	}
-	write(" ", tail)
 	return out.String()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -80,12 +79,6 @@ type Point struct {
 	Folds   int   `json:"folds"` // summaries made since the point before
 }
 
-// contextCache keeps the last contexts: a slider asks for the same ones again.
-type contextCache struct {
-	mu   sync.Mutex
-	made map[string]contextData
-}
-
 // storedPage shows what `lcm context` prints: the view that is kept of the session,
 // within its budget. ?at= is kept for the link to the replay.
 func (s *Server) storedPage(r *http.Request) (d contextData, err error) {
@@ -155,7 +148,7 @@ func (s *Server) contextPage(r *http.Request) (d contextData, err error) {
 	return d, err
 }
 
-// replayed returns the context at ?at= with ?budget=, made now or before.
+// replayed returns the context at ?at= with ?budget=.
 func (s *Server) replayed(r *http.Request, c store.Conversation) (contextData, error) {
 	ctx := r.Context()
 	at, err := positive(r, "at", c.Messages)
@@ -168,14 +161,7 @@ func (s *Server) replayed(r *http.Request, c store.Conversation) (contextData, e
 	}
 	at = min(max(at, 1), max(c.Messages, 1))
 	budget = min(max(budget, leastBudget), mostBudget)
-	key := fmt.Sprint(c.ID, c.Messages, c.Erased, at, budget)
-	s.contexts.mu.Lock()
-	d, ok := s.contexts.made[key]
-	s.contexts.mu.Unlock()
-	if ok {
-		return d, nil
-	}
-	d = contextData{At: at, Budget: int(budget), From: 1}
+	d := contextData{At: at, Budget: int(budget), From: 1}
 	if d.Session, err = s.session(ctx, c); err != nil {
 		return d, err
 	}
@@ -188,12 +174,6 @@ func (s *Server) replayed(r *http.Request, c store.Conversation) (contextData, e
 			return d, err
 		}
 	}
-	s.contexts.mu.Lock()
-	defer s.contexts.mu.Unlock()
-	if s.contexts.made == nil || len(s.contexts.made) >= 32 {
-		s.contexts.made = map[string]contextData{}
-	}
-	s.contexts.made[key] = d
 	return d, nil
 }
 

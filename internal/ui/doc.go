@@ -9,7 +9,6 @@
 // while the user types and keyboard keys. Each page is also JSON under /api:
 //
 //	GET /                       sessions, projects, hosts                (/api/sessions)
-//	GET /activity               messages per day; ?day= is marked        (/api/activity)
 //	GET /session/{n}            messages around ?at=SEQ, or from ?day=2026-02-18 on; beside them ?summary=sum_… (/api/session/{n})
 //	GET /session/{n}/map        the summaries as an icicle               (/api/session/{n}/map)
 //	GET /session/{n}/stored     the context of the stored view           (/api/session/{n}/stored)
@@ -20,12 +19,9 @@
 //	GET /file/file_…            a payload and its messages               (/api/file/file_…)
 //	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
 //	GET /search/counts          the matches by role, host, project, time (/api/search/counts)
-//	GET /search/tools           the matches by tool                      (/api/search/tools)
 //	GET /ask                    ?q=: passages, without a model           (/api/ask)
 //	GET /health                 spend, runs, the last check              (/api/health)
 //	GET /health/check           the last check                           (/api/health/check)
-//	GET /health/space           sizes by table                           (/api/health/space)
-//	GET /health/operations      slowest operations                       (/api/health/operations)
 //	GET /forget                 ?ids=, match, words, since, before, session: the extent of an erasure (/api/forget)
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
@@ -38,7 +34,7 @@
 // [Server.WriteSession] writes as many as the messages need.
 //
 // Times and days on pages are in the zone of the server, which every page names; those
-// of the API are in UTC, except for the days of /api/activity.
+// of the API are in UTC.
 //
 // A page with ?fragment=1 is its main part alone. The pages of a search, a context, a
 // question and an erasure come without their answer, which takes longer: the script

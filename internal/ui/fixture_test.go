@@ -53,23 +53,8 @@ func newSite(t *testing.T) *site {
 	})
 	s, err := ui.New(ui.Config{
 		Engine: engine, Budget: 16_000,
-		Activity: func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error) {
-			return stats.Activity(ctx, db.File().DB(), above)
-		},
-		Branches: func(ctx context.Context, id store.ConversationID) (all []ui.Branch, err error) {
-			found, err := stats.Branches(ctx, db.SQL(), id)
-			for _, b := range found {
-				all = append(all, ui.Branch(b))
-			}
-			return all, err
-		},
-		Space: func(ctx context.Context) (space ui.Space, err error) {
-			found, err := stats.Tables(ctx, db.SQL())
-			for _, table := range found {
-				space.Tables = append(space.Tables, ui.Size{Name: table.Name, Rows: table.Rows, Bytes: table.Bytes})
-				space.File += table.Bytes
-			}
-			return space, err
+		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
+			return stats.Branches(ctx, db.SQL(), id)
 		},
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) {
 			db, engine := open(ctx)

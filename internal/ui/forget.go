@@ -11,12 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -24,12 +22,8 @@ import (
 // the erasure that it would make.
 type forgetData struct {
 	// IDs are numbers of sessions or ids of messages.
-	IDs     string `json:"ids,omitempty"`
-	Match   string `json:"match,omitempty"`
-	Words   bool   `json:"words,omitempty"` // take Match as words
-	Since   string `json:"since,omitempty"`
-	Before  string `json:"before,omitempty"`
-	Session string `json:"session,omitempty"` // only messages of this one
+	IDs   string `json:"ids,omitempty"`
+	Match string `json:"match,omitempty"` // a regular expression
 
 	Extent *store.Erased `json:"extent,omitempty"`
 	Rows   []ExtentRow   `json:"-"`
@@ -60,33 +54,16 @@ type ExtentRow struct {
 const previewed = 20
 
 func forgetOf(v url.Values) forgetData {
-	return forgetData{
-		IDs: strings.Join(strings.Fields(v.Get("ids")), " "), Match: v.Get("match"), Words: v.Get("words") != "",
-		Since: v.Get("since"), Before: v.Get("before"), Session: strings.TrimSpace(v.Get("session")), Tombstones: []store.Tombstone{},
-	}
+	return forgetData{IDs: strings.Join(strings.Fields(v.Get("ids")), " "), Match: v.Get("match"), Tombstones: []store.Tombstone{}}
 }
 
-func (d forgetData) narrowed() bool { return d.Match != "" || d.Since != "" || d.Before != "" }
-
-func (d forgetData) empty() bool { return d.IDs == "" && !d.narrowed() && d.Session == "" }
-
-// selection returns the selection that the fields make, as `lcm forget` does.
+// selection returns the selection that the fields make. `lcm forget` has more.
 func (d forgetData) selection(ctx context.Context, s *Server) (lcm.Forget, error) {
 	what := lcm.Forget{Pattern: d.Match, Cause: "forget"}
-	if d.Words {
-		what.Mode = store.FullText
+	if d.IDs != "" && d.Match != "" {
+		return what, refused("give either sessions and messages, or a pattern")
 	}
-	switch {
-	case d.IDs != "" && d.narrowed():
-		return what, refused("give either sessions and messages, or a pattern and a time")
-	case d.Session != "" && !d.narrowed():
-		return what, refused("a pattern or a time says which messages of session %s; to erase all of it, name it above", prose.Clip(d.Session, 20))
-	}
-	var err error
-	if what.Since, what.Before, err = recall.Span(d.Since, d.Before, time.Now()); err != nil {
-		return what, err
-	}
-	for _, id := range strings.FieldsFunc(d.IDs+" "+d.Session, func(r rune) bool { return r == ' ' || r == ',' }) {
+	for _, id := range strings.FieldsFunc(d.IDs, func(r rune) bool { return r == ' ' || r == ',' }) {
 		if n, err := strconv.ParseInt(id, 10, 64); err == nil && n > 0 {
 			c, err := s.record.Conversation(ctx, store.ConversationID(n))
 			if err != nil {
@@ -174,7 +151,7 @@ func extentRows(got store.Erased) (rows []ExtentRow) {
 // erasures that were made.
 func (s *Server) forgetPage(r *http.Request) (d forgetData, err error) {
 	d = forgetOf(r.URL.Query())
-	if !d.empty() {
+	if d.IDs != "" || d.Match != "" {
 		if later(r) {
 			d.Later = r.URL.RequestURI()
 			return d, nil
@@ -250,18 +227,9 @@ func (s *Server) dropCaches() {
 	s.maps.mu.Lock()
 	s.maps.maps = nil
 	s.maps.mu.Unlock()
-	s.contexts.mu.Lock()
-	s.contexts.made = nil
-	s.contexts.mu.Unlock()
-	s.activity.mu.Lock()
-	s.activity.days, s.activity.last = nil, 0
-	s.activity.mu.Unlock()
 	s.health.mu.Lock()
 	s.health.last = nil
 	s.health.mu.Unlock()
-	s.timings.mu.Lock()
-	s.timings.ops = nil // the addresses of the slowest may have words of a search
-	s.timings.mu.Unlock()
 }
 
 // lifetimeKey is the key of the context of the server's life.

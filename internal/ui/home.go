@@ -2,15 +2,12 @@ package ui
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -35,7 +32,6 @@ type homeData struct {
 	Bytes    int64     `json:"bytes"`
 	New      int       `json:"new"`  // sessions of the last day
 	Left     int       `json:"left"` // sessions that are not listed
-	Day      string    `json:"day,omitempty"`
 	Filtered bool      `json:"-"`
 	More     string    `json:"-"` // the path of a longer list
 }
@@ -56,13 +52,7 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 		return d, err
 	}
 	project, host := q.Get("project"), q.Get("host")
-	d.Day = q.Get("day")
-	if d.Day != "" {
-		if _, err := parseDay(d.Day); err != nil {
-			return d, err
-		}
-	}
-	d.Filtered = project != "" || host != "" || d.Day != ""
+	d.Filtered = project != "" || host != ""
 	projects, hosts := map[string]int{}, map[string]int{}
 	var shown []store.Conversation
 	for _, c := range all {
@@ -76,7 +66,7 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 		name := recall.ProjectName(c.Project)
 		projects[name]++
 		hosts[c.Agent]++
-		if (project == "" || name == project) && (host == "" || c.Agent == host) && (d.Day == "" || activeOn(c, d.Day)) {
+		if (project == "" || name == project) && (host == "" || c.Agent == host) {
 			shown = append(shown, c)
 		}
 	}
@@ -92,10 +82,6 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 		d.Sessions = append(d.Sessions, v)
 	}
 	return d, nil
-}
-
-func activeOn(c store.Conversation, day string) bool {
-	return c.CreatedAt.Local().Format(time.DateOnly) <= day && day <= c.UpdatedAt.Local().Format(time.DateOnly)
 }
 
 // counts lists names by count, each with the path that selects it or, if it is
@@ -133,109 +119,4 @@ func with(r *http.Request, pairs ...string) string {
 		}
 	}
 	return r.URL.Path + "?" + q.Encode()
-}
-
-// activityCache keeps the counts of the days, and reads only new messages.
-type activityCache struct {
-	mu   sync.Mutex
-	days map[string]int
-	last store.MessageID
-}
-
-// read returns the counts of all days. An erasure keeps its day's count until the
-// server starts again.
-func (a *activityCache) read(ctx context.Context, count func(context.Context, store.MessageID) (map[string]int, store.MessageID, error)) (map[string]int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	found, last, err := count(ctx, a.last)
-	if err != nil {
-		return nil, err
-	}
-	if a.days == nil {
-		a.days = map[string]int{}
-	}
-	for day, n := range found {
-		a.days[day] += n
-	}
-	a.last = last
-	return maps.Clone(a.days), nil
-}
-
-// activityData is a calendar of a year.
-type activityData struct {
-	Days map[string]int `json:"days"` // in the local zone
-	last time.Time
-	day  string // the chosen one
-}
-
-func (activityData) title() string { return "Activity" }
-
-// Cell is a day of the calendar.
-type Cell struct {
-	X, Y, Level int
-	Path, Label string
-	On          bool // the user has chosen the day
-}
-
-// The calendar's measures, in pixels.
-const (
-	weeks    = 53
-	cellSize = 13
-)
-
-// cells returns the days of the year that ends with the last message.
-func (d activityData) cells() []Cell {
-	most := 1
-	for _, n := range d.Days {
-		most = max(most, n)
-	}
-	end := d.last
-	start := end.AddDate(0, 0, -(weeks-1)*7-int(end.Weekday()))
-	var cells []Cell
-	for day, i := start, 0; !day.After(end); day, i = day.AddDate(0, 0, 1), i+1 {
-		date := day.Format(time.DateOnly)
-		n := d.Days[date]
-		c := Cell{X: i / 7 * cellSize, Y: i % 7 * cellSize, Label: day.Format("2 January 2006") + ": " + prose.Count(n, "message", "messages")}
-		if n > 0 {
-			c.Level, c.Path, c.On = 1+3*n/(most+1), "/?day="+date, date == d.day
-		}
-		cells = append(cells, c)
-	}
-	return cells
-}
-
-// months returns the labels above the calendar.
-func (d activityData) months() []Cell {
-	start := d.last.AddDate(0, 0, -(weeks-1)*7-int(d.last.Weekday()))
-	var months []Cell
-	for week := range weeks {
-		day := start.AddDate(0, 0, week*7)
-		if day.Day() <= 7 {
-			months = append(months, Cell{X: week * cellSize, Label: day.Format("Jan")})
-		}
-	}
-	return months
-}
-
-// total returns the messages of the year.
-func (d activityData) total() int {
-	n, first := 0, d.last.AddDate(0, 0, -weeks*7).Format(time.DateOnly)
-	for day, count := range d.Days {
-		if day > first {
-			n += count
-		}
-	}
-	return n
-}
-
-func (s *Server) activityPage(r *http.Request) (d activityData, err error) {
-	if d.Days, err = s.activity.read(r.Context(), s.Activity); err != nil {
-		return d, err
-	}
-	d.day = r.URL.Query().Get("day")
-	d.last, _ = time.Parse(time.DateOnly, time.Now().Format(time.DateOnly)) // its own form
-	if days := slices.Sorted(maps.Keys(d.Days)); len(days) > 0 {
-		d.last, err = time.Parse(time.DateOnly, days[len(days)-1])
-	}
-	return d, err
 }

@@ -15,7 +15,7 @@ func said(text string, minute int) llms.Message {
 	return m
 }
 
-// TestLanesOfASession checks the lanes of a sub-agent and of a branch that was left.
+// TestLanesOfASession checks the notes on a sub-agent and on a branch that was left.
 func TestLanesOfASession(t *testing.T) {
 	v := newSite(t)
 	v.add("s", 0, []llms.Message{said("one", 0), said("two", 10), said("three", 20), said("four", 30)})
@@ -30,20 +30,8 @@ func TestLanesOfASession(t *testing.T) {
 	v.add("s", 0, []llms.Message{said("another three", 40)})
 	page := v.page("/session/1")
 	has(t, page, "A branch that was left: the conversation went on from <a href=\"/session/1?at=2\">message 2</a>",
-		`class="lane branch"`, `class="lane sub-agent"`, `<span class="note">sub-agent</span> <a href="/session/2">look at two</a>`)
+		`<span class="note">sub-agent</span> <a href="/session/2">look at two</a>`)
 	checkTags(t, "/session/1", page)
-	lanes := map[string][2]int64{}
-	for _, l := range api[struct {
-		Lanes []struct {
-			Kind     string
-			From, To int64
-		}
-	}](v, "/session/1/map").Lanes {
-		lanes[l.Kind] = [2]int64{l.From, l.To}
-	}
-	if lanes["branch"] != [2]int64{3, 5} || lanes["sub-agent"] != [2]int64{2, 3} {
-		t.Errorf("the lanes are %v", lanes)
-	}
 	on := map[int64]bool{}
 	begins := map[int64]int{}
 	for _, m := range api[struct {

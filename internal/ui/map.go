@@ -33,7 +33,6 @@ type mapData struct {
 	Messages int64                `json:"messages"`
 	Depths   int                  `json:"depths"`
 	Blocks   []Block              `json:"blocks"`
-	Lanes    []Lane               `json:"lanes,omitempty"`
 }
 
 func (mapData) title() string { return "Summaries" }
@@ -50,12 +49,11 @@ type Shape struct {
 	Block
 	X, Y, Width, Height float64
 	Path, Label         string
-	Kind                string // of a lane
 }
 
 // shapes returns the blocks to draw.
 func (m mapData) shapes() []Shape {
-	column := m.column()
+	column := mapWidth / float64(m.Depths+1)
 	all := make([]Shape, 0, len(m.Blocks))
 	for _, b := range m.Blocks {
 		s := Shape{Block: b, X: column * float64(m.Depths-1-b.Depth), Width: column, Y: m.y(b.From)}
@@ -73,7 +71,7 @@ func (m mapData) shapes() []Shape {
 
 // bands returns the parts of the column of messages.
 func (m mapData) bands() []Shape {
-	column := m.column()
+	column := mapWidth / float64(m.Depths+1)
 	n := min(bands, m.Messages)
 	all := make([]Shape, 0, n)
 	for i := range n {
@@ -96,17 +94,7 @@ func (s *Server) mapPage(r *http.Request) (mapData, error) {
 	if err != nil {
 		return mapData{}, err
 	}
-	return s.mapWithLanes(r.Context(), c)
-}
-
-// mapWithLanes returns the map of a session with its lanes, which change when other
-// sessions do.
-func (s *reader) mapWithLanes(ctx context.Context, c store.Conversation) (mapData, error) {
-	m, err := s.sessionMap(ctx, c)
-	if err == nil {
-		m.Lanes, err = s.lanes(ctx, c)
-	}
-	return m, err
+	return s.sessionMap(r.Context(), c)
 }
 
 // mapCache keeps the maps of the sessions that were looked at last: a map of a

@@ -35,18 +35,6 @@ func TestHomeListsSessionsByProjectAndHost(t *testing.T) {
 	if strings.Contains(only, "What is a parcel?") {
 		t.Error("the filter by host lists a session of another host")
 	}
-	days := api[struct{ Days map[string]int }](v, "/activity").Days
-	sum := 0
-	for _, n := range days {
-		sum += n
-	}
-	if len(days) < 3 || sum != 564 {
-		t.Errorf("the calendar has %d days with %d messages, want several with 564", len(days), sum)
-	}
-	for day := range days {
-		has(t, v.page("/activity"), "/?day="+day)
-		has(t, v.page("/?day="+day), "Active on "+day)
-	}
 }
 
 // TestWindowsCoverTheSession walks through a session by the links of its windows.
@@ -192,21 +180,6 @@ func TestSearchFiltersAndCounts(t *testing.T) {
 	}
 	has(t, v.page("/search?mode=regex&q=("), "or use &#34;words&#34;")
 	has(t, v.page("/search?mode=regex&q=never+said+this%3F"), "&#34;words&#34; finds the words of a question")
-	tools := api[struct {
-		Tools []struct {
-			Name  string
-			Count int
-		}
-	}](v, "/search/tools?q=interval").Tools
-	if len(tools) < 2 {
-		t.Fatalf("the matches have the tools %v", tools)
-	}
-	for _, tool := range tools {
-		if got := api[answer](v, "/search?q=interval&tool="+tool.Name); got.Total < tool.Count {
-			t.Errorf("%s: the filter finds %d matches, and %d were counted", tool.Name, got.Total, tool.Count)
-		}
-		has(t, v.page("/search/tools?q=interval"), "/search?q=interval&amp;tool="+tool.Name)
-	}
 	if wrong := api[answer](v, "/search?mode=regex&q="+url.QueryEscape("(")); wrong.Refused == "" {
 		t.Error("a wrong expression was not refused")
 	}
@@ -400,7 +373,7 @@ func TestUnknownAddressesAreNotFound(t *testing.T) {
 	v := newSite(t)
 	for path, want := range map[string]int{
 		"/session/9": 404, "/session/x": 404, "/message/msg_9": 404, "/message/sum_0123456789abcdef": 404, "/summary/sum_0123456789abcdef": 404,
-		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/assets/x/nothing.js": 404, "/api/session/9": 404, "/?day=x": 400, "/?limit=x": 400, "/ask?q=" + strings.Repeat("x", 50_000): 400,
+		"/file/file_0123456789abcdef": 404, "/nowhere": 404, "/assets/x/nothing.js": 404, "/api/session/9": 404, "/?limit=x": 400, "/ask?q=" + strings.Repeat("x", 50_000): 400,
 	} {
 		if code, _ := v.get(path); code != want {
 			t.Errorf("GET %s: %d, want %d", path, code, want)

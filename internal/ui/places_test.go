@@ -7,18 +7,13 @@ import (
 	"testing"
 )
 
-// TestDayLeadsToItsMessages goes from each day of the calendar to the session, and
-// checks that its first message of that day is in focus.
+// TestDayLeadsToItsMessages opens a session at each of its days, and checks that the first
+// message of that day is in focus.
 func TestDayLeadsToItsMessages(t *testing.T) {
 	v := newSite(t)
 	v.addSample()
 	article := regexp.MustCompile(`<article class="([^"]*)" id="msg_(\d+)" data-seq="\d+" data-day="([^"]*)"`)
-	for day := range api[struct{ Days map[string]int }](v, "/activity").Days {
-		home := v.page("/?day=" + day)
-		has(t, home, `href="/session/1?day=`+day+`"`)
-		if n := strings.Count(home, `aria-current="date"`); n != 1 {
-			t.Errorf("%s: %d days are marked", day, n)
-		}
+	for _, day := range []string{"2026-03-02", "2026-03-03", "2026-03-04"} {
 		page := v.page("/session/1?day=" + day)
 		has(t, page, `type="date" name="day" value="`+day+`"`)
 		before, found := "", false
@@ -35,7 +30,7 @@ func TestDayLeadsToItsMessages(t *testing.T) {
 			t.Errorf("%s: no message is in focus", day)
 		}
 	}
-	for _, path := range []string{"/session/1?day=tomorrow", "/?day=2026-13-40"} {
+	for _, path := range []string{"/session/1?day=tomorrow", "/session/1?day=2026-13-40"} {
 		if code, _ := v.get(path); code != 400 {
 			t.Errorf("%s: %d", path, code)
 		}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -121,4 +122,48 @@ func (d searchData) conversations(all []store.Conversation) (ids []store.Convers
 		}
 	}
 	return ids, d.Host != "" || d.Project != ""
+}
+
+// searchOf returns the search that the address of a page names, without its answer.
+func searchOf(r *http.Request) searchData {
+	q := r.URL.Query()
+	return searchData{
+		Query: q.Get("q"), Mode: cmp.Or(q.Get("mode"), "words"), Role: q.Get("role"), Tool: q.Get("tool"), Host: q.Get("host"),
+		Project: q.Get("project"), Since: q.Get("since"), Before: q.Get("before"), All: q.Get("all") != "", Matches: []Found{},
+	}
+}
+
+// localTime writes a time without a zone, which is meant as the pages show times, with
+// its zone. Package recall reads all other forms.
+func localTime(text string) string {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01"} {
+		if t, err := time.ParseInLocation(layout, strings.TrimSpace(text), time.Local); err == nil {
+			return t.Format(time.RFC3339)
+		}
+	}
+	return text
+}
+
+func (d searchData) mode() store.Mode {
+	if d.Mode == "regex" {
+		return store.Regex
+	}
+	return store.FullText
+}
+
+// searchWords translates the advice of package recall into the words of the page.
+var searchWords = strings.NewReplacer(
+	`mode "full_text"`, `"words"`, "full_text", `"words"`, `mode "regex"`, `"regular expression"`,
+	"everything: true finds it", `"host records too" finds it`, "conversationId, since", "a project, a time",
+)
+
+// advice returns the notes of an answer that help here: the page has a link of its
+// own to more matches.
+func advice(notes []string) (out []string) {
+	for _, n := range notes {
+		if !strings.Contains(n, "nextCursor") {
+			out = append(out, searchWords.Replace(n))
+		}
+	}
+	return out
 }

@@ -23,7 +23,6 @@ type searchCounts struct {
 	Counted  int     `json:"counted"`
 	Cut      bool    `json:"-"` // there are older matches
 	AllTimes string  `json:"-"` // the path without bounds of time, if there are bounds
-	Tools    string  `json:"-"` // the path of the counts of tools
 }
 
 func (searchCounts) title() string { return "Matches by role, host, project and time" }
@@ -104,7 +103,7 @@ func (s *Server) count(ctx context.Context, r *http.Request, d searchData, all [
 	page.URL.Path = "/search"
 	c = searchCounts{
 		Roles: counts(page, "role", roles, d.Role), Hosts: counts(page, "host", hosts, d.Host), Projects: counts(page, "project", projects, d.Project),
-		Bars: histogram(page, times), Counted: len(found.Hits), Cut: found.Next != nil, Tools: "/search/tools" + with(page)[len("/search"):],
+		Bars: histogram(page, times), Counted: len(found.Hits), Cut: found.Next != nil,
 	}
 	if d.Since != "" || d.Before != "" {
 		c.AllTimes = with(page, "since", "", "before", "")

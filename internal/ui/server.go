@@ -18,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/doctor"
+	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -31,15 +32,10 @@ type Config struct {
 	// Engine but no model, and a function that closes both. The context page folds
 	// a copy of the messages there.
 	Scratch func(context.Context) (*lcm.Engine, func() error, error)
-	// Activity counts the messages of each day with an id above a number, and
-	// returns the highest id.
-	Activity func(ctx context.Context, above store.MessageID) (map[string]int, store.MessageID, error)
 	// Branches lists the branches of a conversation that were left. It may be nil.
-	Branches func(context.Context, store.ConversationID) ([]Branch, error)
+	Branches func(context.Context, store.ConversationID) ([]stats.Branch, error)
 	// Doctor finds problems of the database, the settings and the hosts. It may be nil.
 	Doctor func(context.Context) ([]doctor.Finding, error)
-	// Space measures the database. It may be nil.
-	Space  func(context.Context) (Space, error)
 	Budget int  // of the context page, unless the user chooses another
 	Model  bool // a model is configured that answers questions
 }
@@ -51,16 +47,13 @@ type Server struct {
 	health    *health
 	guard     *guard
 	templates *templates
-	contexts  contextCache
-	activity  activityCache
-	timings   *timings
 }
 
 // reader reads the record for the pages.
 type reader struct {
 	record       store.Store
 	recall       *recall.Service
-	listBranches func(context.Context, store.ConversationID) ([]Branch, error)
+	listBranches func(context.Context, store.ConversationID) ([]stats.Branch, error)
 	maps         mapCache
 }
 
@@ -74,11 +67,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, times := &reader{record: c.Engine.Store(), recall: svc, listBranches: c.Branches}, &timings{}
-	return &Server{
-		Config: c, reader: read, health: &health{reader: read, doctor: c.Doctor, space: c.Space, timings: times},
-		guard: newGuard(), templates: t, timings: times,
-	}, nil
+	read := &reader{record: c.Engine.Store(), recall: svc, listBranches: c.Branches}
+	return &Server{Config: c, reader: read, health: &health{reader: read, doctor: c.Doctor}, guard: newGuard(), templates: t}, nil
 }
 
 // functions are those that templates call beside the built-in ones.
@@ -103,9 +93,6 @@ var functions = map[string]any{
 	"relation": sessionData.relation,
 	"shapes":   mapData.shapes,
 	"bands":    mapData.bands,
-	"cells":    activityData.cells,
-	"months":   activityData.months,
-	"total":    activityData.total,
 	"curve":    contextData.curve,
 	"byModel":  askData.byModel,
 	"nothing":  askData.nothing,
@@ -113,15 +100,12 @@ var functions = map[string]any{
 	"body":     summaryData.body,
 	"expand":   summaryData.expand,
 	"replayed": contextData.body,
-	"lanes":    mapData.laneShapes,
 	"faulty":   Check.faulty,
 	"serious":  Check.serious,
-	"saved":    Day.saved,
+	"saved":    Sums.saved,
 	"percent":  percent,
-	"savings":  healthData.savings,
-	"spending": healthData.spending,
 	"runState": Run.state,
-	"duration": duration,
+	"duration": func(d time.Duration) string { return d.Round(100 * time.Microsecond).String() },
 	"requests": sentData.sentCurve,
 	"newest":   sentData.newestFirst,
 	"round":    func(n float64) string { return prose.Number(int64(n)) },
@@ -153,7 +137,6 @@ func (s *Server) Token() string { return s.guard.token }
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	page(s, mux, "/{$}", "/sessions", "home", s.home)
-	page(s, mux, "/activity", "/activity", "activity", s.activityPage)
 	page(s, mux, "/session/{id}", "", "session", s.sessionPage)
 	page(s, mux, "/session/{id}/map", "", "map", s.mapPage)
 	page(s, mux, "/session/{id}/stored", "", "stored", s.storedPage)
@@ -164,11 +147,8 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
 	page(s, mux, "/search", "", "search", s.searchPage)
 	page(s, mux, "/search/counts", "", "counts", s.countsPage)
-	page(s, mux, "/search/tools", "", "tools", s.toolsPage)
 	page(s, mux, "/ask", "", "ask", s.askPage)
 	page(s, mux, "/health", "", "health", s.health.healthPage)
-	page(s, mux, "/health/space", "", "space", s.health.spacePage)
-	page(s, mux, "/health/operations", "", "operations", s.health.operationsPage)
 	page(s, mux, "/health/check", "", "check", s.health.lastCheck)
 	page(s, mux, "/forget", "", "forget", s.forgetPage)
 	form(s, mux, "/ask", "ask", s.askModel)
@@ -192,9 +172,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
-	// Counting a million messages takes a second, which the first page need not wait
-	// for. An error comes again with the page.
-	go func() { _, _ = s.activity.read(ctx, s.Activity) }()
 	select {
 	case err := <-done:
 		return err
@@ -222,14 +199,12 @@ func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load fun
 	if api == "" {
 		api = path
 	}
-	load = timed(s, name, load)
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, load) })
 	mux.HandleFunc("GET /api"+api, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, load) })
 }
 
 // form registers the action of a form, and its JSON.
 func form[T any](s *Server, mux *http.ServeMux, path, name string, act func(*http.Request) (T, error)) {
-	act = timed(s, "form "+name, act)
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, act) })
 	mux.HandleFunc("POST /api"+path, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, act) })
 }

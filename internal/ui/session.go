@@ -180,7 +180,7 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	}
 	// The map of a long session is loaded after the page.
 	if c.Summaries <= 300 {
-		m, err := s.mapWithLanes(ctx, c)
+		m, err := s.sessionMap(ctx, c)
 		if err != nil {
 			return d, err
 		}

@@ -13,14 +13,11 @@ import (
 // it changes, so that writers of one conversation wait for each other, in the order in
 // which they came, and writers of different ones do not.
 var dialect = sqldb.Dialect{
-	ForUpdate:    " FOR UPDATE OF c",
-	ForShare:     " FOR KEY SHARE OF p",
-	ForUnchanged: " FOR SHARE OF m",
-	LockName:     "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))",
-	Greatest:     "greatest",
-	Columns: `
-		SELECT table_name::text, CASE WHEN data_type IN ('text', 'bytea') THEN column_name::text ELSE '' END
-		FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1`,
+	ForUpdate:        " FOR UPDATE OF c",
+	ForShare:         " FOR KEY SHARE OF p",
+	ForUnchanged:     " FOR SHARE OF m",
+	LockName:         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))",
+	Greatest:         "greatest",
 	NextConversation: "nextval('conversations_id_seq')",
 	NextMessages:     "SELECT nextval('messages_id_seq') FROM generate_series(1, ?::bigint)",
 	AfterCopy: []string{

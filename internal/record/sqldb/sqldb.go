@@ -148,9 +148,6 @@ type Dialect struct {
 	NextMessages string
 	// AfterCopy are statements to run after rows were copied with their numbers.
 	AfterCopy []string
-	// Columns is a query for the columns of all tables: the table, and the column
-	// if it holds texts or blobs, else an empty text.
-	Columns string
 	// Greatest is the function that returns the greater of two values.
 	Greatest string
 }

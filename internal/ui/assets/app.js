@@ -62,21 +62,14 @@ function loads(root = document, signal = undefined) {
       if (part.dataset.load !== path) return; // the user has asked for something else
       part.replaceChildren(nodes);
       part.removeAttribute('data-load');
-      showNewest();
       showPlace();
       loads(part, signal);
     }, ignoreAbort);
   }
-  showNewest();
 }
 
 function ignoreAbort(e) {
   if (e.name !== 'AbortError') throw e;
-}
-
-// showNewest scrolls a calendar that is wider than the screen to its newest days.
-function showNewest() {
-  for (const calendar of all('.scroller')) calendar.scrollLeft = calendar.scrollWidth;
 }
 
 // searchAsYouType replaces the results while the user types.

@@ -64,8 +64,6 @@ func TestHealth(t *testing.T) {
 		t.Errorf("the progress was %q", said)
 	}
 	b.until(`document.querySelector('#check-progress')?.hidden && document.querySelector('#check-form button')?.disabled === false`)
-	b.until(`[...document.querySelectorAll('.sizes tbody tr')].some(r => r.innerText.startsWith('messages\t563'))`)
-	b.until(`[...document.querySelectorAll('.table')].some(t => t.innerText.includes('list sessions'))`)
 	b.accessible("health after a check")
 	b.clean()
 }
@@ -117,7 +115,6 @@ func (b *browser) visitSession(title string) {
 func TestLanes(t *testing.T) {
 	b := open(serve(t, fixtures(t)))
 	b.visitSession("Is the build green? play:delegate")
-	b.until(`document.querySelector('.icicle .lane.sub-agent')`)
 	b.accessible("a session with a sub-agent")
 	b.run(chromedp.Click(`.message .aside.agent a`, chromedp.ByQuery))
 	b.until(`document.querySelector('h1')?.innerText.includes('Check the build') && document.querySelector('.lanes .note')?.innerText === 'started by'`)
@@ -131,7 +128,6 @@ func TestLanes(t *testing.T) {
 	if !strings.Contains(left, "What do the notes say?") || strings.Contains(left, "And the other way?") {
 		t.Errorf("on the branch that was left: %q", left)
 	}
-	b.until(`document.querySelector('.icicle .lane.branch')`)
 	b.accessible("a session with a branch")
 	b.clean()
 }
@@ -146,16 +142,6 @@ func TestCallsAreReadable(t *testing.T) {
 	b.run(chromedp.Click(`#msg_42 summary`, chromedp.ByQuery))
 	b.until(`document.querySelector('#msg_42 pre')?.innerText.startsWith('package carrier\n\nimport')`)
 	b.accessible("a session with an open call")
-	b.clean()
-}
-
-// TestToolFilter narrows a search to a tool.
-func TestToolFilter(t *testing.T) {
-	b := sessions(t)
-	b.visit("/search?q=interval")
-	b.until(`document.querySelector('.chips a[href*="tool=edit_file"]')`)
-	b.run(chromedp.Click(`.chips a[href*="tool=edit_file"]`, chromedp.ByQuery))
-	b.until(`document.querySelector('.chips a[aria-current]')?.innerText.startsWith('edit_file') && document.querySelector('.match')`)
 	b.clean()
 }
 

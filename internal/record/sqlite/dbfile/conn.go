@@ -159,9 +159,6 @@ func (c *Conn) Dangling(found func(table, parent string) error) error {
 // dialect is the SQL of SQLite, which has one writer at a time.
 var dialect = sqldb.Dialect{
 	Greatest: "max",
-	Columns: `
-		SELECT s.name, iif(i.type IN ('TEXT', 'BLOB'), i.name, '') FROM sqlite_schema s JOIN pragma_table_info(s.name) i
-		WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY s.name`,
 	// Not a number that messages without a conversation have.
 	NextConversation: `1 + max(coalesce((SELECT max(id) FROM conversations), 0), coalesce((SELECT max(conversation) FROM messages), 0),
 		               coalesce((SELECT max(conversation) FROM summaries), 0))`,
