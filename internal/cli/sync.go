@@ -150,9 +150,6 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 	if r.Entered > 0 {
 		cmd.note("the new messages of %s here: one of them was said in an ignored or private project", prose.Count(r.Entered, "conversation stay", "conversations stay"))
 	}
-	if r.Other > 0 {
-		cmd.note("%s on the server with the same id and content, from another machine: the first one stays", prose.Count(r.Other, "message was", "messages were"))
-	}
 	if r.Forgotten > 0 {
 		cmd.note("%s refused: erased on the server", prose.Count(r.Forgotten, "message was", "messages were"))
 	}

@@ -26,33 +26,23 @@ type metrics struct {
 
 	mu       sync.Mutex
 	counters map[string]float64 // by name and labels
-	spans    map[string]*histogram
 }
 
 // help describes the metrics, in the order in which they are shown.
 var help = []struct{ name, kind, text string }{
 	{"lcm_requests_total", "counter", "Requests by route and status code."},
-	{"lcm_request_seconds", "histogram", "How long requests took, by route."},
+	{"lcm_request_seconds", "summary", "How long requests took, by route."},
 	{"lcm_requests_under_way", "gauge", "Requests that are being answered, without streams."},
 	{"lcm_messages_appended_total", "counter", "Messages that clients pushed and that were new."},
 	{"lcm_messages_erased_total", "counter", "Messages that clients erased."},
-	{"lcm_store_seconds", "histogram", "How long the store took, by operation (search, append)."},
+	{"lcm_store_seconds", "summary", "How long the store took, by operation (search, append)."},
 	{"lcm_store_errors_total", "counter", "Operations of the store that failed."},
 	{"lcm_folds_total", "counter", "Summaries made in the background."},
 	{"lcm_fold_runs_total", "counter", "Runs of folding, by result; lease_held_elsewhere is a run that another server did."},
 }
 
-// bounds are the upper bounds of the buckets of a histogram, in seconds.
-var bounds = []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
-
-type histogram struct {
-	buckets []uint64
-	count   uint64
-	sum     float64
-}
-
 func newMetrics() *metrics {
-	return &metrics{counters: map[string]float64{"lcm_folds_total": 0, "lcm_messages_appended_total": 0, "lcm_messages_erased_total": 0}, spans: map[string]*histogram{}}
+	return &metrics{counters: map[string]float64{"lcm_folds_total": 0, "lcm_messages_appended_total": 0, "lcm_messages_erased_total": 0}}
 }
 
 // labelled writes a name with labels, given as names and values in turn.
@@ -73,54 +63,28 @@ func (m *metrics) add(name string, n float64, labels ...string) {
 	m.counters[labelled(name, labels...)] += n
 }
 
+// observe adds a duration to a summary.
 func (m *metrics) observe(name string, took time.Duration, labels ...string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := labelled(name, labels...)
-	h := m.spans[key]
-	if h == nil {
-		h = &histogram{buckets: make([]uint64, len(bounds))}
-		m.spans[key] = h
-	}
-	s := took.Seconds()
-	h.count, h.sum = h.count+1, h.sum+s
-	for i, b := range bounds {
-		if s <= b {
-			h.buckets[i]++
-		}
-	}
+	m.add(name+"_sum", took.Seconds(), labels...)
+	m.add(name+"_count", 1, labels...)
 }
 
 // write writes all metrics.
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of := func(key, name string) bool { return key == name || strings.HasPrefix(key, name+"{") }
 	for _, h := range help {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", h.name, h.text, h.name, h.kind)
 		if h.kind == "gauge" {
 			fmt.Fprintf(w, "%s %d\n", h.name, m.underWay.Load())
 		}
 		for _, key := range slices.Sorted(maps.Keys(m.counters)) {
-			if of(key, h.name) {
+			name, _, _ := strings.Cut(key, "{")
+			if name == h.name || h.kind == "summary" && (name == h.name+"_sum" || name == h.name+"_count") {
 				fmt.Fprintf(w, "%s %g\n", key, m.counters[key])
 			}
 		}
-		for _, key := range slices.Sorted(maps.Keys(m.spans)) {
-			if of(key, h.name) {
-				m.spans[key].write(w, key)
-			}
-		}
 	}
-}
-
-func (h *histogram) write(w io.Writer, key string) {
-	name, labels, _ := strings.Cut(strings.TrimSuffix(key, "}"), "{")
-	for i, b := range bounds {
-		fmt.Fprintf(w, "%s_bucket{%s,le=\"%g\"} %d\n", name, labels, b, h.buckets[i])
-	}
-	fmt.Fprintf(w, "%s_bucket{%s,le=\"+Inf\"} %d\n", name, labels, h.count)
-	fmt.Fprintf(w, "%s_sum{%s} %g\n%s_count{%s} %d\n", name, labels, h.sum, name, labels, h.count)
 }
 
 // showMetrics serves the metrics to programs on the same machine, and to others with a

@@ -38,8 +38,6 @@ type progress struct {
 	// Forgotten are the numbers of messages that were refused because they had been
 	// erased here.
 	Forgotten []int64 `json:"forgotten,omitempty"`
-	// Other are the numbers of messages that were here already with another record.
-	Other []int64 `json:"other,omitempty"`
 
 	row     string
 	version int64
@@ -127,19 +125,17 @@ func (c *client) push(ctx context.Context, body []byte) (any, error) {
 		}
 	}
 	session := c.engine.Session(p.Key, lcm.InProject(b.Project), lcm.ByAgent(c.agent(b)), lcm.Titled(b.Title))
-	known, err := c.known(ctx, p, b, inputs)
+	var done []store.Appended
+	if len(inputs) > 0 { // else all were erased
+		if done, err = session.AppendInputs(ctx, inputs...); err != nil {
+			return nil, err
+		}
+	}
+	receipt, ids, err := c.receipt(ctx, b, done)
 	if err != nil {
 		return nil, err
 	}
-	done, err := appendNew(ctx, session, inputs, known)
-	if err != nil {
-		return nil, err
-	}
-	receipt, ids, err := c.receipt(ctx, b, done, known)
-	if err != nil {
-		return nil, err
-	}
-	p.Forgotten, p.Other = append(p.Forgotten, receipt.Forgotten...), append(p.Other, receipt.Other...)
+	p.Forgotten = append(p.Forgotten, receipt.Forgotten...)
 	if err := c.record(ctx, p, b, ids); err != nil {
 		return nil, err
 	}
@@ -282,7 +278,7 @@ type stored struct {
 }
 
 // receipt reads the messages of a batch back and digests them.
-func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.Appended, known map[int]store.MessageID) (teamsync.Receipt, []stored, error) {
+func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.Appended) (teamsync.Receipt, []stored, error) {
 	receipt := teamsync.Receipt{Through: b.Through}
 	var kept []stored
 	var proved []int // indexes of messages
@@ -293,10 +289,6 @@ func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.App
 			continue
 		}
 		kept = append(kept, stored{b.Messages[i].Seq, a.ID})
-		if _, other := known[i]; other {
-			receipt.Other = append(receipt.Other, b.Messages[i].Seq)
-			continue
-		}
 		proved, ids = append(proved, i), append(ids, a.ID)
 	}
 	digest := teamsync.NewDigest()

@@ -128,9 +128,9 @@ func (c *client) verify(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	forgotten, except := map[int64]bool{}, map[int64]bool{}
+	except := map[int64]bool{}
 	for _, seq := range q.Except {
-		forgotten[seq], except[seq] = true, true
+		except[seq] = true
 	}
 	p, err := c.progress(ctx, q.Source)
 	if err != nil {
@@ -140,10 +140,7 @@ func (c *client) verify(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := teamsync.VerifyAnswer{Erased: p.Forgotten, Other: p.Other}
-	for _, seq := range p.Other {
-		except[seq] = true
-	}
+	a := teamsync.VerifyAnswer{Erased: p.Forgotten}
 	digest := teamsync.NewDigest()
 	ids := make([]store.MessageID, len(all))
 	for i, s := range all {
@@ -151,7 +148,7 @@ func (c *client) verify(ctx context.Context, body []byte) (any, error) {
 	}
 	err = c.each(ctx, ids, func(i int, m store.Message, erased bool) error {
 		switch {
-		case erased && !forgotten[all[i].seq]:
+		case erased && !except[all[i].seq]:
 			a.Erased = append(a.Erased, all[i].seq)
 		case erased, except[all[i].seq]:
 		case m.Damaged:

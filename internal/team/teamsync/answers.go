@@ -58,13 +58,11 @@ func (c Client) push(ctx context.Context, b Batch) (r Receipt, err error) {
 	for _, m := range b.Messages {
 		sent[m.Seq] = true
 	}
-	for _, list := range [][]int64{r.Forgotten, r.Other} {
-		for _, seq := range list {
-			if !sent[seq] {
-				return r, fmt.Errorf("%w: message %d was not sent, or is refused twice", errAnswer, seq)
-			}
-			delete(sent, seq)
+	for _, seq := range r.Forgotten {
+		if !sent[seq] {
+			return r, fmt.Errorf("%w: message %d was not sent, or is refused twice", errAnswer, seq)
 		}
+		delete(sent, seq)
 	}
 	if r.Through != b.Through {
 		return r, fmt.Errorf("%w: it has messages up to %d, and the batch ends with %d", errAnswer, r.Through, b.Through)
@@ -87,14 +85,12 @@ func (c Client) compare(ctx context.Context, q VerifyRequest, through int64) (a 
 	if err := c.Post(ctx, VerifyPath, q, &a); err != nil {
 		return a, err
 	}
-	for _, list := range [][]int64{a.Erased, a.Other} {
-		seen := map[int64]bool{}
-		for _, seq := range list {
-			if seq < 1 || seq > through || seen[seq] {
-				return a, fmt.Errorf("%w: message %d was not pushed, or is named twice", errAnswer, seq)
-			}
-			seen[seq] = true
+	seen := map[int64]bool{}
+	for _, seq := range a.Erased {
+		if seq < 1 || seq > through || seen[seq] {
+			return a, fmt.Errorf("%w: message %d was not pushed, or is named twice", errAnswer, seq)
 		}
+		seen[seq] = true
 	}
 	return a, nil
 }

@@ -191,10 +191,6 @@ type Receipt struct {
 	// Forgotten are the numbers of messages that the server refuses because they
 	// were erased there.
 	Forgotten []int64 `json:"forgotten,omitempty"`
-	// Other are the numbers of messages that the server has with the same id and content
-	// and another record, of another machine. That one stays, and the digest leaves them
-	// out.
-	Other []int64 `json:"other,omitempty"`
 	// Masked counts messages whose secrets the server has removed itself.
 	Masked int `json:"masked,omitempty"`
 }
@@ -226,8 +222,6 @@ type VerifyAnswer struct {
 	// Erased are the numbers of messages that were erased on the server, or refused
 	// because they had been.
 	Erased []int64 `json:"erased,omitempty"`
-	// Other are the numbers of [Receipt.Other].
-	Other []int64 `json:"other,omitempty"`
 }
 
 // Described is a summary, a file or a message of the team's record.

@@ -55,10 +55,7 @@ type Report struct {
 	// Forgotten counts messages that the server refused because they were erased
 	// there.
 	Forgotten int64 `json:"forgotten,omitempty"`
-	// Other counts messages that the server has from another machine, with the same id
-	// and content and another record.
-	Other  int64 `json:"other,omitempty"`
-	Erased int64 `json:"erased"` // on the server
+	Erased    int64 `json:"erased"` // on the server
 	// EraseDenied counts messages that were erased here and stay on the server.
 	EraseDenied int `json:"eraseDenied,omitempty"`
 }
@@ -284,7 +281,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		if err != nil {
 			return err
 		}
-		if want := b.digest(slices.Concat(receipt.Forgotten, receipt.Other)); receipt.Digest != want {
+		if want := b.digest(receipt.Forgotten); receipt.Digest != want {
 			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], prose.Clip(receipt.Digest, 12))
 		}
 		through = b.Through
@@ -316,9 +313,8 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 }
 
 func (r *Report) count(b Batch, receipt Receipt, masked int) {
-	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten) - len(receipt.Other))
+	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten))
 	r.Forgotten += int64(len(receipt.Forgotten))
-	r.Other += int64(len(receipt.Other))
 	r.Masked += int64(masked)
 	for _, m := range b.Messages {
 		r.Bytes += m.Size

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -76,7 +75,7 @@ func (p *Pusher) digests(ctx context.Context, src Source, c store.Conversation, 
 		return nil, there, err
 	}
 	missing := map[int64]bool{}
-	for _, seq := range slices.Concat(there.Erased, there.Other) {
+	for _, seq := range there.Erased {
 		missing[seq] = true
 	}
 	masked := map[int64]string{}

@@ -4,58 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
-	"github.com/lossless-context/lcm/llms"
 )
-
-// line appends a record of Claude Code.
-func (l *laptop) line(id, dir, text string) {
-	l.t.Helper()
-	m := llms.User(text)
-	m.ID, m.Time = id, time.Now().Add(-time.Hour)
-	m.Raw = llms.Raw{Format: llms.FormatClaude, Bytes: fmt.Appendf(nil, `{"type":"user","uuid":"%s","cwd":"%s","message":{"role":"user","content":"%s"}}`, id, dir, text)}
-	if err := l.engine.Session("claude:s", lcm.InProject(acme)).Append(l.t.Context(), m); err != nil {
-		l.t.Fatal(err)
-	}
-}
-
-// The records of one session differ between two machines. Messages with the same id and
-// content are stored once, those with other content both, and each machine can prove and
-// erase its messages.
-func TestSameSessionWithOtherRecords(t *testing.T) {
-	f := newFixture(t)
-	token := f.token(access.Token{Append: true, Erase: true})
-	a, b := f.laptop("one", token), f.laptop("two", token)
-	for i := range 4 {
-		a.line(fmt.Sprint("m", i), "/home/a/app", fmt.Sprint("number ", i))
-		b.line(fmt.Sprint("m", i), "/home/b/app", fmt.Sprint("number ", i))
-	}
-	b.line("m4", "/home/b/app", "only on the second")
-	a.line("m5", "/home/a/app", "as it began")
-	b.line("m5", "/home/b/app", "as it ended")
-	if r := a.push(); r.Messages != 5 || r.Other != 0 {
-		t.Errorf("the first: %+v", r)
-	}
-	if r := b.push(); r.Messages != 2 || r.Other != 4 {
-		t.Errorf("the second: %+v", r)
-	}
-	f.want(map[string]string{"alice/claude:s": "number 0|number 1|number 2|number 3|as it began|only on the second|as it ended"})
-	b.forget("number 2")
-	if r := b.push(); r.Erased != 1 {
-		t.Errorf("the erasure: %+v", r)
-	}
-	if got := f.texts()["alice/claude:s"]; strings.Contains(got, "number 2") {
-		t.Errorf("it is still there: %s", got)
-	}
-	a.push()
-}
 
 // forget erases messages on a laptop.
 func (l *laptop) forget(pattern string) {
