@@ -93,7 +93,7 @@ func (rec *openRecord) foldInBackground(ctx context.Context, of []store.Conversa
 	}
 	f, err := engine.FoldDue(ctx, lcm.FoldOptions{Conversations: of, Time: backgroundTime})
 	if f.Folds >= manyFolded {
-		err = errors.Join(err, rec.db.Seal(ctx))
+		err = errors.Join(err, rec.db.Reindex(ctx))
 	}
 	return err
 }

@@ -275,7 +275,7 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 	due, e := rec.db.IndexDue(ctx)
 	err = errors.Join(err, e)
 	if h.index || due {
-		err = errors.Join(err, rec.db.Seal(ctx))
+		err = errors.Join(err, rec.db.Reindex(ctx))
 	}
 	switch {
 	case h.all || h.foldAll:
@@ -289,10 +289,6 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 			_, _, e = rec.push(ctx, rec.pusher(client), false)
 		}
 		err = errors.Join(err, e)
-	}
-	if h.index || due {
-		// It comes last: after an update of lcm it builds the whole index again.
-		err = errors.Join(err, rec.db.Reindex(ctx))
 	}
 	return err
 }

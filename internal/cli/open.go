@@ -64,7 +64,6 @@ type database interface {
 	SQL() sqldb.DB
 	Path() string
 	Stats(context.Context) (stats.Stats, error)
-	Seal(context.Context) error
 	IndexDue(context.Context) (bool, error)
 }
 

@@ -190,10 +190,6 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 	oldest, newest := sh.r.Segment.Times()
 	dated := p.dated != nil && dates.Overlaps(p.spans, oldest, newest)
 	docs := sh.r.PassageDocs()
-	var phrases []pair
-	if !sh.positions {
-		phrases = p.query.phrasePairs()
-	}
 	for i := 0; i < len(s.touched); {
 		of, err := docs.Range(s.touched[i])
 		if err != nil {
@@ -205,16 +201,14 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 		}
 		f := found{share: n, doc: doc}
 		var mask uint64
-		near := nearness{pairs: phrases}
 		for ; i < len(s.touched) && s.touched[i] < of.To; i++ {
 			passage := s.touched[i]
-			near.see(passage, s.mask[passage])
 			if terms := uint64(withoutParts(termSet(s.mask[passage]), p.unseen, p.names)); terms != 0 {
 				mask |= terms
 				f.score = max(f.score, float64(s.score[passage]))
 			}
 		}
-		if doc >= end || mask&must != must || mask&not != 0 || mask&^not&^uint64(p.dateWords) == 0 || !near.all() {
+		if doc >= end || mask&must != must || mask&not != 0 || mask&^not&^uint64(p.dateWords) == 0 {
 			continue
 		}
 		f.terms = mask

@@ -19,7 +19,7 @@
 // against their texts, and the others keep the score of their postings; words too
 // common to look up are scored only among the candidates of rarer ones, and when
 // all are that common the newest matches are ranked; [Result] says so. A phrase is
-// found and counted by the positions of its words, where the segments have them. The division of documents into segments does not
+// found and counted by the positions of its words. The division of documents into segments does not
 // change an answer.
 //
 // Damaged sections are reported as [segment.ErrCorrupt].

@@ -7,21 +7,13 @@ import (
 	"github.com/lossless-context/lcm/internal/recall/search/segment"
 )
 
-// A segment with the positions of its words answers a phrase without a text. In a
-// segment of an older format the words of a phrase only have to be near each
-// other (see phrasePostings), and every text that has them so is read.
-
-// mustVerify reports whether candidates must be checked against their texts.
-func mustVerify(q *Query, shares []*share) bool {
-	return q.prefixed() || q.verifies() && slices.ContainsFunc(shares, func(sh *share) bool { return !sh.positions })
-}
+// A segment has the positions of its words and answers a phrase without a text.
 
 // withPhrases lists the passages of the documents that hold every required phrase,
-// a range for each document. It returns false if no phrase is required or the
-// segment does not know.
+// a range for each document. It returns false if no phrase is required.
 func (sh *share) withPhrases(q *Query) (live []segment.PassageRange, ok bool, err error) {
 	for _, ph := range q.phrases {
-		if !ph.must || !sh.positions {
+		if !ph.must {
 			continue
 		}
 		if !ok {
@@ -44,7 +36,7 @@ func (sh *share) withPhrases(q *Query) (live []segment.PassageRange, ok bool, er
 // withoutPhrases leaves the documents out that hold an excluded phrase.
 func (sh *share) withoutPhrases(q *Query, live []segment.PassageRange) ([]segment.PassageRange, error) {
 	for _, ph := range q.phrases {
-		if !ph.not || !sh.positions {
+		if !ph.not {
 			continue
 		}
 		starts, err := sh.phraseStarts(ph, live)

@@ -35,7 +35,7 @@ func randomPhraseText(rng *rand.Rand, words int) string {
 	return b.String()
 }
 
-// A phrase is answered by positions, and by reading texts where a segment has none,
+// A phrase is answered by positions, and by reading texts where parts of texts are searched,
 // as a scan of the texts with the same analysis answers it: random texts and
 // phrases, segments that were built, merged and held in a tail, and phrases that
 // are required and excluded.
@@ -56,7 +56,6 @@ func TestPhrasesEqualAScan(t *testing.T) {
 		}
 		l := newLibrary(t, docs, 110) // and a tail
 		l.ix.Segments = append([]*segment.Segment{merged(t, l.ix.Segments[:2])}, l.ix.Segments[2:]...)
-		old := oldLibrary(t, docs, len(docs), len(docs))
 		for range queries {
 			required, excluded := randomPhraseText(rng, 1+rng.IntN(3)), ""
 			if rng.IntN(2) == 0 { // one that some text has
@@ -82,8 +81,8 @@ func TestPhrasesEqualAScan(t *testing.T) {
 					want = append(want, d.ID)
 				}
 			}
-			for name, l := range map[string]*library{"positions": l, "texts": old} {
-				res, err := l.ix.Search(t.Context(), search.Request{Query: q, Sort: search.ByRecency, Limit: len(docs)}, l.fetch)
+			for name, parts := range map[string]bool{"positions": false, "texts": true} {
+				res, err := l.ix.Search(t.Context(), search.Request{Query: q, Sort: search.ByRecency, Limit: len(docs), Parts: parts}, l.fetch)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -114,8 +113,9 @@ func TestPhraseAfterTooManyWords(t *testing.T) {
 		{ID: 3, Text: []byte("word1 word2 nothing")},
 	}
 	query := strings.Join(words, " ") + ` +"zebra crossing"`
-	for name, l := range map[string]*library{"positions": newLibrary(t, docs, len(docs)), "texts": oldLibrary(t, docs, len(docs), len(docs))} {
-		if got := newestIDs(l.search(t, query, search.Request{})); !slices.Equal(got, []int64{2}) {
+	l := newLibrary(t, docs, len(docs))
+	for name, parts := range map[string]bool{"positions": false, "texts": true} {
+		if got := newestIDs(l.search(t, query, search.Request{Parts: parts})); !slices.Equal(got, []int64{2}) {
 			t.Errorf("by %s: documents %v, want the second", name, got)
 		}
 	}

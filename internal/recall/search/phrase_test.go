@@ -118,13 +118,11 @@ func phraseCases(docs []segment.Doc) []phraseCase {
 
 // A phrase finds and counts the texts that a loop over all texts finds, and shows them
 // page by page however many they are. How many goroutines read and how the
-// documents are divided into segments shows in nothing. Segments without
-// positions, whose texts are read, find the same, and count until enough is found.
+// documents are divided into segments shows in nothing. A search in parts of texts,
+// which are then read, finds the same, and counts until enough is found.
 func TestPhrasesAreExact(t *testing.T) {
 	docs := phraseDocs(3500)
 	l, one := newLibrary(t, docs, 1500), newLibrary(t, docs, len(docs))
-	old := oldLibrary(t, docs, len(docs), 1500)
-	mixed := oldLibrary(t, docs, len(docs)/2, 900)
 	complete, many, none, short := 0, 0, 0, 0
 	for _, c := range phraseCases(docs) {
 		t.Run(fmt.Sprintf("%s/%v", c.query(), c.filter.Conversations), func(t *testing.T) {
@@ -158,26 +156,22 @@ func TestPhrasesAreExact(t *testing.T) {
 			if len(want) == 0 {
 				none++
 			}
-			for _, l := range []*library{l, old, mixed} {
-				if pages := l.pages(t, c, 37); !slices.Equal(pages, want) {
-					t.Errorf("pages have %d hits, a loop finds %d", len(pages), len(want))
-				}
+			if pages := l.pages(t, c, 37); !slices.Equal(pages, want) {
+				t.Errorf("pages have %d hits, a loop finds %d", len(pages), len(want))
 			}
-			for _, l := range []*library{old, mixed} {
-				res := l.search(t, c.query(), search.Request{Filter: c.filter})
-				got := newestIDs(res)
-				switch {
-				case !res.AtLeast:
-					if !slices.Equal(got, want) || res.Matched != len(want) {
-						t.Errorf("without positions: %d hits of %d, a loop finds %d", len(got), res.Matched, len(want))
-					}
-				case len(got) < 400 || res.Matched > len(want):
-					t.Errorf("without positions: at least %d, %d of them ranked, where a loop finds %d", res.Matched, len(got), len(want))
-				default:
-					short++
-					if slices.ContainsFunc(got, func(id int64) bool { return !slices.Contains(want, id) }) {
-						t.Error("without positions: a hit does not hold the phrase")
-					}
+			res = l.search(t, c.query(), search.Request{Filter: c.filter, Parts: true})
+			got = newestIDs(res)
+			switch {
+			case !res.AtLeast:
+				if !slices.Equal(got, want) || res.Matched != len(want) {
+					t.Errorf("in parts: %d hits of %d, a loop finds %d", len(got), res.Matched, len(want))
+				}
+			case len(got) < 400 || res.Matched > len(want):
+				t.Errorf("in parts: at least %d, %d of them ranked, where a loop finds %d", res.Matched, len(got), len(want))
+			default:
+				short++
+				if slices.ContainsFunc(got, func(id int64) bool { return !slices.Contains(want, id) }) {
+					t.Error("in parts: a hit does not hold the phrase")
 				}
 			}
 		})
@@ -185,19 +179,6 @@ func TestPhrasesAreExact(t *testing.T) {
 	if complete < 10 || many < 3 || none < 1 || short < 3 {
 		t.Errorf("%d complete, %d many, %d without a match, %d cut short: the cases cover too little", complete, many, none, short)
 	}
-}
-
-// oldLibrary is newLibrary with segments of a format without positions for the
-// first documents.
-func oldLibrary(t *testing.T, docs []segment.Doc, first, size int) *library {
-	t.Helper()
-	l := newLibrary(t, docs[first:], size)
-	var old []*segment.Segment
-	for part := range slices.Chunk(docs[:first], size) {
-		old = append(old, sealWith(t, part, segment.Options{NoPositions: true}))
-	}
-	l.docs, l.ix.Segments = docs, append(old, l.ix.Segments...)
-	return l
 }
 
 // newestIDs are the documents of an answer, newest first.

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/recall/search/segment"
@@ -14,8 +13,8 @@ import (
 
 // narrow lists the passages of the share's documents that hold every required
 // word, a range for each document, in order. Without a required word it is the
-// whole share. Documents are also left out by phrases, as far as the segment has
-// the positions of its words.
+// whole share. Documents are also left out by phrases. A document that holds an
+// excluded phrase may be asked for one of its parts that does not.
 func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 	sh := p.shares[n]
 	required, ok := p.requiredIn(n, chosen)
@@ -32,8 +31,8 @@ func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 			live = withPosting(live, list)
 		}
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || p.parts {
+		return live, err
 	}
 	return sh.withoutPhrases(p.query, live)
 }
@@ -52,10 +51,7 @@ func (p *search) firstRequired(n int, required []segment.DictEntry) ([]segment.P
 	if len(required) == 0 {
 		return sh.ranges, nil, nil
 	}
-	first, err := p.phrasePostings(n)
-	if first == nil && err == nil {
-		first, err = sh.postings(required[0])
-	}
+	first, err := sh.postings(required[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,47 +88,6 @@ func (sh *share) postings(e segment.DictEntry) (list []segment.Posting, err erro
 	return list, nil
 }
 
-// phrasePostings lists the postings of the rarest word of a required phrase that
-// have the other words in the same passage or beside it. It is nil if the query
-// has no such phrase. To look for the documents of all postings took half of the
-// time of a phrase in a million messages.
-func (p *search) phrasePostings(n int) ([]segment.Posting, error) {
-	var words []segment.DictEntry
-	for _, ph := range p.query.phrases {
-		if ph.must && len(ph.terms) > max(1, len(words)) && len(ph.words) <= segment.PassageWords {
-			words = words[:0]
-			for _, t := range ph.terms {
-				words = append(words, p.lists[t].entries[n]...)
-			}
-		}
-	}
-	if len(words) == 0 {
-		return nil, nil
-	}
-	slices.SortStableFunc(words, func(x, y segment.DictEntry) int { return cmp.Compare(x.DF, y.DF) })
-	sh := p.shares[n]
-	list, err := sh.postings(words[0])
-	if err != nil {
-		return nil, err
-	}
-	around := make([]segment.PassageRange, len(list))
-	for i, post := range list {
-		around[i] = segment.PassageRange{From: max(post.Passage, 1) - 1, To: post.Passage + 2}
-	}
-	var other []segment.Posting
-	for _, e := range words[1:] {
-		if other, err = sh.r.PostingsAmong(other[:0], e, around); err != nil {
-			return nil, err
-		}
-		around = withPosting(around, other)
-	}
-	near := make([]segment.Posting, len(around))
-	for i, r := range around {
-		near[i].Passage = r.To - 2
-	}
-	return near, nil
-}
-
 // documents lists the passages of the documents of postings.
 func (sh *share) documents(list []segment.Posting) ([]segment.PassageRange, error) {
 	docs := sh.r.PassageDocs()
@@ -163,39 +118,3 @@ func withPosting(ranges []segment.PassageRange, list []segment.Posting) []segmen
 	}
 	return out
 }
-
-// phrasePairs are the words that a required phrase has side by side, at most 64
-// pairs.
-func (q *Query) phrasePairs() []pair {
-	var out []pair
-	for _, ph := range q.phrases {
-		for i := 1; ph.must && i < len(ph.terms) && len(out) < 64; i++ {
-			out = append(out, pair{ph.terms[i-1], ph.terms[i]})
-		}
-	}
-	return out
-}
-
-// nearness checks, passage by passage of a document, that the words of each pair
-// are in one passage or in two that follow each other. Words that are farther
-// apart do not make a phrase, and the text need not be read.
-type nearness struct {
-	pairs  []pair
-	seen   uint64 // pairs
-	last   uint32 // passage
-	before uint64 // terms of the last passage
-}
-
-func (n *nearness) see(passage uint32, terms uint64) {
-	if passage != n.last+1 {
-		n.before = 0
-	}
-	for i, p := range n.pairs {
-		if terms&(1<<p.second) != 0 && (terms|n.before)&(1<<p.first) != 0 {
-			n.seen |= 1 << i
-		}
-	}
-	n.last, n.before = passage, terms
-}
-
-func (n *nearness) all() bool { return bits.OnesCount64(n.seen) == len(n.pairs) }

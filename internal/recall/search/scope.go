@@ -83,9 +83,6 @@ type share struct {
 	ranges []segment.PassageRange
 	plain  bool
 	end    uint32 // the document behind the last within the filter's highest id
-	// positions says that the segment answers phrases, and that fetch returns the
-	// whole texts that it was built from.
-	positions bool
 }
 
 // whole reports that all of the segment is in the share, as in a store of one
@@ -143,7 +140,7 @@ func (p *search) open(ix Index) error {
 		if p.filter.outside(seg) {
 			continue
 		}
-		sh := &share{r: seg.Reader(p.ctx), plain: p.filter.plain(seg), end: uint32(seg.Info().Docs), positions: seg.HasPositions() && !p.parts}
+		sh := &share{r: seg.Reader(p.ctx), plain: p.filter.plain(seg), end: uint32(seg.Info().Docs)}
 		if err := p.openShare(sh); err != nil {
 			return err
 		}
@@ -151,7 +148,7 @@ func (p *search) open(ix Index) error {
 			p.shares = append(p.shares, sh)
 		}
 	}
-	p.verify = mustVerify(p.query, p.shares)
+	p.verify = p.query.prefixed() || p.parts && p.query.verifies()
 	return nil
 }
 

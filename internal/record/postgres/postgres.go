@@ -202,12 +202,7 @@ func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
 	return db.index.Search(ctx, q)
 }
 
-// Seal brings the search index up to the last document. Searches do not need it; it
-// makes the next ones faster.
-func (db *DB) Seal(ctx context.Context) error { return db.index.Seal(ctx) }
-
-// Reindex implements [store.Store]: it is Seal, and then brings the whole index to the
-// newest format.
+// Reindex implements [store.Store].
 func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) }
 
 // IndexDue reports whether so many messages are unindexed that the first search of a new

@@ -172,8 +172,8 @@ type Store interface {
 	// error says that the commit was not answered. fn must not call the Store, and
 	// may run again if its transaction failed.
 	Update(ctx context.Context, id ConversationID, fn func(Writer) error) error
-	// Reindex indexes all messages, and brings the whole index to the newest format.
-	// Searches do not need it; it makes the next ones faster.
+	// Reindex indexes all messages. Searches do not need it; it makes the next ones
+	// faster.
 	Reindex(ctx context.Context) error
 	// ReleaseMemory drops caches. The next calls read again.
 	ReleaseMemory()

@@ -31,8 +31,6 @@ type Options struct {
 	Docs int
 	// NoWords leaves the word index empty, to measure the cost of the trigrams.
 	NoWords bool
-	// NoPositions leaves the positions of words out, as older versions did.
-	NoPositions bool
 }
 
 // Builder gathers documents and seals them into one segment. It is not safe for
@@ -314,7 +312,6 @@ func (b *Builder) writeWords(w *segmentWriter) {
 		at[e.term]++
 	}
 	forms := b.formsByTerm()
-	w.words.withPositions = !b.opts.NoPositions
 	for _, t := range b.alphabetical() {
 		if list := lists[starts[t]:starts[t+1]]; len(list) > 0 {
 			w.words.add(b.terms.name(b.known[t].nameRef), sortedPostings(list), b.formNames(t, forms), b.codes)

@@ -36,10 +36,8 @@ func (c *LengthColumn) At(p uint32) (uint8, error) {
 // docColumn reads the documents of passages.
 type docColumn struct {
 	r     *Reader
+	known bool // the block at first
 	first uint32
-	bytes []byte // without positions: the documents of a section
-
-	known bool // with positions: the block at first
 	block startBlock
 }
 
@@ -88,9 +86,6 @@ func (r *Reader) PassageDocs() docColumn { return docColumn{r: r} }
 
 // At is the document of a passage, in order of ids.
 func (c *docColumn) At(p uint32) (uint32, error) {
-	if !c.r.Segment.positions {
-		return c.stored(p)
-	}
 	if err := c.load(p); err != nil {
 		return 0, err
 	}
@@ -131,12 +126,8 @@ func (c *docColumn) Range(p uint32) (within PassageRange, err error) {
 		return within, corrupt("passage out of range")
 	}
 	within = PassageRange{p, p + 1}
-	begins := c.begins
-	if !c.r.Segment.positions {
-		begins = c.storedBegins
-	}
 	for within.From > 0 {
-		if start, err := begins(within.From); err != nil {
+		if start, err := c.begins(within.From); err != nil {
 			return within, err
 		} else if start {
 			break
@@ -144,7 +135,7 @@ func (c *docColumn) Range(p uint32) (within PassageRange, err error) {
 		within.From--
 	}
 	for within.To < c.r.Segment.passages {
-		if start, err := begins(within.To); err != nil || start {
+		if start, err := c.begins(within.To); err != nil || start {
 			return within, err
 		}
 		within.To++
@@ -153,8 +144,7 @@ func (c *docColumn) Range(p uint32) (within PassageRange, err error) {
 }
 
 // InOneDocument reports whether the passages from first to last are of one document.
-// Unlike Range it does not walk through the rest of the document. The segment must
-// have positions.
+// Unlike Range it does not walk through the rest of the document.
 func (c *docColumn) InOneDocument(first, last uint32) (bool, error) {
 	if first >= c.r.Segment.passages {
 		return false, corrupt("passage out of range")
@@ -175,36 +165,6 @@ func (c *docColumn) begins(p uint32) (bool, error) {
 	err := c.load(p)
 	at := p - c.first
 	return err == nil && c.block.starts[at/64]&(1<<(at%64)) != 0, err
-}
-
-// storedBegins is begins for segments without positions.
-func (c *docColumn) storedBegins(p uint32) (bool, error) {
-	doc, err := c.stored(p)
-	if err != nil {
-		return false, err
-	}
-	before, err := c.stored(p - 1)
-	return doc != before, err
-}
-
-// stored reads a document as segments without positions have it.
-func (c *docColumn) stored(p uint32) (uint32, error) {
-	const perSection = sectionBytes / 4
-	i := (int(p) - int(c.first)) * 4
-	if i < 0 || i >= len(c.bytes) {
-		c.first = p / perSection * perSection
-		offset := int64(c.first) * 4
-		b, err := c.r.read(streamPassageDocs, offset, min(sectionBytes, c.r.Segment.streams[streamPassageDocs].size-offset))
-		if err != nil {
-			return 0, err
-		}
-		c.bytes = b
-		i = (int(p) - int(c.first)) * 4
-	}
-	if i+4 > len(c.bytes) {
-		return 0, corrupt("passage table")
-	}
-	return binary.LittleEndian.Uint32(c.bytes[i:]), nil
 }
 
 // DocsBelow is how many documents have lower ids; they are the first ones.

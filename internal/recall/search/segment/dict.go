@@ -34,10 +34,9 @@ type DictEntry struct {
 type dictWriter struct {
 	terms, postings, positions sectionWriter
 
-	withPositions bool // positions are written
-	blocks        []dictBlock
-	last          []byte
-	scratch       []byte
+	blocks  []dictBlock
+	last    []byte
+	scratch []byte
 }
 
 // add writes a term with its postings and, if it has forms, the codes of its
@@ -62,14 +61,12 @@ func (w *dictWriter) add(term []byte, list []listed, forms []string, codes []byt
 		w.postings.write(b[head:])
 		b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
 	}
-	if w.withPositions {
-		head := len(b)
-		if len(forms) > 0 {
-			b = appendPositions(b, term, forms, list, codes)
-			w.positions.write(b[head:])
-		}
-		b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
+	head := len(b)
+	if len(forms) > 0 {
+		b = appendPositions(b, term, forms, list, codes)
+		w.positions.write(b[head:])
 	}
+	b = binary.AppendUvarint(b[:head], uint64(len(b)-head))
 	w.terms.write(b)
 	w.scratch = b
 	w.last = append(w.last[:0], term...)
@@ -85,12 +82,9 @@ func sharedPrefix[T string | []byte](a, b T) int {
 
 // dictCursor walks the entries of one block.
 type dictCursor struct {
-	b        []byte
-	term     []byte
-	postings int64
-
-	withPositions bool
-	positions     int64
+	b                   []byte
+	term                []byte
+	postings, positions int64
 }
 
 // next returns the following entry. Its term is valid until the next call.
@@ -128,14 +122,12 @@ func (c *dictCursor) next() (e DictEntry, term []byte, err error) {
 		e.offset, e.size = c.postings, int64(size)
 		c.postings += e.size
 	}
-	if c.withPositions {
-		size, err := c.uvarint()
-		if err != nil {
-			return e, nil, corrupt("dictionary")
-		}
-		e.positions, e.positionSize = c.positions, int64(size)
-		c.positions += e.positionSize
+	size, err := c.uvarint()
+	if err != nil {
+		return e, nil, corrupt("dictionary")
 	}
+	e.positions, e.positionSize = c.positions, int64(size)
+	c.positions += e.positionSize
 	return e, c.term, nil
 }
 
@@ -159,7 +151,7 @@ func (r *Reader) dictBlockAt(i int) (*dictCursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dictCursor{b: b, postings: blocks[i].postings, withPositions: r.Segment.positions, positions: blocks[i].positions}, nil
+	return &dictCursor{b: b, postings: blocks[i].postings, positions: blocks[i].positions}, nil
 }
 
 // blockOf is the only block that may hold the term, or -1.

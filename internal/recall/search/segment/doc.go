@@ -16,8 +16,7 @@
 //
 // [Build] makes a segment, [Open] reads one through [Blobs], [Merge] joins
 // several, [PlanMerge] says which, and a [Tail] holds the newest documents in
-// memory. Sections have checksums: damage is reported as [ErrCorrupt]. Segments of
-// the first version of the format have no positions and stay readable.
+// memory. Sections have checksums: damage is reported as [ErrCorrupt].
 //
 // The package reads and writes no files and knows nothing of ranking.
 package segment

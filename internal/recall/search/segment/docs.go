@@ -28,19 +28,8 @@ type DocRow struct {
 	Passage      uint32 // its first passage
 }
 
-// docRowBytes is the size of a row, and shortRowBytes its size in segments without
-// positions, whose rows lack the id, role and flags.
-const (
-	docRowBytes   = 28
-	shortRowBytes = 22
-)
-
-func (h *header) rowBytes() int64 {
-	if h.positions {
-		return docRowBytes
-	}
-	return shortRowBytes
-}
+// docRowBytes is the size of a row.
+const docRowBytes = 28
 
 // append writes a row. The id, role and flags have columns of their own too:
 // candidates are many, and most are asked for nothing else.
@@ -72,27 +61,21 @@ func (r *Reader) RoleAndFlags(n uint32) (role, flags uint8, err error) {
 
 // Doc is a document, by its number in order of ids.
 func (r *Reader) Doc(n uint32) (DocRow, error) {
-	size := r.Segment.rowBytes()
-	b, err := r.read(streamDocs, int64(n)*size, size)
+	b, err := r.read(streamDocs, int64(n)*docRowBytes, docRowBytes)
 	if err != nil {
 		return DocRow{}, err
 	}
 	var t [8]byte
 	copy(t[:6], b[16:22])
-	row := DocRow{
+	return DocRow{
+		ID:           r.Segment.info.FirstID + int64(binary.LittleEndian.Uint32(b[22:])),
 		Conversation: int64(binary.LittleEndian.Uint64(b)),
 		Session:      binary.LittleEndian.Uint32(b[8:]),
 		Passage:      binary.LittleEndian.Uint32(b[12:]),
 		Time:         r.Segment.minTime + int64(binary.LittleEndian.Uint64(t[:])),
-	}
-	if size == docRowBytes {
-		row.ID, row.Role, row.flags = r.Segment.info.FirstID+int64(binary.LittleEndian.Uint32(b[22:])), b[26], b[27]
-		return row, nil
-	}
-	if row.ID, err = r.DocID(n); err == nil {
-		row.Role, row.flags, err = r.RoleAndFlags(n)
-	}
-	return row, err
+		Role:         b[26],
+		flags:        b[27],
+	}, nil
 }
 
 // assignSessions numbers the sessions of rows that are in order of ids: a

@@ -7,18 +7,14 @@ import (
 )
 
 func (h *header) encode() []byte {
-	version, streams := byte(formatVersion), h.streams[:]
-	if !h.positions {
-		version, streams = withoutPositions, streams[:streamPositions]
-	}
-	b := append([]byte(formatMagic), version)
+	b := append([]byte(formatMagic), formatVersion)
 	for _, v := range []int64{
 		int64(h.info.Docs), h.info.FirstID, h.info.LastID, h.info.TextBytes, h.info.WordBytes, h.info.GramBytes,
 		h.info.DocBytes, int64(h.passages), int64(h.blocks), int64(h.words), h.minTime, h.maxTime, int64(h.flags),
 	} {
 		b = binary.AppendVarint(b, v)
 	}
-	for _, s := range streams {
+	for _, s := range h.streams {
 		b = binary.AppendVarint(b, s.section)
 		b = binary.AppendVarint(b, s.size)
 	}
@@ -31,9 +27,7 @@ func (h *header) encode() []byte {
 		b = append(b, t.first[shared:]...)
 		b = binary.AppendVarint(b, t.offset-last.offset)
 		b = binary.AppendVarint(b, t.postings-last.postings)
-		if h.positions {
-			b = binary.AppendVarint(b, t.positions-last.positions)
-		}
+		b = binary.AppendVarint(b, t.positions-last.positions)
 		last = t
 	}
 	b = binary.AppendVarint(b, int64(len(h.grams)))
@@ -87,13 +81,7 @@ func (h *header) decode(b []byte) error {
 	if len(b) < 5 || string(b[:4]) != formatMagic {
 		return corrupt("not a segment")
 	}
-	streams := h.streams[:]
-	switch b[4] {
-	case formatVersion:
-		h.positions = true
-	case withoutPositions:
-		streams = streams[:streamPositions]
-	default:
+	if b[4] != formatVersion {
 		return corrupt("unknown format version")
 	}
 	v := &varints{b: b[5:]}
@@ -105,8 +93,8 @@ func (h *header) decode(b []byte) error {
 	}
 	h.passages, h.blocks, h.words = uint32(v.next()), uint32(v.next()), uint64(v.next())
 	h.minTime, h.maxTime, h.flags = v.next(), v.next(), uint8(v.next())
-	for i := range streams {
-		streams[i] = streamPlace{v.next(), v.next()}
+	for i := range h.streams {
+		h.streams[i] = streamPlace{v.next(), v.next()}
 	}
 	h.decodeBlocks(v)
 	if v.bad || len(v.b) > 0 {
@@ -125,10 +113,7 @@ func (h *header) decodeBlocks(v *varints) {
 			v.bad = true
 			return
 		}
-		last = dictBlock{last.first[:shared] + string(suffix), last.offset + v.next(), last.postings + v.next(), last.positions}
-		if h.positions {
-			last.positions += v.next()
-		}
+		last = dictBlock{last.first[:shared] + string(suffix), last.offset + v.next(), last.postings + v.next(), last.positions + v.next()}
 		h.terms = append(h.terms, last)
 	}
 	h.grams = make([]gramBlock, 0, v.count())

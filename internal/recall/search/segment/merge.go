@@ -15,8 +15,7 @@ import (
 const mergeSections = 32
 
 // Merge makes one segment of several whose ids follow each other. It needs no
-// texts, and stops when ctx ends. The result has positions if all segments have
-// them. To leave out forgotten documents, build the segment again instead.
+// texts, and stops when ctx ends. To leave out forgotten documents, build the segment again instead.
 func Merge(ctx context.Context, segments []*Segment) (Sealed, error) {
 	if len(segments) == 0 {
 		return Sealed{}, fmt.Errorf("index: nothing to merge")
@@ -148,14 +147,12 @@ func (s *wordSource) advance() (err error) {
 
 func (m *merger) mergeWords(w *segmentWriter) error {
 	var sources []*wordSource
-	w.words.withPositions = true
 	for _, in := range m.inputs {
 		s := &wordSource{in: in}
 		if err := s.advance(); err != nil {
 			return err
 		}
 		sources = append(sources, s)
-		w.words.withPositions = w.words.withPositions && in.r.Segment.positions
 	}
 	var merged mergedTerm
 	var term []byte
@@ -208,11 +205,9 @@ func (m *mergedTerm) add(s *wordSource, w *segmentWriter) (err error) {
 	if m.part, err = r.PostingsIn(m.part[:0], s.entry, PassageRange{0, r.Segment.passages}); err != nil {
 		return err
 	}
-	var codes codeSource
-	if w.words.withPositions {
-		if codes, err = m.codesOf(s); err != nil {
-			return err
-		}
+	codes, err := m.codesOf(s)
+	if err != nil {
+		return err
 	}
 	m.runs = append(m.runs, len(m.list))
 	for _, p := range m.part {
@@ -220,10 +215,8 @@ func (m *mergedTerm) add(s *wordSource, w *segmentWriter) (err error) {
 			return corrupt("passage out of range")
 		}
 		m.list = append(m.list, listed{Posting{w.renumber[s.in.order[p.Passage]], p.Count}, uint32(len(m.codes))})
-		if w.words.withPositions {
-			if m.codes, err = codes.appendTo(m.codes, int(p.Count)); err != nil {
-				return err
-			}
+		if m.codes, err = codes.appendTo(m.codes, int(p.Count)); err != nil {
+			return err
 		}
 	}
 	return nil

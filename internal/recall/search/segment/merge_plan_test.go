@@ -94,33 +94,12 @@ func TestPlanMergeBoundsMemory(t *testing.T) {
 	}
 }
 
-// A merge stops when its context ends, and a segment merged from one without
-// positions has none.
-func TestMergeStopsAndMixes(t *testing.T) {
+// A merge stops when its context ends.
+func TestMergeStops(t *testing.T) {
 	a, b := seal(t, []segment.Doc{{ID: 1, Text: []byte("some words")}}), seal(t, []segment.Doc{{ID: 2, Text: []byte("other words")}})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := segment.Merge(ended, []*segment.Segment{a, b}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context a merge returned %v", err)
-	}
-	sealed, err := segment.Build(t.Context(), []segment.Doc{{ID: 3, Text: []byte("old words")}}, segment.Options{NoPositions: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := sealed.Segment(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		segments  []*segment.Segment
-		positions bool
-	}{{[]*segment.Segment{a, b}, true}, {[]*segment.Segment{a, b, old}, false}} {
-		sealed, err := segment.Merge(t.Context(), c.segments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if merged, err := sealed.Segment(t.Context()); err != nil || merged.HasPositions() != c.positions || merged.Check(t.Context()) != nil {
-			t.Errorf("%d segments: positions %v, %v", len(c.segments), merged.HasPositions(), err)
-		}
 	}
 }

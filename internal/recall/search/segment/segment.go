@@ -51,12 +51,11 @@ const sectionBytes = 8 << 10
 // checksumBytes follow each section.
 const checksumBytes = 4
 
-// The versions of the format. Segments of the first have no positions and stay
-// readable.
+// The format. A segment of another version is [ErrCorrupt]: a store builds it again
+// from its documents.
 const (
-	formatMagic      = "lcmx"
-	withoutPositions = 1
-	formatVersion    = 2
+	formatMagic   = "lcmx"
+	formatVersion = 2
 )
 
 // The streams of a segment. Each is one run of bytes cut into sections.
@@ -64,7 +63,7 @@ const (
 	streamTerms         = iota // dictionary blocks
 	streamPostings             // word posting lists
 	streamLengths              // words in each passage, one byte
-	streamPassageDocs          // document of each passage, four bytes; without positions only
+	_                          // empty
 	streamIDs                  // id of each document, less the first, four bytes
 	streamMarks                // role and flags of each document, two bytes
 	streamDocs                 // the rest of each document
@@ -96,7 +95,6 @@ type header struct {
 	words            uint64 // the sum of the lengths of the passages
 	minTime, maxTime int64
 	flags            uint8 // that any document has
-	positions        bool  // the segment has the positions of its words
 	streams          [streamCount]streamPlace
 	terms            []dictBlock
 	grams            []gramBlock
@@ -136,9 +134,6 @@ func (s *Segment) Words() uint64 { return s.words }
 
 // Times are the times of the oldest and the newest document.
 func (s *Segment) Times() (oldest, newest int64) { return s.minTime, s.maxTime }
-
-// HasPositions reports whether the segment has the positions of its words.
-func (s *Segment) HasPositions() bool { return s.positions }
 
 // Flags are the flags that any document has.
 func (s *Segment) Flags() uint8 { return s.flags }

@@ -73,13 +73,7 @@ func newSegmentWriter(rows []DocRow, lengths []uint8, docOf []uint32, text int64
 // describe writes the tables of documents and passages.
 func (w *segmentWriter) describe() {
 	h := &w.header
-	if h.positions {
-		w.streams[streamStarts], w.streams[streamOrder] = appendStarts(w.docOf)
-	} else {
-		for _, doc := range w.docOf {
-			w.streams[streamPassageDocs] = binary.LittleEndian.AppendUint32(w.streams[streamPassageDocs], doc)
-		}
-	}
+	w.streams[streamStarts], w.streams[streamOrder] = appendStarts(w.docOf)
 	h.minTime, h.maxTime = w.rows[0].Time, w.rows[0].Time
 	for _, d := range w.rows {
 		h.minTime, h.maxTime = min(h.minTime, d.Time), max(h.maxTime, d.Time)
@@ -87,12 +81,10 @@ func (w *segmentWriter) describe() {
 	ids := make([]byte, 0, 4*len(w.rows))
 	marks := make([]byte, 0, 2*len(w.rows))
 	docs := make([]byte, 0, docRowBytes*len(w.rows))
-	row := make([]byte, 0, docRowBytes)
 	for _, d := range w.rows {
 		ids = binary.LittleEndian.AppendUint32(ids, uint32(d.ID-h.info.FirstID))
 		marks = append(marks, d.Role, d.flags)
-		row = d.append(row[:0], h.info.FirstID, h.minTime)
-		docs = append(docs, row[:h.rowBytes()]...)
+		docs = d.append(docs, h.info.FirstID, h.minTime)
 		h.flags |= d.flags
 	}
 	w.streams[streamIDs], w.streams[streamMarks], w.streams[streamDocs] = ids, marks, docs
@@ -112,7 +104,7 @@ func (w *segmentWriter) setBlocks(firsts []uint32) {
 func (w *segmentWriter) finish() Sealed {
 	h := &w.header
 	h.blocks = w.blocks
-	h.terms, h.grams, h.positions = w.words.blocks, w.grams.blocks, w.words.withPositions
+	h.terms, h.grams = w.words.blocks, w.grams.blocks
 	w.describe()
 	streams := [streamCount]*sectionWriter{
 		streamTerms: &w.words.terms, streamPostings: &w.words.postings, streamGramTerms: &w.grams.terms, streamGrams: &w.grams.postings,
@@ -131,7 +123,7 @@ func (w *segmentWriter) finish() Sealed {
 	size := func(n int) int64 { return h.streams[n].size }
 	h.info.GramBytes = size(streamGramTerms) + size(streamGrams) + size(streamBlocks)
 	h.info.DocBytes = size(streamIDs) + size(streamMarks) + size(streamDocs) + size(streamConversations)
-	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPassageDocs) + size(streamPositions) + size(streamStarts) + size(streamOrder)
+	h.info.WordBytes = size(streamTerms) + size(streamPostings) + size(streamLengths) + size(streamPositions) + size(streamStarts) + size(streamOrder)
 	sections[0] = sealSection(h.encode())
 	return Sealed{Info: h.info, Sections: sections}
 }

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -33,10 +32,6 @@ type Index struct {
 	sections  sectionCache
 	hosts     bookkeeping
 
-	upgrading chan struct{} // holds a value while segments are upgraded
-	closing   chan struct{} // closed by Close
-	closeOnce sync.Once
-
 	mu       sync.Mutex
 	indexing bool // the background indexer is running
 	wrote    bool // this process has written
@@ -44,10 +39,7 @@ type Index struct {
 
 // New returns the index of a database.
 func New(f sqldb.DB) *Index {
-	ix := &Index{
-		file: f, sections: sectionCache{size: cmp.Or(f.Settings().IndexCache, cacheBytes)},
-		upgrading: make(chan struct{}, 1), closing: make(chan struct{}),
-	}
+	ix := &Index{file: f, sections: sectionCache{size: cmp.Or(f.Settings().IndexCache, cacheBytes)}}
 	ix.messages, ix.summaries = newLane(ix, record.LaneMessages), newLane(ix, record.LaneSummaries)
 	return ix
 }
@@ -98,7 +90,6 @@ func (ix *Index) Written(ctx context.Context, w record.Written) {
 	case start:
 		started := ix.file.Background(func(ctx context.Context) {
 			follow(ctx, false)
-			ix.warn(ix.upgrade(ctx, 1))
 			ix.indexerDone()
 		})
 		if !started {
@@ -145,28 +136,15 @@ func (ix *Index) warn(err error) {
 	}
 }
 
-// follow indexes both kinds of documents. With wait it waits for another
-// process that is indexing.
-func (ix *Index) follow(ctx context.Context, least int64, wait bool) error {
+// Reindex brings the search index up to the last document. Searches do not need it; it
+// makes the next ones faster.
+func (ix *Index) Reindex(ctx context.Context) error {
 	for _, l := range ix.lanes() {
-		if err := l.follow(ctx, least, wait); err != nil {
+		if err := l.follow(ctx, 1, true); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Seal brings the search index up to the last document. Searches do not need it; it
-// makes the next ones faster.
-func (ix *Index) Seal(ctx context.Context) error { return ix.follow(ctx, 1, true) }
-
-// Reindex is Seal, and then brings all of the index to the newest format, which may
-// take minutes after an update of lcm.
-func (ix *Index) Reindex(ctx context.Context) error {
-	if err := ix.Seal(ctx); err != nil {
-		return err
-	}
-	return ix.upgrade(ctx, math.MaxInt)
 }
 
 // closeTime bounds the work of Close, except for the release of the lease. A seal of
@@ -174,12 +152,11 @@ func (ix *Index) Reindex(ctx context.Context) error {
 // is left to the next process that seals.
 const closeTime = 750 * time.Millisecond
 
-// Close ends an upgrade and seals the documents that this process wrote; the caller
+// Close seals the documents that this process wrote; the caller
 // then closes the database. Otherwise every later process would index them in memory before its
 // first search: after an import of 900 messages that took more than half of the
 // time of `lcm grep`.
 func (ix *Index) Close() {
-	ix.closeOnce.Do(func() { close(ix.closing) })
 	ix.mu.Lock()
 	wrote := ix.wrote
 	ix.mu.Unlock()
@@ -191,12 +168,6 @@ func (ix *Index) Close() {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, closeTime)
 		defer cancel()
-		select {
-		case ix.upgrading <- struct{}{}: // an upgrade has released its lease
-			defer func() { <-ix.upgrading }()
-		case <-ctx.Done():
-			return
-		}
 		for _, l := range ix.lanes() {
 			if err := l.sealDue(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				ix.warn(err)

@@ -31,8 +31,6 @@ type lane struct {
 	from     int64 // the tail holds documents after this one
 	epoch    int64 // of the documents in the tail
 
-	notUpgraded map[int64]bool // segments of an older format that do not agree with the record
-
 	sealing sync.Mutex // one at a time in this process
 
 	// The mutex of the index guards these.
@@ -54,7 +52,7 @@ type laneSQL struct {
 
 func newLane(ix *Index, kind int) *lane {
 	l := &lane{
-		ix: ix, kind: kind, segments: map[int64]*segment.Segment{}, tail: segment.NewTail(segment.Options{}), notUpgraded: map[int64]bool{},
+		ix: ix, kind: kind, segments: map[int64]*segment.Segment{}, tail: segment.NewTail(segment.Options{}),
 	}
 	if kind == record.LaneSummaries {
 		l.sql = laneSQL{
