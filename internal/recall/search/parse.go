@@ -32,8 +32,6 @@ type Query struct {
 	names       []splitName    // identifiers that were split into words
 	Dropped     []string       // function words left out
 	Ignored     int            // words beyond the limit
-	FirstPerson bool           // asks about the speaker: I, my, we
-	When        bool           // asks for a time
 	Task        bool           // asks for work to be done
 
 	filterOnce sync.Once
@@ -196,12 +194,7 @@ type queryParser struct {
 	alone     termSet
 }
 
-var (
-	firstPersonWords = analysis.WordSet("i me my mine myself we us our ours im ive id ill weve wed")
-	timeWords        = analysis.WordSet("when date day month year week weekday time")
-)
-
-// cues notes whether the question is in the first person and asks for a time.
+// cues notes whether the question asks for work to be done.
 func (p *queryParser) cues(clauses []clause) {
 	p.last = -1
 	var words []string
@@ -211,15 +204,6 @@ func (p *queryParser) cues(clauses []clause) {
 		}
 	}
 	p.q.Task = analysis.AsksToDo(words)
-	for i, w := range words {
-		if firstPersonWords[w] {
-			p.q.FirstPerson = true
-		}
-		asks := i > 0 && (words[i-1] == "what" || words[i-1] == "which")
-		if w == "when" || asks && timeWords[w] {
-			p.q.When = true
-		}
-	}
 }
 
 func (p *queryParser) add(c clause) {
@@ -349,7 +333,7 @@ func (q *Query) termFilter() *analysis.TermFilter {
 func (q *Query) with(also map[int][]string) *Query {
 	out := &Query{
 		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers, names: q.names,
-		Dropped: q.Dropped, Ignored: q.Ignored, FirstPerson: q.FirstPerson, When: q.When, Task: q.Task,
+		Dropped: q.Dropped, Ignored: q.Ignored, Task: q.Task,
 	}
 	for n := range q.terms {
 		for _, term := range also[n] {

@@ -17,19 +17,17 @@ type Weights struct {
 	Second      float64 // share of the score of the message before the one before, and after the one after
 	Session     float64 // share of the mean of the three best of the session
 	Coverage    float64 // of the terms of the query that the whole session has
-	FirstPerson float64 // factor for the user's own words in a first-person question
-	When        float64 // share of the best score for a dated message, when a time is asked
 	Span        float64 // share of the best score for a message of the time that the question names
 	Instruction float64 // share of the best score for a standing instruction, when work is asked for
 	Near        float64 // factor for the words that stand for one that the record lacks; 0: none do
-	UserRole    uint8   // the role that a first-person question asks about; 1 by default
+	UserRole    uint8   // the role that gives instructions; 1 by default
 }
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
 		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
-		FirstPerson: 1.3, When: 0.2, Span: 0.5, Instruction: 0.25, Near: 0.5, UserRole: 1,
+		Span: 0.5, Instruction: 0.25, Near: 0.5, UserRole: 1,
 	}
 }
 
@@ -43,7 +41,6 @@ type Candidate struct {
 	Prev, Next   int64     // ids of the neighbours in the conversation, or zero
 	Score        float64   // of its best passage
 	Counts       []float64 // occurrences of each term of the query, may be nil
-	Dated        bool      // says when something was
 	Words        int       // length of its text
 	Asks         bool      // its text ends with a question
 	Instruction  bool      // its text is a standing instruction
@@ -52,11 +49,9 @@ type Candidate struct {
 
 // Question is the part of the query that Rank needs.
 type Question struct {
-	IDF         []float64 // of each term
-	FirstPerson bool
-	When        bool
-	Task        bool         // asks for work to be done
-	Spans       []dates.Span // of time, that the question names
+	IDF   []float64    // of each term
+	Task  bool         // asks for work to be done
+	Spans []dates.Span // of time, that the question names
 }
 
 // maxTurnWords is the length up to which a message is a turn of a dialogue.
@@ -108,12 +103,6 @@ func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
 	}
 	for i := range out {
 		r := &out[i]
-		if q.FirstPerson && r.Role == w.UserRole {
-			r.Rank *= w.FirstPerson
-		}
-		if q.When && r.Dated {
-			r.Rank += w.When * top
-		}
 		if q.Task && r.Instruction && r.Role == w.UserRole {
 			r.Rank += w.Instruction * top
 		}

@@ -35,7 +35,6 @@ type textScore struct {
 	passages []passageScore
 	counts   []float64 // of each term in the whole text
 	phrases  float64   // weight of the phrases it has without being required to
-	dated    bool
 	asks     bool
 
 	instruction bool // a standing one; see addInstructions
@@ -72,9 +71,6 @@ func (sc *scorer) score(text []byte) textScore {
 	out.phrases = sc.query.preferred(text, sc.stats.idf)
 	out.asks = analysis.EndsWithQuestion(text)
 	out.instruction = sc.instructions && analysis.IsInstruction(text)
-	if sc.query.When {
-		out.dated = analysis.HasDate(text)
-	}
 	return out
 }
 

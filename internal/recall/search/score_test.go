@@ -191,18 +191,6 @@ func TestScorePhrase(t *testing.T) {
 	}
 }
 
-// Dates are looked for only where the query asks for a time.
-func TestScoreDates(t *testing.T) {
-	for query, want := range map[string]bool{"when was alpha": true, "what was alpha": false} {
-		if got := scorerOf(t, query).score([]byte("alpha was in March")).dated; got != want {
-			t.Errorf("%s: dated %v, want %v", query, got, want)
-		}
-	}
-	if scorerOf(t, "when was alpha").score([]byte("alpha was fun")).dated {
-		t.Error("a text without a date is dated")
-	}
-}
-
 // indexOf indexes documents as one segment and returns it with their texts.
 func indexOf(t *testing.T, docs []segment.Doc) (Index, Fetch) {
 	t.Helper()

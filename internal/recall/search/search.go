@@ -265,7 +265,7 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 		c := candidate(row, d.score)
 		c.Exact, c.Instruction = int(d.exact), d.text.instruction
 		if d.read {
-			c.Score, c.Counts, c.Dated, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.dated, d.text.asks
+			c.Score, c.Counts, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.asks
 		} else {
 			c.Counts = d.counts(len(p.query.terms))
 		}
@@ -295,7 +295,7 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 	if err := regroup(ctx, req, list); err != nil {
 		return nil, err
 	}
-	q := Question{IDF: p.stats.idf, FirstPerson: p.query.FirstPerson, When: p.query.When, Task: p.query.Task, Spans: p.spans}
+	q := Question{IDF: p.stats.idf, Task: p.query.Task, Spans: p.spans}
 	ranked := Rank(q, list, weights)
 	if req.Sort == ByHybrid {
 		fade(ranked, req.Now)

@@ -65,17 +65,6 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestHasDate(t *testing.T) {
-	for text, want := range map[string]bool{
-		"we met in May": false, "back in March": true, "two years ago": true, "last week was fun": true, "the 7th": true, "in 2023": true,
-		"room 2500": false, "yesterday!": true, "the last straw": false, "a1st": false, "": false, "See you Sunday": true,
-	} {
-		if got := HasDate([]byte(text)); got != want {
-			t.Errorf("HasDate(%q) = %v", text, got)
-		}
-	}
-}
-
 // requiredOf parses an expression that is known to compile.
 func requiredOf(t interface{ Fatal(...any) }, expr string) *TrigramQuery {
 	tree, err := syntax.Parse(expr, syntax.Perl)

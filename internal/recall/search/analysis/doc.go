@@ -4,8 +4,7 @@
 //
 // It also has the one list of stop words ([IsStopWord]), the one stemmer
 // ([Stem]), the trigrams that a regular expression requires
-// ([RequiredTrigrams]), and tests of a text for a phrase ([Holds]) or a
-// date ([HasDate]).
+// ([RequiredTrigrams]), and a test of a text for a phrase ([Holds]).
 //
 // The same text always gives the same terms: segments on disk depend on it. A
 // change of a rule needs a new version of the index.

@@ -352,3 +352,5 @@ func boundary(raw []byte, i int) bool {
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isAlphanumeric(c byte) bool { return isLower(c) || isUpper(c) || isDigit(c) }
