@@ -242,8 +242,8 @@ type (
 	// MessageID the message of a file. CoveredBy is the summary of a message,
 	// FileIDs the files that match, Context the messages around it. Retired
 	// matches were rewound, Beside ones stand next to matching messages, Damaged
-	// ones differ from the message that arrived; an Instruction has none of the
-	// words, and one by Meaning may have none. AlsoIn are summaries that match too. Score orders matches of a Type.
+	// ones differ from the message that arrived; one by Meaning may have none of the
+	// words. AlsoIn are summaries that match too. Score orders matches of a Type.
 	Match = recall.Match
 	// SearchSort is the order of matches.
 	SearchSort = store.Sort

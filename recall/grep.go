@@ -126,9 +126,6 @@ type Match struct {
 	// Beside says that the match has none of the words itself but is next
 	// to messages that do: ranking brings in the messages around an answer.
 	Beside bool `json:"beside,omitempty"`
-	// Instruction says that the match has none of the words but is a standing
-	// instruction of the user, which the work that is asked for may have to follow.
-	Instruction bool `json:"instruction,omitempty"`
 	// Meaning says that the match was found by the vector of its text and not by
 	// words.
 	Meaning bool `json:"meaning,omitempty"`

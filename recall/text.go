@@ -145,9 +145,6 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Beside {
 		parts = append(parts, "beside a match")
 	}
-	if m.Instruction {
-		parts = append(parts, "standing instruction")
-	}
 	if m.Meaning {
 		parts = append(parts, "by meaning")
 	}

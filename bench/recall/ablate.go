@@ -24,7 +24,6 @@ var parts = []part{
 	{"session coverage", func(w *search.Weights) { w.Coverage = 0 }},
 	{"named times", func(w *search.Weights) { w.Span = 0 }},
 	{"other words", func(w *search.Weights) { w.Near = 0 }},
-	{"standing instructions", func(w *search.Weights) { w.Instruction = 0 }},
 }
 
 // Ablation has the figures of the ranking, and those without each of its parts.
@@ -47,7 +46,6 @@ type WithoutPart struct {
 func Ablate(ctx context.Context, d Dataset) (Ablation, error) {
 	c := newCorpus(d)
 	weights := search.DefaultWeights()
-	weights.UserRole = roleUser
 	e, err := newEngine(ctx, c, weights)
 	if err != nil {
 		return Ablation{}, fmt.Errorf("index the dataset: %w", err)

@@ -116,7 +116,6 @@ func TestBundledRanks(t *testing.T) {
 	}
 	c := newCorpus(d)
 	weights := search.DefaultWeights()
-	weights.UserRole = roleUser
 	e, err := newEngine(t.Context(), c, weights)
 	if err != nil {
 		t.Fatal(err)

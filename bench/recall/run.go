@@ -85,7 +85,6 @@ type outcome struct {
 // Run measures the engine and the baselines on a dataset.
 func Run(ctx context.Context, d Dataset, opts Options) (rep Report, err error) {
 	weights := search.DefaultWeights()
-	weights.UserRole = roleUser
 	if opts.Weights != nil {
 		weights = *opts.Weights
 	}

@@ -21,7 +21,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]Ma
 	out := make([]Match, 0, len(hits))
 	var beside []store.Hit
 	for _, h := range hits {
-		m := Match{ID: h.Node.String(), ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Instruction: h.Instruction, Meaning: h.Meaning, Score: h.Score}
+		m := Match{ID: h.Node.String(), ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Score: h.Score}
 		ok := true
 		switch {
 		case h.IsSummary():

@@ -101,7 +101,7 @@ func nameMatches(hits []Hit, ranked []Ranked) {
 		at[ranked[i].ID] = &ranked[i].Candidate
 	}
 	for i, r := range ranked {
-		if hits[i].Matched || hits[i].Instruction {
+		if hits[i].Matched {
 			continue
 		}
 		for _, step := range []func(*Candidate) int64{func(c *Candidate) int64 { return c.Prev }, func(c *Candidate) int64 { return c.Next }} {

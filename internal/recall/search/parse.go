@@ -32,7 +32,6 @@ type Query struct {
 	names       []splitName    // identifiers that were split into words
 	Dropped     []string       // function words left out
 	Ignored     int            // words beyond the limit
-	Task        bool           // asks for work to be done
 
 	filterOnce sync.Once
 	filter     *analysis.TermFilter
@@ -68,17 +67,13 @@ type phrase struct {
 // or a quotation, and texts that have it rank higher. AND, OR and NOT in
 // capitals are operators. Function words are dropped unless the query has no
 // other words.
-func ParseQuery(s string) (*Query, error) { return parseQuery(s, false) }
-
-// parseQuery keeps the function words of a query if it is told to.
-func parseQuery(s string, keepStops bool) (*Query, error) {
+func ParseQuery(s string) (*Query, error) {
 	if len(s) > maxQueryBytes {
 		return nil, fmt.Errorf("index: query of %d bytes: the limit is %d", len(s), maxQueryBytes)
 	}
-	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}}
+	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}, last: -1}
 	clauses := splitClauses(s)
-	p.cues(clauses)
-	p.keepStops = keepStops || allStops(clauses)
+	p.keepStops = allStops(clauses)
 	p.q.identifiers = exactForms(clauses)
 	p.strict = !slices.ContainsFunc(clauses, clause.plainWord)
 	for _, c := range clauses {
@@ -192,18 +187,6 @@ type queryParser struct {
 	strict    bool // no plain words: phrases are required
 	last      int  // the previous word's term, or -1, for pairs
 	alone     termSet
-}
-
-// cues notes whether the question asks for work to be done.
-func (p *queryParser) cues(clauses []clause) {
-	p.last = -1
-	var words []string
-	for _, c := range clauses {
-		if !c.phrase {
-			words = append(words, analysis.PlainWords([]byte(c.text))...)
-		}
-	}
-	p.q.Task = analysis.AsksToDo(words)
 }
 
 func (p *queryParser) add(c clause) {
@@ -333,7 +316,7 @@ func (q *Query) termFilter() *analysis.TermFilter {
 func (q *Query) with(also map[int][]string) *Query {
 	out := &Query{
 		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers, names: q.names,
-		Dropped: q.Dropped, Ignored: q.Ignored, Task: q.Task,
+		Dropped: q.Dropped, Ignored: q.Ignored,
 	}
 	for n := range q.terms {
 		for _, term := range also[n] {

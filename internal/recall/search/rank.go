@@ -11,23 +11,21 @@ import (
 // Weights are the parameters of Rank. The defaults were chosen by leaving out
 // each conversation of two data sets in turn (docs/BENCHMARKS.md).
 type Weights struct {
-	Pair        float64 // of two words that stand side by side as in the query
-	Neighbour   float64 // share of the score of the messages before and after
-	Answer      float64 // share of the score of a question, for the message after it
-	Second      float64 // share of the score of the message before the one before, and after the one after
-	Session     float64 // share of the mean of the three best of the session
-	Coverage    float64 // of the terms of the query that the whole session has
-	Span        float64 // share of the best score for a message of the time that the question names
-	Instruction float64 // share of the best score for a standing instruction, when work is asked for
-	Near        float64 // factor for the words that stand for one that the record lacks; 0: none do
-	UserRole    uint8   // the role that gives instructions; 1 by default
+	Pair      float64 // of two words that stand side by side as in the query
+	Neighbour float64 // share of the score of the messages before and after
+	Answer    float64 // share of the score of a question, for the message after it
+	Second    float64 // share of the score of the message before the one before, and after the one after
+	Session   float64 // share of the mean of the three best of the session
+	Coverage  float64 // of the terms of the query that the whole session has
+	Span      float64 // share of the best score for a message of the time that the question names
+	Near      float64 // factor for the words that stand for one that the record lacks; 0: none do
 }
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
 		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
-		Span: 0.5, Instruction: 0.25, Near: 0.5, UserRole: 1,
+		Span: 0.5, Near: 0.5,
 	}
 }
 
@@ -43,14 +41,12 @@ type Candidate struct {
 	Counts       []float64 // occurrences of each term of the query, may be nil
 	Words        int       // length of its text
 	Asks         bool      // its text ends with a question
-	Instruction  bool      // its text is a standing instruction
 	Exact        int       // identifiers of the query that it has: more of them come first
 }
 
 // Question is the part of the query that Rank needs.
 type Question struct {
 	IDF   []float64    // of each term
-	Task  bool         // asks for work to be done
 	Spans []dates.Span // of time, that the question names
 }
 
@@ -103,9 +99,6 @@ func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
 	}
 	for i := range out {
 		r := &out[i]
-		if q.Task && r.Instruction && r.Role == w.UserRole {
-			r.Rank += w.Instruction * top
-		}
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
 	}
 	slices.SortFunc(out, func(x, y Ranked) int {

@@ -23,8 +23,6 @@ type scorer struct {
 
 	names []splitName // of the query, while passages must match them
 	forms *wordForms  // of the terms that stand for others
-	// instructions says that texts are read to find standing instructions.
-	instructions bool
 
 	tokens  []analysis.Token
 	scratch []byte
@@ -36,8 +34,6 @@ type textScore struct {
 	counts   []float64 // of each term in the whole text
 	phrases  float64   // weight of the phrases it has without being required to
 	asks     bool
-
-	instruction bool // a standing one; see addInstructions
 }
 
 // passageScore is a passage that holds at least one term.
@@ -70,7 +66,6 @@ func (sc *scorer) score(text []byte) textScore {
 	p.close(&out)
 	out.phrases = sc.query.preferred(text, sc.stats.idf)
 	out.asks = analysis.EndsWithQuestion(text)
-	out.instruction = sc.instructions && analysis.IsInstruction(text)
 	return out
 }
 

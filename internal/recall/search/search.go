@@ -51,7 +51,6 @@ type Hit struct {
 	Session      int64   // equal for hits of one session
 	Score        float64 // final, comparable within one answer
 	Matched      bool    // has words of the query itself, not only beside it
-	Instruction  bool    // a standing instruction, which a question that asks for work brings in
 	NextTo       []int64 // the matches that a hit without words of the query is next to
 }
 
@@ -213,9 +212,6 @@ func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]C
 		p.cut, p.matched = p.cut || res.Unranked, len(docs)
 	}
 	p.ranked = len(docs)
-	if docs, err = p.addInstructions(docs, weights, fetch); err != nil {
-		return nil, err
-	}
 	return p.score(docs, weights)
 }
 
@@ -263,7 +259,7 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 			return nil, err
 		}
 		c := candidate(row, d.score)
-		c.Exact, c.Instruction = int(d.exact), d.text.instruction
+		c.Exact = int(d.exact)
 		if d.read {
 			c.Score, c.Counts, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.asks
 		} else {
@@ -284,7 +280,7 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
 		hits := make([]Hit, len(list))
 		for i, c := range list {
-			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, false, nil}
+			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, nil}
 		}
 		return hits, nil
 	}
@@ -295,14 +291,14 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 	if err := regroup(ctx, req, list); err != nil {
 		return nil, err
 	}
-	q := Question{IDF: p.stats.idf, Task: p.query.Task, Spans: p.spans}
+	q := Question{IDF: p.stats.idf, Spans: p.spans}
 	ranked := Rank(q, list, weights)
 	if req.Sort == ByHybrid {
 		fade(ranked, req.Now)
 	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
-		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, r.Instruction && r.Score == 0, nil}
+		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, nil}
 	}
 	nameMatches(hits, ranked)
 	return hits, nil

@@ -139,9 +139,6 @@ type Hit struct {
 	Beside bool
 	// NextTo are the matching messages that a message with Beside is next to.
 	NextTo []MessageID
-	// Instruction says that the node has none of the words but is a standing
-	// instruction of the user, and the pattern asks for work to be done.
-	Instruction bool
 	// Meaning says that the node was found by its vector and not by words.
 	Meaning bool
 	// Session is equal for hits of one sitting.

@@ -260,7 +260,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 func firstMatches(hits []search.Hit, matches int) int {
 	of := make([]store.Hit, len(hits))
 	for i, h := range hits {
-		of[i].Beside = !h.Matched && !h.Instruction
+		of[i].Beside = !h.Matched
 	}
 	return store.FirstMatches(of, matches)
 }
@@ -317,7 +317,7 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 	var ids []int64 // those that the index has not everything about
 	at := map[int64]*store.Hit{}
 	for i, h := range hits {
-		out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched && !h.Instruction, Instruction: h.Instruction}
+		out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
 		if l.kind == record.LaneMessages {
 			out[i].Message = store.MessageID(h.ID)
 			for _, id := range h.NextTo {
