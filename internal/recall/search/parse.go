@@ -51,20 +51,18 @@ type queryTerm struct {
 // pair is two terms that stand side by side in the query.
 type pair struct{ first, second int }
 
-// phrase is a quoted sequence of words, compared without stemming. One that is
-// neither required nor excluded is worth as much again as its words.
+// phrase is a quoted sequence of words, compared without stemming, that a text
+// must have or, with not, must not have.
 type phrase struct {
 	words []string
-	must  bool
 	not   bool
-	terms []int    // its words among the terms
 	keys  []string // the terms of its words
 }
 
 // ParseQuery reads a query: words are alternatives and are ranked, +word is
 // required, -word excludes, pre* finds words by their beginning. "A phrase" is
 // required when there are no plain words beside it; in a question it is a title
-// or a quotation, and texts that have it rank higher. AND, OR and NOT in
+// or a quotation, and its words count like the others. AND, OR and NOT in
 // capitals are operators. Function words are dropped unless the query has no
 // other words.
 func ParseQuery(s string) (*Query, error) {
@@ -234,7 +232,8 @@ func (p *queryParser) addWords(c clause) {
 }
 
 func (p *queryParser) addPhrase(c clause) {
-	ph := phrase{not: c.not, must: !c.not && (c.must || p.strict)}
+	ph := phrase{not: c.not}
+	must := !c.not && (c.must || p.strict)
 	p.last = -1
 	for _, t := range analysis.QueryTokens(c.text) {
 		if t.Whole() {
@@ -242,18 +241,15 @@ func (p *queryParser) addPhrase(c clause) {
 		}
 		ph.words = append(ph.words, t.Plain)
 		ph.keys = append(ph.keys, t.Term())
-		if c.not || !ph.must && analysis.IsStopWord(t.Plain) {
+		if c.not || !must && analysis.IsStopWord(t.Plain) {
 			continue
 		}
-		n := p.term(queryTerm{term: t.Term(), typed: t.Plain, raw: string(t.Raw), kind: t.Kind, must: ph.must})
-		if n < 0 {
-			continue
+		if n := p.term(queryTerm{term: t.Term(), typed: t.Plain, raw: string(t.Raw), kind: t.Kind, must: must}); n >= 0 {
+			p.follow(n)
 		}
-		ph.terms = append(ph.terms, n)
-		p.follow(n)
 	}
 	p.last = -1
-	if len(ph.words) > 0 {
+	if len(ph.words) > 0 && (must || c.not) {
 		p.q.phrases = append(p.q.phrases, ph)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // a range for each document. It returns false if no phrase is required.
 func (sh *share) withPhrases(q *Query) (live []segment.PassageRange, ok bool, err error) {
 	for _, ph := range q.phrases {
-		if !ph.must {
+		if ph.not {
 			continue
 		}
 		if !ok {
@@ -54,7 +54,7 @@ func (sh *share) withoutPhrases(q *Query, live []segment.PassageRange) ([]segmen
 
 // inPhrase reports a term that a required phrase has.
 func (q *Query) inPhrase(term string) bool {
-	return slices.ContainsFunc(q.phrases, func(ph phrase) bool { return ph.must && slices.Contains(ph.keys, term) })
+	return slices.ContainsFunc(q.phrases, func(ph phrase) bool { return !ph.not && slices.Contains(ph.keys, term) })
 }
 
 // phraseStarts lists the passages in which the phrase begins, among some. The

@@ -28,11 +28,10 @@ type scorer struct {
 	scratch []byte
 }
 
-// textScore counts the terms, pairs and phrases of the query in one text.
+// textScore counts the terms and pairs of the query in one text.
 type textScore struct {
 	passages []passageScore
 	counts   []float64 // of each term in the whole text
-	phrases  float64   // weight of the phrases it has without being required to
 	asks     bool
 }
 
@@ -64,7 +63,6 @@ func (sc *scorer) score(text []byte) textScore {
 		}
 	}
 	p.close(&out)
-	out.phrases = sc.query.preferred(text, sc.stats.idf)
 	out.asks = analysis.EndsWithQuestion(text)
 	return out
 }
@@ -210,7 +208,7 @@ func (sc *scorer) total(t textScore, pairWeight float64) float64 {
 		}
 		top = math.Max(top, score)
 	}
-	return top + t.phrases
+	return top
 }
 
 func (sc *scorer) pairIDF(i int) float64 {

@@ -169,7 +169,6 @@ func TestScoreTotal(t *testing.T) {
 		"no passages":          {textScore{}, 0},
 		"the first is best":    {textScore{passages: []passageScore{{terms: 5}, {terms: 2}}}, 5},
 		"the last is best":     {textScore{passages: []passageScore{{terms: 2}, {terms: 5}}}, 5},
-		"a phrase on top":      {textScore{passages: []passageScore{{terms: 2}}, phrases: 3}, 5},
 		"a pair":               {textScore{passages: []passageScore{{terms: 2, norm: 4, pairs: []uint8{1}}}}, 2 + 0.25*pair*2.2/5},
 		"two of a pair":        {textScore{passages: []passageScore{{terms: 2, norm: 4, pairs: []uint8{2}}}}, 2 + 0.25*pair*2*2.2/6},
 		"no pair":              {textScore{passages: []passageScore{{terms: 2, norm: 4, pairs: []uint8{0}}}}, 2},
@@ -177,16 +176,6 @@ func TestScoreTotal(t *testing.T) {
 	} {
 		if got := sc.total(c.text, 0.25); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %g, want %g", name, got, c.want)
-		}
-	}
-}
-
-// A phrase that is not required is worth the idf of its words again.
-func TestScorePhrase(t *testing.T) {
-	sc := scorerOf(t, `why "alpha beta" gamma`)
-	for text, want := range map[string]float64{"alpha beta": 1 + 2, "beta alpha": 0, "gamma": 0} {
-		if got := sc.score([]byte(text)).phrases; got != want {
-			t.Errorf("%q: %g, want %g", text, got, want)
 		}
 	}
 }

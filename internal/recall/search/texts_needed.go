@@ -47,7 +47,7 @@ func (p *search) toRead(list []found) (read, rest []found, err error) {
 // identifiers that the passage does not match.
 func (p *search) needsText(f found) (bool, error) {
 	q := p.query
-	if len(q.phrases) > 0 || len(p.skipped) > 0 || len(p.also) > 0 || len(p.names) > 0 {
+	if len(p.skipped) > 0 || len(p.also) > 0 || len(p.names) > 0 {
 		return true, nil
 	}
 	has := func(term int) bool { return f.terms&(1<<term) != 0 }

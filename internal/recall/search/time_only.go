@@ -13,7 +13,7 @@ import (
 // or "week". They still count in a text that matches by another word: without that,
 // r@10 of LoCoMo fell by 0.005. It reports that no other words are left.
 func (p *search) takeDates(now time.Time) (timeOnly bool) {
-	if p.query.strict() || len(p.query.phrases) > 0 {
+	if p.query.strict() {
 		p.spans = dates.Find(p.query.text, now)
 		return false
 	}

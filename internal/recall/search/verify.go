@@ -11,7 +11,7 @@ import (
 // words.
 func (q *Query) satisfied(text []byte) bool {
 	for _, ph := range q.phrases {
-		if (ph.must || ph.not) && analysis.Holds(text, ph.words) == ph.not {
+		if analysis.Holds(text, ph.words) == ph.not {
 			return false
 		}
 	}
@@ -19,27 +19,11 @@ func (q *Query) satisfied(text []byte) bool {
 }
 
 // verifies reports whether the query has such conditions.
-func (q *Query) verifies() bool {
-	return slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.must || p.not }) || q.prefixed()
-}
+func (q *Query) verifies() bool { return len(q.phrases) > 0 || q.prefixed() }
 
 // prefixed reports whether the query has beginnings of words.
 func (q *Query) prefixed() bool {
 	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.prefix != "" })
-}
-
-// preferred is the weight of the phrases that a text has without being required
-// to.
-func (q *Query) preferred(text []byte, idf []float64) float64 {
-	sum := 0.0
-	for _, ph := range q.phrases {
-		if !ph.must && !ph.not && analysis.Holds(text, ph.words) {
-			for _, n := range ph.terms {
-				sum += idf[n]
-			}
-		}
-	}
-	return sum
 }
 
 // prefixesSatisfied also refuses a text that was found only through a stem too
