@@ -163,8 +163,6 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		most   int
 		factor float64
 	}{
-		{true, v.spellings, maxAlternatives, 1},
-		{true, v.joined, maxAlternatives, 1},
 		{true, v.particles, maxForms, 1},
 		{!number, v.inflected, maxForms, 1},
 		{number, hashes, maxAlternatives, 1},
@@ -197,27 +195,6 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 // anyKnown reports that the record has a word of the query.
 func (v *vocabulary) anyKnown() bool {
 	return slices.ContainsFunc(v.lists, func(l termList) bool { return l.own > 0 })
-}
-
-// spellings are the other spellings of the word.
-func (v *vocabulary) spellings(t queryTerm) ([]string, error) {
-	var out []string
-	for _, s := range variants.Spellings(t.raw) {
-		out = append(out, string(analysis.WordTerm(nil, []byte(s))))
-	}
-	return out, nil
-}
-
-// joined are the word and the one beside it in one: "ice cream" and "icecream".
-func (v *vocabulary) joined(t queryTerm) ([]string, error) {
-	var out []string
-	for _, pair := range v.query.pairs {
-		first, second := v.query.terms[pair.first], v.query.terms[pair.second]
-		if first.term == t.term || second.term == t.term {
-			out = append(out, string(analysis.WordTerm(nil, []byte(first.typed+second.typed))))
-		}
-	}
-	return out, nil
 }
 
 // particles are the forms of an Arabic or Hebrew word.

@@ -45,21 +45,6 @@ func TestMayBegin(t *testing.T) {
 	})
 }
 
-func TestSpellings(t *testing.T) {
-	for word, want := range map[string]string{"Größe": "Groesse Größe", "Groesse": "Grosse", "naïve": "", "word": ""} {
-		got := Spellings(word)
-		if word == "Größe" {
-			if !slices.Contains(got, "Groeße") {
-				t.Errorf("%s: %q", word, got)
-			}
-			continue
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestParticles(t *testing.T) {
 	for word, others := range map[string]string{
 		"كتاب":   "الكتاب والكتاب كِتَاب بالكتاب",

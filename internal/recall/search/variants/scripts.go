@@ -9,22 +9,6 @@ import (
 	"golang.org/x/text/width"
 )
 
-var (
-	umlautLetters = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "å", "aa", "ø", "oe")
-	umlautPairs   = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
-)
-
-// Spellings lists other spellings of a Latin word: Größe and Groesse.
-func Spellings(raw string) []string {
-	var out []string
-	for _, r := range []*strings.Replacer{umlautLetters, umlautPairs} {
-		if s := r.Replace(norm.NFC.String(raw)); s != raw {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // script has the articles and other particles that are written as one word with
 // the next, longest first.
 type script struct {
