@@ -17,21 +17,16 @@ import (
 
 // A word that the record does not have is looked for under other spellings, in
 // other forms, as a part of longer words and under the words that are nearest to
-// it. A word that the record has stands as it is, except that the inflected
-// forms of other languages than English, which the index does not join, are
-// joined here.
+// it. A word that the record has stands as it is.
 
 // Bounds of the look-up. They hold for each word, at any size of the record.
 const (
 	maxAlternatives   = 3    // terms that stand for one word
-	maxForms          = 12   // inflected forms of one word
+	maxForms          = 12   // forms of one word with particles
 	vocabularyBlocks  = 2000 // blocks of the dictionary that are read, of about 150 terms each
 	sharedPrefixTerms = 256  // terms with the beginning of a word
 	candidateTerms    = 16   // terms whose frequency is counted
 	containingTexts   = 48   // texts that are read for words that contain the word
-	languageSample    = 10   // function words that are looked up for each language
-	languageWords     = 3    // of them that show it
-	functionWordShare = 0.2  // of the weight of a function word of the question's language
 )
 
 // alternatives finds the terms that stand for words of the query and adds their
@@ -42,28 +37,18 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 	}
 	p.also = make(map[int][]string)
 	v := &vocabulary{search: p, fetch: fetch}
-	language, err := v.ofQuestion()
-	if err != nil {
-		return err
-	}
 	for i, t := range p.query.terms {
-		if t.must || t.not || t.prefix != "" || t.raw == "" || p.dateWords&setOf(i) != 0 {
+		if t.must || t.not || t.prefix != "" || t.raw == "" || p.dateWords&setOf(i) != 0 || p.lists[i].df > 0 {
 			continue
 		}
-		unknown := p.lists[i].df == 0
 		factor := 1.0
-		if !unknown && language != nil && slices.Contains(language.Common, t.typed) {
-			p.stats.idf[i] *= functionWordShare
-			continue
-		}
 		var found []knownTerm
-		switch {
-		case t.kind == analysis.PlainToken && unknown:
+		var err error
+		switch t.kind {
+		case analysis.PlainToken:
 			found, err = v.known(otherScripts(t), maxAlternatives)
-		case t.kind == analysis.WordToken && unknown:
+		case analysis.WordToken:
 			found, factor, err = v.nearest(i, w.Near)
-		case t.kind == analysis.WordToken && language != nil && language.Writes(t.typed):
-			found, err = v.forms(t, []*variants.Language{language})
 		}
 		if err != nil {
 			return err
@@ -164,7 +149,6 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		factor float64
 	}{
 		{true, v.particles, maxForms, 1},
-		{!number, v.inflected, maxForms, 1},
 		{number, hashes, maxAlternatives, 1},
 		{number, v.beginning, maxAlternatives, 1},
 		{word, v.within(1), maxAlternatives, near},

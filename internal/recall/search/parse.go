@@ -71,9 +71,10 @@ func ParseQuery(s string) (*Query, error) {
 	}
 	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}, last: -1}
 	clauses := splitClauses(s)
-	p.keepStops = allStops(clauses)
+	p.stop = stopsOf(clauses)
+	p.keepStops = allStops(clauses, p.stop)
 	p.q.identifiers = exactForms(clauses)
-	p.strict = !slices.ContainsFunc(clauses, clause.plainWord)
+	p.strict = !slices.ContainsFunc(clauses, func(c clause) bool { return c.plainWord(p.stop) })
 	for _, c := range clauses {
 		p.add(c)
 	}
@@ -116,9 +117,9 @@ type clause struct {
 }
 
 // plainWord reports a word that the query only prefers.
-func (c clause) plainWord() bool {
+func (c clause) plainWord(stop func(string) bool) bool {
 	return !c.phrase && !c.must && !c.not && !c.prefix &&
-		slices.ContainsFunc(analysis.PlainWords([]byte(c.text)), func(w string) bool { return !analysis.IsStopWord(w) })
+		slices.ContainsFunc(analysis.PlainWords([]byte(c.text)), func(w string) bool { return !stop(w) })
 }
 
 // splitClauses cuts a query at white space and quotes. A quote without its
@@ -163,15 +164,26 @@ func splitClauses(s string) []clause {
 	return out
 }
 
+// stopsOf returns a test for the function words of a query.
+func stopsOf(clauses []clause) func(word string) bool {
+	var words []string
+	for _, c := range clauses {
+		if !c.phrase {
+			words = append(words, analysis.PlainWords([]byte(c.text))...)
+		}
+	}
+	return analysis.StopWords(words)
+}
+
 // allStops reports a query of nothing but function words. They are searched
 // for then.
-func allStops(clauses []clause) bool {
+func allStops(clauses []clause, stop func(string) bool) bool {
 	for _, c := range clauses {
 		if c.phrase || c.must || c.prefix {
 			return false
 		}
 		for _, w := range analysis.PlainWords([]byte(c.text)) {
-			if !c.not && !analysis.IsStopWord(w) {
+			if !c.not && !stop(w) {
 				return false
 			}
 		}
@@ -181,6 +193,7 @@ func allStops(clauses []clause) bool {
 
 type queryParser struct {
 	q         *Query
+	stop      func(word string) bool
 	keepStops bool
 	strict    bool // no plain words: phrases are required
 	last      int  // the previous word's term, or -1, for pairs
@@ -208,7 +221,7 @@ func (p *queryParser) addWords(c clause) {
 			p.last = -1
 			continue
 		}
-		if !t.Whole() && !c.must && !c.not && !p.keepStops && analysis.IsStopWord(t.Plain) {
+		if !t.Whole() && !c.must && !c.not && !p.keepStops && p.stop(t.Plain) {
 			p.q.Dropped = append(p.q.Dropped, t.Plain)
 			continue
 		}
@@ -241,7 +254,7 @@ func (p *queryParser) addPhrase(c clause) {
 		}
 		ph.words = append(ph.words, t.Plain)
 		ph.keys = append(ph.keys, t.Term())
-		if c.not || !must && analysis.IsStopWord(t.Plain) {
+		if c.not || !must && p.stop(t.Plain) {
 			continue
 		}
 		if n := p.term(queryTerm{term: t.Term(), typed: t.Plain, raw: string(t.Raw), kind: t.Kind, must: must}); n >= 0 {

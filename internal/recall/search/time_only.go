@@ -23,7 +23,7 @@ func (p *search) takeDates(now time.Time) (timeOnly bool) {
 		return false
 	}
 	q, err := ParseQuery(rest)
-	if err != nil || allStops(splitClauses(rest)) {
+	if clauses := splitClauses(rest); err != nil || allStops(clauses, stopsOf(clauses)) {
 		return true
 	}
 	for i, t := range p.query.terms {

@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // stopWords are the English function words that a query drops. They stay in the
 // index, so that a phrase or a +word may still ask for them.
@@ -18,6 +22,51 @@ without wont would wouldnt yes yet you youd youll your youre yours yourself your
 // IsStopWord reports whether a query drops a word, as it does with the function
 // words of English unless it has no others.
 func IsStopWord(word string) bool { return stopWords[strings.ToLower(word)] }
+
+// otherStops are frequent function words of other languages that are no words of
+// English, folded: of German, French, Spanish, Italian, Portuguese, Dutch, Swedish,
+// Danish and Norwegian, Finnish, Hungarian, Turkish, Romanian and Russian.
+var otherStops = sync.OnceValue(func() (sets []map[string]bool) {
+	for _, words := range []string{
+		"und nicht ist ein eine auf mit werden fur wie wir haben der den dem das sich auch noch uber wurde bei zum zur wo warum welche welcher welches",
+		"les est dans pour pas une avec nous des sur que qui quel quelle quels le la du et au aux ou pourquoi comment avons ete",
+		"los las para una por con que del como esta son cual donde cuando el en de hemos fue porque",
+		"che non per una sono della del con nel quale come dove quando il gli di perche abbiamo stato",
+		"nao que uma para com dos das foi como qual onde quando os de em por voce temos porque",
+		"het een niet van voor zijn met dat wij hebben hoe waar welke wat werd ook naar bij",
+		"och att inte det som med den vilken vilket hur var vi har till av ett pa",
+		"og ikke det som med den hvilken hvilket hvor vi har til af av et pa hvad hva blev ble",
+		"ja ei on etta oli mika missa miten kun ovat mutta",
+		"es nem hogy egy az volt mi hol mikor milyen van",
+		"ve bir icin degil ile bu ne nerede nasil hangi olarak",
+		"si nu este pentru cu din unde cand care cum sunt o",
+		"и не что это как для на мы с по в был где когда какои какая почему",
+	} {
+		sets = append(sets, WordSet(words))
+	}
+	return sets
+})
+
+// StopWords returns a test for the function words that a question drops: those of
+// English, and those of the language that it has most function words of. One of
+// another language may be a word of English or a name, unless there are two.
+func StopWords(question []string) func(word string) bool {
+	count := func(is func(string) bool) (n int) {
+		for _, w := range question {
+			if is(w) {
+				n++
+			}
+		}
+		return n
+	}
+	sets := otherStops()
+	in := func(set map[string]bool) func(string) bool { return func(w string) bool { return set[w] } }
+	best := slices.MaxFunc(sets, func(x, y map[string]bool) int { return count(in(x)) - count(in(y)) })
+	if n := count(in(best)); n < 2 || n <= count(IsStopWord) {
+		return IsStopWord
+	}
+	return func(w string) bool { return IsStopWord(w) || best[w] }
+}
 
 func WordSet(words string) map[string]bool {
 	set := make(map[string]bool)

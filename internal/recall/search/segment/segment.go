@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"sync"
 	"sync/atomic"
 
 	"github.com/lossless-context/lcm/internal/recall/search/analysis"
@@ -85,7 +84,6 @@ type Segment struct {
 	header
 
 	conversationTable atomic.Pointer[[]ConversationRange]
-	remembered        sync.Map
 }
 
 // header is section zero.
@@ -137,19 +135,6 @@ func (s *Segment) Times() (oldest, newest int64) { return s.minTime, s.maxTime }
 
 // Flags are the flags that any document has.
 func (s *Segment) Flags() uint8 { return s.flags }
-
-// Remember returns what a search found out about the segment, which never
-// changes, and finds it out when no search has asked before.
-func (s *Segment) Remember(key any, find func() (any, error)) (any, error) {
-	if known, ok := s.remembered.Load(key); ok {
-		return known, nil
-	}
-	found, err := find()
-	if err == nil {
-		s.remembered.Store(key, found)
-	}
-	return found, err
-}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
