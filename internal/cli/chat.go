@@ -37,7 +37,7 @@ func newChat(p *program) *cobra.Command {
 		Use:   "chat",
 		Short: "Talk with a model that forgets nothing",
 		Args:  usage(cobra.NoArgs),
-		RunE:  cmd.runs(toWrite, cmd.chat),
+		RunE:  cmd.run,
 	}
 	fl := c.Flags()
 	fl.StringVarP(&cmd.model, "model", "m", "", "model to talk with (default: chat.model)")
@@ -55,6 +55,22 @@ type chat struct {
 	agent   *agents.Agent
 	budget  int // of the messages
 	spent   core.Usage
+}
+
+// run opens the database, but not before it is certain that there is a model.
+func (cmd *chatCommand) run(c *cobra.Command, _ []string) error {
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
+	}
+	if cmd.model = cmp.Or(cmd.model, cfg.Agents.ChatModel); cmd.model == "" {
+		return failed(exitConfig, "`lcm chat --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
+			"there is no model to talk with")
+	}
+	if _, err := fromconfig.Provided(cfg, "", cmd.model); err != nil {
+		return advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
+	}
+	return cmd.useWith(c.Context(), cfg, toWrite, func(rec *openRecord) error { return cmd.chat(c.Context(), rec) })
 }
 
 func (cmd *chatCommand) chat(ctx context.Context, rec *openRecord) error {
@@ -84,41 +100,20 @@ func (cmd *chatCommand) chat(ctx context.Context, rec *openRecord) error {
 }
 
 func (cmd *chatCommand) begin(ctx context.Context, rec *openRecord) (*chat, error) {
-	model := cmp.Or(cmd.model, rec.cfg.Agents.ChatModel)
-	if model == "" {
-		return nil, failed(exitConfig, "`lcm chat --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
-			"there is no model to talk with")
-	}
-	engine, err := fromconfig.Model(rec.cfg, rec.db, model, "chat")
+	engine, err := fromconfig.Model(rec.cfg, rec.db, cmd.model, "chat")
 	if err != nil {
-		return nil, advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
+		return nil, err
 	}
 	project, err := currentProject()
 	if err != nil {
 		return nil, err
 	}
-	key := cmd.key
-	if key == "" {
-		if key, err = rec.chatKey(ctx, project); err != nil {
-			return nil, err
-		}
-	}
+	key := cmp.Or(cmd.key, "chat/"+strings.TrimLeft(projectName(project), "/"))
 	c := &chat{chatCommand: cmd, rec: rec, session: rec.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
 	if err := c.session.CheckIgnored(); err != nil {
 		return nil, err
 	}
-	return c, c.start(engine, model)
-}
-
-// chatKey returns the key of a project's chat. Keys of earlier versions begin with a slash.
-func (rec *openRecord) chatKey(ctx context.Context, p store.Project) (string, error) {
-	name := projectName(p)
-	earlier := "chat/" + name
-	found, err := rec.db.Conversations(ctx, store.ConversationQuery{Key: earlier, ActiveOnly: true, Limit: 1})
-	if err != nil || len(found) > 0 {
-		return earlier, err
-	}
-	return "chat/" + strings.TrimLeft(name, "/"), nil
+	return c, c.start(engine)
 }
 
 // conversation returns the conversation of the session, and does not create one.
@@ -134,9 +129,9 @@ func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
 }
 
 // start makes the agent. Its messages get the budget that the prompt and the tools leave.
-func (c *chat) start(engine llms.Model, model string) error {
+func (c *chat) start(engine llms.Model) error {
 	c.budget = cmp.Or(c.chatCommand.budget, c.rec.cfg.Context.TokenBudget)
-	config := agents.AgentConfig{LLMEngine: engine, AgentName: model, SystemPrompt: cmp.Or(c.system, chatPrompt)}
+	config := agents.AgentConfig{LLMEngine: engine, AgentName: c.model, SystemPrompt: cmp.Or(c.system, chatPrompt)}
 	config.Memory = c.session.Memory(0, lcm.CallerModel(engine))
 	probe, err := agents.New(config)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -175,21 +174,6 @@ func TestChatWithoutAWordLeavesNothing(t *testing.T) {
 	}
 	if list := listed(t); len(list) != 0 {
 		t.Errorf("it left %v", list)
-	}
-}
-
-// A chat that has the key of earlier versions goes on.
-func TestChatGoesOnUnderItsEarlierKey(t *testing.T) {
-	t.Chdir(t.TempDir())
-	here, err := currentProject()
-	if err != nil {
-		t.Fatal(err)
-	}
-	chatting(t, talker, "hello\n", "--session", "chat/"+projectName(here))
-	var stderr bytes.Buffer
-	code := run(context.WithoutCancel(t.Context()), newProgram(strings.NewReader("hello again\n"), io.Discard, &stderr), []string{"chat", "--model", "scripted"})
-	if list := listed(t); code != exitOK || len(list) != 1 || list[0].Messages != 4 {
-		t.Errorf("exit %d, %s\n%+v", code, stderr.String(), list)
 	}
 }
 

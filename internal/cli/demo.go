@@ -150,16 +150,11 @@ func (d *demo) again(ctx context.Context) error {
 	if err := os.WriteFile(file, sample.JSONL(), 0o600); err != nil {
 		return err
 	}
-	src, err := openSource(ctx, d.program, file)
+	in, err := d.readMessages(ctx, file)
 	if err != nil {
 		return err
 	}
-	defer src.close()
-	plan, err := surveySource(ctx, src, d.newBar(""))
-	if err != nil {
-		return err
-	}
-	r, err := (&importCommand{program: d.program}).store(ctx, d.openRecord, src, plan, "demo")
+	r, err := d.storeMessages(ctx, d.session, in, d.newBar(""))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func exitCode(err error) int {
 		return f.code
 	case errors.As(err, new(*config.Error)):
 		return exitConfig
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return exitNotFound
 	case errors.Is(err, store.ErrDamaged):
 		return exitFaults

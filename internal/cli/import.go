@@ -13,11 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/project"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 type importCommand struct {
@@ -36,10 +38,12 @@ func newImport(p *program) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			err := cmd.importAny(c, args)
-			if cmd.dryRun {
-				return err
+			if !cmd.dryRun && c.Context().Err() == nil && exitCode(err) <= exitFailure {
+				if problem := cmd.foldDue(c.Context()); problem != nil {
+					cmd.warn("what was imported is stored, and could not be folded: %v", problem)
+				}
 			}
-			return cmd.foldImported(c.Context(), err)
+			return err
 		},
 	}
 	fl := c.Flags()
@@ -55,38 +59,35 @@ func newImport(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-// importAny imports the hosts or paths that the arguments name.
+// importAny imports the hosts or paths that the arguments name. A path that fails stops no
+// other.
 func (cmd *importCommand) importAny(c *cobra.Command, args []string) error {
 	filter, err := cmd.filter()
 	if err != nil {
 		return wrongUsage(c, err)
 	}
-	known := all.Names[hosts.Host]()
 	var paths []string
 	for _, arg := range args {
-		if slices.Contains(known, arg) {
+		if slices.Contains(all.Names[hosts.Host](), arg) {
 			filter.Hosts = append(filter.Hosts, arg)
 		} else {
 			paths = append(paths, arg)
 		}
 	}
-	forFiles := cmd.session != "" || cmd.agent != "" || cmd.title != ""
-	switch {
+	switch named := cmd.session != "" || cmd.title != ""; {
 	case len(paths) > 0 && len(filter.Hosts) > 0:
-		return wrongUsage(c, fmt.Errorf("name agents (%s), or paths", strings.Join(known, ", ")))
-	case len(paths) == 0 && forFiles:
+		return wrongUsage(c, fmt.Errorf("name agents (%s), or paths", strings.Join(all.Names[hosts.Host](), ", ")))
+	case len(paths) != 1 && named, len(paths) == 0 && cmd.agent != "":
 		return wrongUsage(c, errors.New("--session, --agent and --title are for a file of messages"))
 	case len(paths) == 0:
 		return cmd.importHosts(c.Context(), filter)
 	case len(paths) == 1:
 		return cmd.importPath(c, paths[0], filter)
-	case cmd.session != "" || cmd.title != "":
-		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
 	}
 	return cmd.importEach(c, paths, func(path string) error { return cmd.importPath(c, path, filter) })
 }
 
-// importEach imports several paths. One that fails stops no other.
+// importEach imports several paths.
 func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(path string) error) error {
 	failures := 0
 	for _, path := range paths {
@@ -111,64 +112,100 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 	return nil
 }
 
-// importPath imports a file or a directory.
+// importPath imports what a path is found to hold: an archive, transcripts or messages.
 func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
-	known := all.Names[hosts.Host]()
-	if path == "-" || path == "/dev/stdin" {
-		return cmd.importMessages(c, "-")
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return missingPath(err, path, known)
-	}
-	if err := isFile(path, info); err != nil {
-		return err
-	}
-	switch {
-	case info.IsDir() && (cmd.session != "" || cmd.title != ""):
-		return wrongUsage(c, errors.New("--session and --title are for one file of messages"))
-	case !info.IsDir() && (cmd.session != "" || cmd.agent != "" || cmd.title != ""):
-		return cmd.importMessages(c, path)
-	case !info.IsDir() && isArchive(path):
-		return cmd.importArchive(c.Context(), path)
-	}
-	if info.IsDir() { // links below it are not followed, but the one that was named is
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return missingPath(err, path, known)
-		}
-	}
-	filter.Path = path
 	in, err := cmd.lookInto(c.Context(), path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case in.transcripts > 0 && cmd.agent != "":
-		return wrongUsage(c, fmt.Errorf("--agent is for files of messages, and %s holds agents' transcripts", path))
+	}
+	filter.Path = in.path
+	ofAgents := cmd.dryRun || cmd.since != "" || cmd.project != ""
+	switch {
+	case in.archive:
+		return cmd.importArchive(c.Context(), path)
+	case in.transcripts > 0 && cmd.agent != "", in.dir && (cmd.session != "" || cmd.title != ""):
+		return wrongUsage(c, errors.New("--session, --agent and --title are for a file of messages"))
 	case in.transcripts > 0:
 		err := cmd.importHosts(c.Context(), filter)
-		if info.IsDir() {
-			cmd.noteSkipped(path, append(in.messages, in.others...))
-		}
+		cmd.noteSkipped(in, append(in.messages, in.others...))
 		return err
-	case !info.IsDir():
-		return cmd.importMessages(c, path)
+	case ofAgents:
+		return wrongUsage(c, errors.New("--dry-run, --since and --project are for the sessions of agents"))
+	case !in.dir:
+		return cmd.importMessages(c.Context(), in.path)
 	case len(in.messages) == 0:
 		return failed(exitNotFound, "transcripts of agents, .json and .jsonl files are read", "%s is a directory without any agent's sessions or files of messages", path)
 	}
-	err = cmd.importEach(c, in.messages, func(file string) error { return cmd.importMessages(c, file) })
-	cmd.noteSkipped(path, in.others)
+	err = cmd.importEach(c, in.messages, func(file string) error { return cmd.importMessages(c.Context(), file) })
+	cmd.noteSkipped(in, in.others)
 	return err
 }
 
+// contents are what a path holds.
+type contents struct {
+	path         string
+	dir, archive bool
+	transcripts  int
+	messages     []string // files that may hold messages, by their names
+	others       []string
+}
+
+// lookInto finds out what a path holds.
+func (cmd *importCommand) lookInto(ctx context.Context, path string) (in contents, err error) {
+	if path == "-" || path == "/dev/stdin" {
+		return contents{path: "-"}, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return in, missingPath(err, path)
+	}
+	in.path, in.dir = path, info.IsDir()
+	switch {
+	case in.dir: // links below it are not followed, but the one that was named is
+		if in.path, err = filepath.EvalSymlinks(path); err != nil {
+			return in, missingPath(err, path)
+		}
+	case !info.Mode().IsRegular(): // opening one may wait for ever
+		return in, failed(exitFailure, "name a file, or pipe the messages into `lcm import -`", "%s is a pipe or a device; nothing was stored", path)
+	case cmd.session != "" || cmd.agent != "" || cmd.title != "":
+		return in, nil // the flags say that it holds messages
+	case isArchive(path):
+		in.archive = true
+		return in, nil
+	}
+	err = filepath.WalkDir(in.path, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil // the import reports files that cannot be read
+		}
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			in.others = append(in.others, file)
+			return nil
+		}
+		for _, h := range all.Hosts() {
+			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {
+				in.transcripts++
+				return ctx.Err()
+			}
+		}
+		if ext := strings.ToLower(filepath.Ext(file)); ext == ".json" || ext == ".jsonl" {
+			in.messages = append(in.messages, file)
+		} else {
+			in.others = append(in.others, file)
+		}
+		return ctx.Err()
+	})
+	return in, err
+}
+
 // noteSkipped names files of a directory that were not read.
-func (cmd *importCommand) noteSkipped(dir string, files []string) {
+func (cmd *importCommand) noteSkipped(in contents, files []string) {
 	const most = 3
-	if len(files) == 0 {
+	if len(files) == 0 || !in.dir {
 		return
 	}
 	names := make([]string, 0, most)
 	for _, file := range files[:min(most, len(files))] {
-		if rel, err := filepath.Rel(dir, file); err == nil {
+		if rel, err := filepath.Rel(in.path, file); err == nil {
 			file = rel
 		}
 		names = append(names, safetext.Line(file))
@@ -176,13 +213,13 @@ func (cmd *importCommand) noteSkipped(dir string, files []string) {
 	if len(files) > most {
 		names = append(names, "…")
 	}
-	cmd.note("%s: skipped %s without a transcript: %s", safetext.Line(dir), prose.Count(len(files), "file", "files"), strings.Join(names, ", "))
+	cmd.note("%s: skipped %s without a transcript: %s", safetext.Line(in.path), prose.Count(len(files), "file", "files"), strings.Join(names, ", "))
 }
 
-func missingPath(err error, path string, known []string) error {
+func missingPath(err error, path string) error {
 	hint := "check the path and that you may read it"
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(path, `/\.`) {
-		hint = "the agents are " + strings.Join(known, ", ") + "; anything else is a path"
+		hint = "the agents are " + strings.Join(all.Names[hosts.Host](), ", ") + "; anything else is a path"
 	}
 	return failed(exitFailure, hint, "%w", err)
 }
@@ -202,49 +239,40 @@ func (cmd *importCommand) filter() (hosts.Filter, error) {
 	return filter, err
 }
 
-// contents are the files of a path.
-type contents struct {
-	transcripts int
-	messages    []string // files that may hold messages, by their names
-	others      []string
-}
+// importFoldTime is how long an import folds. The rest is folded in the background.
+const importFoldTime = 20 * time.Second
 
-// lookInto lists the files of a path by kind.
-func (cmd *importCommand) lookInto(ctx context.Context, path string) (contents, error) {
-	var in contents
-	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil // the import reports files that cannot be read
-		}
-		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-			in.others = append(in.others, file)
-			return nil
-		}
-		for _, h := range all.Hosts() {
-			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {
-				in.transcripts++
-				return ctx.Err()
-			}
-		}
-		switch strings.ToLower(filepath.Ext(file)) {
-		case ".json", ".jsonl":
-			in.messages = append(in.messages, file)
-		default:
-			in.others = append(in.others, file)
-		}
-		return ctx.Err()
-	})
-	return in, err
-}
-
-// importMessages imports a file of messages.
-func (cmd *importCommand) importMessages(c *cobra.Command, path string) error {
-	if cmd.dryRun || cmd.since != "" || cmd.project != "" {
-		return wrongUsage(c, errors.New("--dry-run, --since and --project are for the sessions of agents"))
-	}
-	r, err := cmd.importFile(c.Context(), path)
-	if err != nil {
+// foldDue folds large conversations after an import.
+func (cmd *importCommand) foldDue(ctx context.Context) error {
+	cfg, err := cmd.settings()
+	if err != nil || foldAbove(cfg) == 0 || missingFile(cfg) {
 		return err
 	}
-	return cmd.printImport(path, r)
+	return cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) error {
+		engine, err := rec.foldingEngine()
+		if err != nil {
+			return err
+		}
+		due, err := engine.Due(ctx, nil)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		total := int64(0)
+		for _, c := range due {
+			total += int64(c.ViewTokens - foldAbove(cfg))
+		}
+		bar := newFoldBar(cmd.program, "folding", total)
+		f, err := engine.FoldDue(ctx, lcm.FoldOptions{Time: importFoldTime, OnFold: bar.folded,
+			OnStart: func(c store.Conversation, _ int) { bar.start(c) }})
+		bar.clear()
+		if f.Folds > 0 {
+			cmd.note("%s folded into %s: `lcm show --tree` shows them", prose.Count(f.Conversations, "long conversation was", "long conversations were"), prose.Count(f.Folds, "summary", "summaries"))
+		}
+		if err != nil || f.Left == 0 {
+			return err
+		}
+		cmd.note("%s longer than can be folded at once: this goes on in the background, and `lcm compact --all` does it now",
+			prose.Count(f.Left, "conversation is", "conversations are"))
+		return startRest(startDetached, "import", cfg, "--fold-all")
+	})
 }

@@ -2,22 +2,18 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/postgres"
-	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // hostImport is the JSON output of an import of agents' sessions.
@@ -30,19 +26,6 @@ type hostImport struct {
 // importMemory limits the heap during an import: garbage of large batches would double it.
 const importMemory = 112 << 20
 
-// standIn makes an empty temporary database for a dry run if there is none. away removes it.
-func standIn(cfg *config.Config) (away func(), err error) {
-	if _, err := os.Stat(cfg.Storage.DatabasePath); !errors.Is(err, fs.ErrNotExist) || postgres.IsURL(cfg.Storage.DatabasePath) {
-		return func() {}, nil // opening it tells of any other error
-	}
-	dir, err := os.MkdirTemp("", "lcm-dry-run-")
-	if err != nil {
-		return nil, fmt.Errorf("make a place for the dry run: %w", err)
-	}
-	cfg.Storage.DatabasePath = filepath.Join(dir, "lcm.db")
-	return func() { _ = os.RemoveAll(dir) }, nil // it holds nothing
-}
-
 // importHosts catches up with the transcripts that a filter selects.
 func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) error {
 	begun := time.Now()
@@ -53,29 +36,24 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 	if err != nil {
 		return err
 	}
-	if filter.DryRun {
-		away, err := standIn(cfg)
-		if err != nil {
-			return err
-		}
-		defer away()
+	missing, present, err := absent(filter)
+	if err != nil {
+		return err
+	}
+	if !present { // no database is made for nothing
+		return nothingFound(missing, filter)
+	}
+	use := cmd.useWith
+	if filter.DryRun && missingFile(cfg) {
+		use = cmd.useMemory
 	}
 	var sums []hosts.Summary
-	err = cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) (err error) {
+	err = use(ctx, cfg, toWrite, func(rec *openRecord) (err error) {
 		sums, err = cmd.feedAll(ctx, rec, filter)
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	var missing []string // agents that were looked for, and of which there is no sign
-	for _, s := range sums {
-		if !s.Present && filter.Path == "" {
-			missing = append(missing, s.Title)
-		}
-	}
-	if len(missing) == len(sums) {
-		return nothingFound(missing, filter)
 	}
 	if err := cmd.printHosts(sums, filter, time.Since(begun)); err != nil {
 		return err
@@ -95,6 +73,25 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 		return failed(exitFailure, hint, "%s could not be read", prose.Count(failures, "transcript or part of one", "transcripts or parts of them"))
 	}
 	return nil
+}
+
+// absent returns the titles of the agents that were asked for and of which there is no sign,
+// and whether there is any other.
+func absent(filter hosts.Filter) (missing []string, present bool, err error) {
+	m, err := machine()
+	if err != nil || filter.Path != "" {
+		return nil, true, err
+	}
+	for _, h := range all.Hosts() {
+		switch {
+		case len(filter.Hosts) > 0 && !slices.Contains(filter.Hosts, h.About().Name):
+		case h.Find(m).Present:
+			present = true
+		default:
+			missing = append(missing, h.About().Title)
+		}
+	}
+	return missing, present, nil
 }
 
 func (cmd *importCommand) feedAll(ctx context.Context, rec *openRecord, filter hosts.Filter) ([]hosts.Summary, error) {

@@ -1,195 +1,214 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
-	"github.com/lossless-context/lcm/internal/kit/process"
 	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/lease"
+	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/internal/settings/engineconfig"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// A batch is stored in one transaction. Both bounds keep its memory small.
-const (
-	batchMessages = 1000
-	batchBytes    = 16 << 20
-)
-
-// maxHeld is the largest file without ids that is held in memory.
-const maxHeld = 64 << 20
-
-// importer stores the new messages of a source in one conversation.
-type importer struct {
-	*openRecord
-	ingest *ingest.Ingester
-	conv   store.ConversationID
-	bar    *bar
-	total  int
-	held   int64 // the largest input without ids that is held in memory
-	report importReport
-
-	batch []llms.Message
-	bytes int
-	done  int
-	fresh int // new since the last that was known
-
-	before int64 // messages that were there
+// importReport is the outcome of the import of a file of messages.
+type importReport struct {
+	Conversation store.ConversationID `json:"conversation"`
+	Key          string               `json:"key"`
+	Read         int                  `json:"read"`
+	New          int                  `json:"new"`
+	Known        int                  `json:"known"`
+	Loose        int                  `json:"loose,omitempty"` // before the part that matches; stored outside the view
+	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored as they arrived
+	Rewound      bool                 `json:"rewound,omitempty"`
+	Torn         *jsonl.Torn          `json:"torn,omitempty"`
+	Untimed      *jsonl.Untimed       `json:"untimed,omitempty"`
+	Seconds      float64              `json:"seconds"`
 }
 
-func (rec *openRecord) newImporter(conv store.Conversation, b *bar, r importReport) (*importer, error) {
-	in := &importer{openRecord: rec, conv: conv.ID, before: conv.Messages, bar: b, total: r.Read, held: maxHeld, report: r}
-	var err error
-	in.ingest, err = ingest.New(rec.db, rec.counter, rec.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(rec.cfg)))
+// messageFile is a file of messages, held in memory.
+type messageFile struct {
+	key      string // of its session, if no flag names another
+	messages []llms.Message
+	torn     *jsonl.Torn
+	untimed  *jsonl.Untimed
+}
+
+// maxMessageFile is the largest file of messages. Tests set less.
+var maxMessageFile int64 = jsonl.MaxDocument
+
+// opening messages identify standard input: many inputs begin with the same prompt.
+const opening = 4
+
+// readMessages reads a whole file, or standard input, so that a bad line leaves no half of
+// it in the store.
+func (p *program) readMessages(ctx context.Context, path string) (in messageFile, err error) {
+	name, from := "standard input", p.typed(ctx)
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return in, missingPath(err, path)
+		}
+		defer file.Close()
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return in, err
+		}
+		name, from, in.key = path, file, "import:"+filepath.ToSlash(abs)
+	}
+	limit, buffered := maxMessageFile+1, bufio.NewReader(from)
+	head, _ := buffered.Peek(512) // the parser reports an error
+	switch first := bytes.TrimLeft(head, " \t\r\n\ufeff"); {
+	case portable.Peek(bytes.NewReader(head)):
+		return in, failed(exitFailure, "an archive is imported by the name of its file alone: `lcm import FILE`", "%s is an archive of `lcm db export`; nothing was stored", name)
+	case len(first) > 0 && first[0] != '{' && first[0] != '[':
+		limit = int64(len(head)) // these are no messages, and may be endless
+	}
+	bar := p.newBar("reading")
+	defer bar.clear()
+	size, begins := int64(0), sha256.New()
+	r := jsonl.Reader{Name: name, Progress: func(n int64) {
+		size = n
+		bar.set(0, 0, prose.Number(len(in.messages))+" messages")
+	}}
+	err = r.Each(io.LimitReader(buffered, limit), func(m llms.Message) error {
+		if len(in.messages) < opening {
+			one := sha256.Sum256(m.Raw.Bytes)
+			begins.Write(one[:])
+		}
+		in.messages = append(in.messages, m)
+		return ctx.Err()
+	})
+	in.torn, in.untimed = r.Torn, r.Untimed
+	in.key = cmp.Or(in.key, "import:stdin:"+hex.EncodeToString(begins.Sum(nil)[:6]))
+	switch {
+	case size > maxMessageFile:
+		err = failed(exitFailure, "split it; with ids, the parts may have the same --session", "%s has more than %d MiB; nothing was stored", name, maxMessageFile>>20)
+	case errors.As(err, new(*jsonl.BadRecord)):
+		err = advise(exitFailure, "nothing was stored; mend or remove that record and repeat the command", err)
+	case err == nil && len(in.messages) == 0:
+		err = failed(exitFailure, "a message looks like {\"role\": \"user\", \"content\": \"…\"}", "%s holds no complete message", name)
+	}
 	return in, err
 }
 
-// importLease is how long a killed import blocks others of the same conversation.
-const importLease = time.Minute
-
-// run stores messages with ids by their ids. It aligns a history without ids as a whole,
-// and appends one that is too large for that in batches.
-func (in *importer) run(ctx context.Context, src *source, plan survey) (err error) {
-	if plan.ids {
-		return in.append(ctx, src, 0)
-	}
-	if src.size <= in.held {
-		return in.align(ctx, src)
-	}
-	// Two imports of one file at once would both store it.
-	leases := &lease.Leases{State: in.db, Space: store.ImportSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: importLease}
-	mine, err := leases.Take(ctx, fmt.Sprint(in.conv), true)
+// importMessages imports a file of messages.
+func (cmd *importCommand) importMessages(ctx context.Context, path string) error {
+	begun := time.Now()
+	in, err := cmd.readMessages(ctx, path)
 	if err != nil {
 		return err
 	}
-	stop := mine.Keep(ctx)
-	defer func() { err = errors.Join(err, stop(), mine.Release(ctx)) }()
-	shared, differs, err := in.shared(ctx, src)
-	switch {
-	case err != nil:
-		return err
-	case differs:
-		return in.align(ctx, src)
-	}
-	return in.append(ctx, src, shared)
-}
-
-// append stores the messages after those that are known.
-func (in *importer) append(ctx context.Context, src *source, skip int) error {
-	in.report.Known, in.done = skip, skip
-	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
-		if skip > 0 {
-			skip--
-			return nil
-		}
-		in.batch = append(in.batch, m)
-		if in.bytes += len(m.Raw.Bytes); len(in.batch) < batchMessages && in.bytes < batchBytes {
-			return nil
-		}
-		return in.flush(ctx)
-	})
+	cfg, err := cmd.settings()
 	if err != nil {
 		return err
 	}
-	return in.flush(ctx)
-}
-
-func (in *importer) flush(ctx context.Context) error {
-	if len(in.batch) == 0 {
-		return ctx.Err()
-	}
-	done, err := in.ingest.Append(ctx, in.conv, ingest.Messages(in.batch...)...)
+	project, err := currentProject()
 	if err != nil {
 		return err
 	}
-	for _, d := range done.Messages {
-		switch {
-		case !d.Existed:
-			in.report.New++
-			in.fresh++
-			continue
-		case d.Seq <= in.before: // not one that the input itself has twice
-			in.report.Late += in.fresh
-			in.fresh = 0
-		}
-		in.report.Known++
+	in.key = cmp.Or(cmd.session, in.key)
+	if err := ingest.CheckIgnored(engineconfig.Privacy(cfg), in.key, project); err != nil {
+		return failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
 	}
-	in.done += len(in.batch)
-	in.batch, in.bytes = in.batch[:0], 0
-	in.bar.set(int64(in.done), int64(in.total), prose.Number(in.done)+" messages")
-	return nil
-}
-
-// shared counts the messages with which the source and the conversation both begin.
-// differs says that the conversation then goes on with others.
-func (in *importer) shared(ctx context.Context, src *source) (n int, differs bool, err error) {
-	next, stop := iter.Pull2(in.db.Messages(ctx, store.MessageQuery{Conversation: in.conv}))
-	defer stop()
-	ended := errors.New("what is stored has ended")
-	err = src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
-		stored, err, ok := next()
-		switch {
-		case !ok:
-			return ended
-		case err != nil:
+	return cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) error {
+		bar := cmd.newBar("importing")
+		r, err := rec.storeMessages(ctx, rec.engine.Session(in.key, lcm.InProject(project), lcm.ByAgent(cmd.agent), lcm.Titled(cmd.title)), in, bar)
+		bar.clear()
+		if err != nil {
 			return err
-		case !sameMessage(stored, m):
-			differs = true
-			return ended
 		}
-		n++
-		return nil
+		r.Seconds = time.Since(begun).Seconds()
+		current, err := rec.pick(ctx, choice{})
+		return cmd.printImport(safetext.Line(path), r, err == nil && current.ID == r.Conversation)
 	})
-	if errors.Is(err, ended) {
-		err = nil
-	}
-	return n, differs, err
 }
 
-// sameMessage compares a stored message with one that was read.
-func sameMessage(stored store.Message, m llms.Message) bool {
-	if stored.SHA256 == sha256.Sum256(m.Raw.Bytes) {
-		return true
-	}
-	a, b := stored.Body, m
-	b.ID, b.Time, b.Raw, b.Meta = a.ID, a.Time, a.Raw, a.Meta
-	return wire.Equal(a, b)
-}
+// batchMessages are stored in one transaction.
+const batchMessages = 1000
 
-// align aligns the whole history with the stored one.
-func (in *importer) align(ctx context.Context, src *source) error {
-	var history []llms.Message
-	err := src.each(&jsonl.Reader{Name: src.name}, func(m llms.Message) error {
-		history = append(history, m)
-		return ctx.Err()
-	})
+// storeMessages stores messages with ids by their ids, and aligns a history without ids
+// as a whole.
+func (rec *openRecord) storeMessages(ctx context.Context, session *lcm.Session, in messageFile, b *bar) (r importReport, err error) {
+	conv, err := session.Conversation(ctx)
 	if err != nil {
-		return err
+		return r, err
 	}
-	done, err := in.ingest.Sync(ctx, in.conv, ingest.Messages(history...), true)
+	to, err := ingest.New(rec.db, rec.counter, rec.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(rec.cfg)))
 	if err != nil {
-		return err
+		return r, err
 	}
-	in.report.New = len(done.Stored)
-	in.report.Known = len(history) - in.report.New
-	in.report.Loose, in.report.Late, in.report.Rewound = done.Loose, done.Late, done.Rewound != nil
-	return nil
+	r = importReport{Conversation: conv.ID, Key: in.key, Read: len(in.messages), Torn: in.torn, Untimed: in.untimed}
+	if slices.ContainsFunc(in.messages, func(m llms.Message) bool { return m.ID == "" }) {
+		done, err := to.Sync(ctx, conv.ID, ingest.Messages(in.messages...), true)
+		r.New, r.Loose, r.Late, r.Rewound = len(done.Stored), done.Loose, done.Late, done.Rewound != nil
+		r.Known = r.Read - r.New
+		return r, err
+	}
+	fresh := 0 // new since the last that was known
+	for batch := range slices.Chunk(in.messages, batchMessages) {
+		done, err := to.Append(ctx, conv.ID, ingest.Messages(batch...)...)
+		if err != nil && r.New > 0 {
+			err = fmt.Errorf("stopped after %s (they are kept, and repeating the command goes on from there): %w", prose.Count(r.New, "new message", "new messages"), err)
+		}
+		if err != nil {
+			return r, err
+		}
+		for _, d := range done.Messages {
+			switch {
+			case !d.Existed:
+				r.New++
+				fresh++
+			case d.Seq <= conv.Messages: // not one that the input itself has twice
+				r.Late, fresh = r.Late+fresh, 0
+			}
+		}
+		b.set(int64(r.New), int64(r.Read), prose.Number(r.New)+" messages")
+	}
+	r.Known = r.Read - r.New
+	return r, nil
 }
 
-// explain says how much of the input is safe.
-func (in *importer) explain(err error) error {
-	if in.report.New == 0 {
-		return err
+// printImport prints a report, after warnings of irregularities of the input.
+func (cmd *importCommand) printImport(name string, r importReport, current bool) error {
+	switch t := r.Torn; {
+	case t == nil:
+	case t.Bytes == 0:
+		cmd.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
+	default:
+		cmd.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, prose.Count(t.Bytes, "byte", "bytes"))
 	}
-	return fmt.Errorf("stopped after %s (they are kept, and repeating the command goes on from there): %w",
-		prose.Count(in.report.New, "new message", "new messages"), err)
+	if u := r.Untimed; u != nil {
+		cmd.warn("%s:%d: the time %s cannot be read, one of %d; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
+			name, u.Line, clip(safetext.Line(u.Value), 40), u.Count)
+	}
+	if r.Rewound {
+		cmd.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")
+	}
+	if r.Loose > 0 {
+		cmd.note("%s before the part that is known: stored and searchable, but not in the view", prose.Count(r.Loose, "new message stands", "new messages stand"))
+	}
+	if r.Late > 0 {
+		cmd.note("%s before some that were known: stored in the order of their arrival", prose.Count(r.Late, "new message stands", "new messages stand"))
+	}
+	if !current && !cmd.json {
+		cmd.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
+	}
+	return cmd.result(r, "conversation %d (%s): %s read, %s new, %s known\n", r.Conversation, safetext.Line(r.Key),
+		prose.Number(r.Read), prose.Number(r.New), prose.Number(r.Known))
 }

@@ -58,6 +58,11 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if cmd.http != "" {
+		if _, err := mcpserver.ListenAddress(cmd.http); err != nil {
+			return failed(exitUsage, httpHint, "%w", err)
+		}
+	}
 	child := os.Getenv(childGuard) != ""
 	if child {
 		cfg.Recall.ExpansionModel, cfg.Agents.SubAgentModel = "", ""
@@ -148,6 +153,8 @@ func (cmd *mcpCommand) mcpConfig(rec *openRecord) (mcpserver.Config, error) {
 	return c, err
 }
 
+const httpHint = "--http takes a port or an address like 127.0.0.1:8765"
+
 func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config) error {
 	o := mcpserver.HTTPOptions{Token: cmp.Or(cmd.token, cfg.MCP.Token), Origins: cmd.origins}
 	if o.Token == "" {
@@ -167,7 +174,7 @@ func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server
 	}
 	addr, err := o.CheckAddress(cmd.http)
 	if err != nil {
-		return failed(exitUsage, "--http takes a port or an address like 127.0.0.1:8765; a token of your own (LCM_MCP_TOKEN) is a long random text, like the output of `openssl rand -hex 24`", "%w", err)
+		return failed(exitUsage, httpHint+"; a token of your own (LCM_MCP_TOKEN) is a long random text, like the output of `openssl rand -hex 24`", "%w", err)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

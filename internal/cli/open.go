@@ -146,7 +146,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*op
 
 func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) (database, error) {
 	path := cfg.Storage.DatabasePath
-	if _, err := os.Stat(path); n == toRead && errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(path) {
+	if n == toRead && missingFile(cfg) {
 		if wasHere(path) {
 			return nil, failed(exitNotFound, "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts", "the database at %s is gone", path)
 		}
@@ -227,6 +227,25 @@ func newEngine(cfg *config.Config, db store.Store, counter llms.Counter, log *sl
 		return nil, advise(exitConfig, "`lcm config` shows the settings and where they come from", err)
 	}
 	return engine, nil
+}
+
+// missingFile reports whether the database is a file that does not exist yet.
+func missingFile(cfg *config.Config) bool {
+	_, err := os.Stat(cfg.Storage.DatabasePath)
+	return errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(cfg.Storage.DatabasePath)
+}
+
+// useMemory is useWith for an empty database in memory.
+func (p *program) useMemory(ctx context.Context, cfg *config.Config, _ need, fn func(*openRecord) error) error {
+	db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{Log: p.logger(cfg)})
+	if err != nil {
+		return err
+	}
+	rec, err := newOpenRecord(cfg, db, p.logger(cfg))
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return errors.Join(fn(rec), rec.close(ctx))
 }
 
 // close closes a database. Its error matters if something was written. A fold that is

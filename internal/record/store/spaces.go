@@ -8,7 +8,6 @@ import (
 // The spaces of [State].
 const (
 	LeaseSpace       = "lease"             // leases of background work
-	ImportSpace      = "import"            // leases of `lcm import`
 	EmbedSpace       = "embed"             // leases of `lcm db embed`
 	CatchUpSpace     = "mcp"               // leases of the MCP servers that read transcripts
 	CompactSpace     = "compact"           // conversations that wait for folds
@@ -41,7 +40,6 @@ type Space struct {
 // Spaces describes every space, by its name. [State.Put] refuses others.
 var Spaces = map[string]Space{
 	LeaseSpace:       {Shared: true},
-	ImportSpace:      {},
 	EmbedSpace:       {},
 	CatchUpSpace:     {},
 	CompactSpace:     {Shared: true},

@@ -21,16 +21,16 @@ import (
 // Model returns a model by its name. It counts its tokens and cost in state under
 // a purpose, and enforces the limits of the settings.
 func Model(cfg *config.Config, state store.State, model, purpose string) (llms.Model, error) {
-	engine, err := provided(cfg, "", model)
+	engine, err := Provided(cfg, "", model)
 	if err != nil {
 		return nil, err
 	}
 	return metered(cfg, engine, state, purpose)
 }
 
-// provided returns the model of a provider. If the provider is empty or "auto" it
+// Provided returns the model of a provider. If the provider is empty or "auto" it
 // is guessed from the name of the model.
-func provided(cfg *config.Config, provider, model string) (llms.Model, error) {
+func Provided(cfg *config.Config, provider, model string) (llms.Model, error) {
 	if provider == "" || provider == "auto" {
 		provider = guessProvider(model)
 	}
@@ -95,7 +95,7 @@ func summariser(cfg *config.Config, state store.State) summary.Summariser {
 		return nil
 	}
 	return &lazySummariser{make: sync.OnceValues(func() (summary.Summariser, error) {
-		engine, err := provided(cfg, cfg.Summary.Provider, cfg.Summary.Model)
+		engine, err := Provided(cfg, cfg.Summary.Provider, cfg.Summary.Model)
 		if err != nil {
 			return nil, err
 		}
