@@ -3,6 +3,8 @@ package apiform
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/lossless-context/lcm/internal/record/wire"
 )
 
 // imageUnits is the size of an image or document whose data are inside the body. An
@@ -21,32 +23,23 @@ type block struct {
 
 // readBlock reads a block of content at b[i].
 func readBlock(b []byte, i int) (v block, end int, err error) {
-	str := func(at int) (string, int) {
-		end := valueEnd(b, at)
-		if end < 0 {
-			return "", end
-		}
-		text, _ := unquote(b[at:end])
-		return string(text), end
-	}
-	end, err = eachMember(b, i, func(key string, at int) (end int, _ error) {
+	end, err = eachMember(b, i, func(key string, at int) (int, error) {
+		end := wire.End(b, at)
 		switch key {
 		case "type":
-			v.kind, end = str(at)
+			v.kind = wire.Unquote(b[at:end])
 		case "text":
-			if end = valueEnd(b, at); end > 0 && b[at] == '"' {
+			if b[at] == '"' {
 				v.text = [2]int{at, end}
 			}
 		case "id":
-			v.id, end = str(at)
+			v.id = wire.Unquote(b[at:end])
 		case "tool_use_id":
-			v.call, end = str(at)
+			v.call = wire.Unquote(b[at:end])
 		case "content":
 			v.content = at
 		case "cache_control":
-			if end = valueEnd(b, at); end > 0 {
-				v.mark = b[at:end]
-			}
+			v.mark = b[at:end]
 		}
 		return end, nil
 	})
@@ -54,13 +47,10 @@ func readBlock(b []byte, i int) (v block, end int, err error) {
 }
 
 // addText adds a text that is the literal b[from:to].
-func (m *Message) addText(b []byte, from, to int) error {
-	text, ok := unquote(b[from:to])
-	if !ok {
-		return shapeError("a text that is not valid")
-	}
+func (m *Message) addText(b []byte, from, to int) {
+	text := []byte(wire.Unquote(b[from:to]))
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil // opencode sends an empty text beside calls
+		return // opencode sends an empty text beside calls
 	}
 	t := Text{Key: TextKey(text), from: from, to: to}
 	if m.Role == User {
@@ -70,7 +60,6 @@ func (m *Message) addText(b []byte, from, to int) error {
 		}
 	}
 	m.Texts = append(m.Texts, t)
-	return nil
 }
 
 // A checkpoint's mark is checkpointMark, a number and "]".
@@ -95,7 +84,7 @@ func checkpointIn(text []byte) int64 {
 	return n
 }
 
-// member is a member of a message: the range of its value.
+// member is a member of a message: the range of its value, which is empty without one.
 type member struct{ at, end int }
 
 // readMembers returns the named members of the object b.
@@ -104,9 +93,8 @@ func readMembers(b []byte, names ...string) ([]member, error) {
 	_, err := eachMember(b, 0, func(key string, at int) (int, error) {
 		for i, name := range names {
 			if key == name {
-				end := valueEnd(b, at)
-				found[i] = member{at, end}
-				return end, nil
+				found[i] = member{at, wire.End(b, at)}
+				return found[i].end, nil
 			}
 		}
 		return 0, nil
@@ -114,13 +102,7 @@ func readMembers(b []byte, names ...string) ([]member, error) {
 	return found, err
 }
 
-func (m member) str(b []byte) string {
-	if m.end <= m.at {
-		return ""
-	}
-	text, _ := unquote(b[m.at:m.end])
-	return string(text)
-}
+func (m member) str(b []byte) string { return wire.Unquote(b[m.at:m.end]) }
 
 // anthropicMessage reads an element of "messages" of Anthropic's API.
 func anthropicMessage(b []byte) (m Message, err error) {
@@ -140,10 +122,11 @@ func anthropicMessage(b []byte) (m Message, err error) {
 	m.Units = len(b)
 	content := v[1]
 	switch {
-	case content.end <= content.at:
+	case content.end == 0:
 		return m, shapeError("a message without content")
 	case b[content.at] == '"':
-		return m, m.addText(b, content.at, content.end)
+		m.addText(b, content.at, content.end)
+		return m, nil
 	}
 	_, err = eachElement(b, content.at, func(i int) (int, error) {
 		block, end, err := readBlock(b, i)
@@ -159,7 +142,7 @@ func anthropicMessage(b []byte) (m Message, err error) {
 			if block.text == ([2]int{}) {
 				return 0, shapeError("a text block without text")
 			}
-			err = m.addText(b, block.text[0], block.text[1])
+			m.addText(b, block.text[0], block.text[1])
 		case "tool_use":
 			if block.id == "" {
 				return 0, shapeError("a call without an id")

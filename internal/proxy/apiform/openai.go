@@ -26,7 +26,7 @@ func chatMessage(b []byte) (m Message, err error) {
 	if err = m.openaiContent(b, v[1]); err != nil {
 		return m, err
 	}
-	if calls := v[2]; calls.end > calls.at && b[calls.at] == '[' {
+	if calls := v[2]; calls.end > 0 && b[calls.at] == '[' {
 		_, err = eachElement(b, calls.at, func(i int) (int, error) {
 			block, end, err := readBlock(b, i)
 			if err == nil && block.id == "" {
@@ -41,11 +41,12 @@ func chatMessage(b []byte) (m Message, err error) {
 
 // openaiContent reads a string, null, or an array of parts.
 func (m *Message) openaiContent(b []byte, content member) error {
-	if content.end <= content.at || b[content.at] == 'n' {
+	if content.end == 0 || b[content.at] == 'n' {
 		return nil
 	}
 	if b[content.at] == '"' {
-		return m.addText(b, content.at, content.end)
+		m.addText(b, content.at, content.end)
+		return nil
 	}
 	_, err := eachElement(b, content.at, func(i int) (int, error) {
 		block, end, err := readBlock(b, i)
@@ -57,7 +58,7 @@ func (m *Message) openaiContent(b []byte, content member) error {
 			if block.text == ([2]int{}) {
 				return 0, shapeError("a text part without text")
 			}
-			err = m.addText(b, block.text[0], block.text[1])
+			m.addText(b, block.text[0], block.text[1])
 		default:
 			m.other(block.kind, end-i)
 		}

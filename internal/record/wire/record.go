@@ -25,6 +25,15 @@ func Members(record []byte, names ...string) ([][]byte, error) {
 	return values, nil
 }
 
+// Check reports the first error of a text that should be one JSON value.
+func Check(record []byte) error { return check(record) }
+
+// Space returns the index of the first byte at or after b[i] that is not white space.
+func Space(b []byte, i int) int { return space(b, i) }
+
+// End returns the index after the value that begins at b[i], in valid JSON.
+func End(b []byte, i int) int { return skip(b, i) }
+
 // Elements ranges over the raw values of an array, which must be valid JSON; any other value
 // has none. They are parts of the array, not copies.
 func Elements(array []byte) iter.Seq[[]byte] { return elements(array) }
