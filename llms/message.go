@@ -94,8 +94,8 @@ type Message struct {
 	Time  time.Time
 	Role  Role
 	Parts []Part
-	// Meta is arbitrary metadata, kept with the message and never shown to a
-	// model.
+	// Meta is metadata that encoding/json can write, kept with the message and never
+	// shown to a model. Strings must be UTF-8; stored numbers come back as json.Number.
 	Meta map[string]any
 	// Raw is the record the message was read from. A message made in Go has
 	// none.

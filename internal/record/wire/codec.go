@@ -329,14 +329,11 @@ func readID(val []byte) string {
 // give the zero time; the record keeps them.
 func readTime(val []byte) time.Time {
 	s := string(val)
-	switch {
-	case val[0] == '"':
+	if val[0] == '"' {
 		s = unquote(val)
 		if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 			return t
 		}
-	case val[0] == '{':
-		return readFarTime(val)
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		switch {

@@ -3,14 +3,15 @@ package wire
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -30,7 +31,11 @@ func encodeLCM(m llms.Message) ([]byte, error) {
 	dst = append(dst, '"')
 	dst = appendStringMember(dst, "id", m.ID)
 	if !m.Time.IsZero() {
-		dst = appendTime(append(dst, `,"time":`...), m.Time.UTC())
+		text, err := m.Time.UTC().MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("llms: %w", err)
+		}
+		dst = append(append(dst, `,"time":`...), text...)
 	}
 	dst = append(dst, `,"parts":`...)
 	dst, err := appendParts(dst, m.Parts, 0)
@@ -38,11 +43,34 @@ func encodeLCM(m llms.Message) ([]byte, error) {
 		return nil, err
 	}
 	if len(m.Meta) > 0 {
-		if dst, err = appendValue(append(dst, `,"meta":`...), m.Meta, 0); err != nil {
+		meta, err := jsonstring.Marshal(m.Meta)
+		if err == nil && !isUTF8(m.Meta) {
+			err = errors.New("a string is not valid UTF-8")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("llms: metadata: %w", err)
 		}
+		dst = append(append(dst, `,"meta":`...), meta...)
 	}
 	return append(dst, '}'), nil
+}
+
+// isUTF8 reports whether the strings of a metadata value are valid: encoding/json would
+// replace their bytes.
+func isUTF8(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !isUTF8(e) })
+	case map[string]any:
+		for k, e := range v {
+			if !utf8.ValidString(k) || !isUTF8(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Equal reports whether two messages are the same in all fields but Raw. Nil and
@@ -60,26 +88,6 @@ func Equal(a, b llms.Message) bool {
 
 func shallow(parts []llms.Part, depth int) bool {
 	return depth >= 0 && !slices.ContainsFunc(parts, func(p llms.Part) bool { return p.Result != nil && !shallow(p.Result.Output, depth-1) })
-}
-
-// appendTime writes RFC 3339 where it can say the year, and seconds and
-// nanoseconds otherwise.
-func appendTime(dst []byte, t time.Time) []byte {
-	if y := t.Year(); y >= 0 && y <= 9999 {
-		return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
-	}
-	dst = strconv.AppendInt(append(dst, `{"sec":`...), t.Unix(), 10)
-	dst = strconv.AppendInt(append(dst, `,"nsec":`...), int64(t.Nanosecond()), 10)
-	return append(dst, '}')
-}
-
-func readFarTime(val []byte) time.Time {
-	sec, err := strconv.ParseInt(string(member(val, "sec")), 10, 64)
-	nsec, err2 := strconv.ParseInt(string(member(val, "nsec")), 10, 64)
-	if err != nil || err2 != nil {
-		return time.Time{}
-	}
-	return time.Unix(sec, nsec).UTC()
 }
 
 // appendString writes a string, as an object with its base64 if JSON could
@@ -224,12 +232,10 @@ func decodeLCM(env envelope) (llms.Message, error) {
 	r := lcmReader{}
 	m.Parts = r.parts(env.parts, 0)
 	if len(env.meta) > 0 {
-		meta, _ := r.value(env.meta, 0).(map[string]any)
-		if meta == nil {
+		d := json.NewDecoder(bytes.NewReader(env.meta))
+		d.UseNumber() // it keeps every number as it is written
+		if d.Decode(&m.Meta) != nil || m.Meta == nil {
 			r.fail("meta must be an object")
-		}
-		if len(meta) > 0 {
-			m.Meta = meta
 		}
 	}
 	if r.err != nil {
