@@ -61,9 +61,6 @@ func (s *Service) grep(ctx context.Context, r GrepRequest) (GrepAnswer, error) {
 		}
 		a = readings[len(readings)-1].answer
 	}
-	if r.OrWords && q.re != nil && a.Total > 0 && a.Total < littleMatches && isPlain(r.Pattern) && !strings.HasPrefix(r.Pattern, ignoreCase) {
-		s.otherCase(ctx, q, &a)
-	}
 	if r.Widens() && q.scope.Kind != ScopeAll && !a.Unfinished {
 		for _, as := range readings {
 			if a, err = s.widen(ctx, as.query, as.answer); err != nil || len(a.Matches) > 0 {

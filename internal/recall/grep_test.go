@@ -434,3 +434,31 @@ func TestSnippetsAreCutBetweenWords(t *testing.T) {
 		}
 	}
 }
+
+// searches counts the searches of a store.
+type searches struct {
+	store.Store
+	n int
+}
+
+func (s *searches) Search(ctx context.Context, q store.Search) (store.Found, error) {
+	s.n++
+	return s.Store.Search(ctx, q)
+}
+
+// A pattern with few matches is searched for once in each lane: a second search in any
+// case decoded every candidate, and took twice as long as the first.
+func TestFewMatchesAreSearchedForOnce(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	f.say(c, llms.User("read the internal queue"), llms.Assistant("Read the internal queue again"))
+	counted := &searches{Store: f.db}
+	service, err := recall.New(counted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := service.Grep(t.Context(), recall.GrepRequest{Pattern: "read the internal", OrWords: true, Where: recall.Where{AllConversations: true}})
+	if err != nil || ids(a) != "msg_1" || counted.n != 2 {
+		t.Errorf("found %q in %d searches, %v", ids(a), counted.n, err)
+	}
+}

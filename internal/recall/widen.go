@@ -232,10 +232,8 @@ func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 	if q.search.Mode == store.Regex && !q.readAsWords && strings.ContainsAny(strings.TrimSpace(q.search.Pattern), " ?") {
 		note(&a.Notes, `a regex is matched exactly, case and all: mode "full_text" finds the words of a question, and (?i) ignores case`)
 	}
-	if q.re != nil && strings.ContainsAny(q.search.Pattern, "^$") {
-		if n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = "(?m)" + search.Pattern }); n > 0 {
-			note(&a.Notes, prose.AtLeast(n, more, "match", "matches")+" at the beginning or end of a line: ^ and $ are those of a message, begin the pattern with (?m) for lines")
-		}
+	if q.re != nil && strings.ContainsAny(q.search.Pattern, "^$") && !strings.HasPrefix(q.search.Pattern, "(?m") {
+		note(&a.Notes, "^ and $ are those of a message: begin the pattern with (?m) for lines")
 	}
 	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
 		note(&a.Notes, prose.AtLeast(n, more, "match", "matches")+" among the records that searches leave out (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
@@ -245,14 +243,6 @@ func (s *Service) empty(ctx context.Context, q *query, a *GrepAnswer) {
 	}
 	if n, more := s.count(ctx, q, func(search *store.Search) { search.Conversations = nil }); n > 0 {
 		a.Elsewhere = &Elsewhere{Hits: n, AtLeast: more, How: "ask again with allConversations: true"}
-	}
-}
-
-// otherCase says how many more matches differ from the pattern in case alone.
-func (s *Service) otherCase(ctx context.Context, q *query, a *GrepAnswer) {
-	n, more := s.count(ctx, q, func(search *store.Search) { search.Pattern = ignoreCase + search.Pattern })
-	if n > a.Total {
-		note(&a.Notes, prose.AtLeast(n-a.Total, more, "match", "matches")+" more in another case: begin the pattern with (?i)")
 	}
 }
 
