@@ -203,10 +203,8 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 		var mask uint64
 		for ; i < len(s.touched) && s.touched[i] < of.To; i++ {
 			passage := s.touched[i]
-			if terms := uint64(withoutParts(termSet(s.mask[passage]), p.unseen, p.names)); terms != 0 {
-				mask |= terms
-				f.score = max(f.score, float64(s.score[passage]))
-			}
+			mask |= s.mask[passage]
+			f.score = max(f.score, float64(s.score[passage]))
 		}
 		if doc >= end || mask&must != must || mask&not != 0 || mask&^not&^uint64(p.dateWords) == 0 {
 			continue

@@ -29,7 +29,6 @@ type Query struct {
 	phrases     []phrase
 	index       map[string]int // term → its place in terms
 	identifiers [][]byte       // words that decide; see exactForms
-	names       []splitName    // identifiers that were split into words
 	Dropped     []string       // function words left out
 	Ignored     int            // words beyond the limit
 
@@ -46,6 +45,16 @@ type queryTerm struct {
 	prefix string // set for prefix*: folded, not stemmed
 	must   bool
 	not    bool
+}
+
+// termSet is a set of terms of a query, by their places.
+type termSet uint64
+
+func setOf(place int) termSet {
+	if place < 0 {
+		return 0
+	}
+	return 1 << place
 }
 
 // pair is two terms that stand side by side in the query.
@@ -78,7 +87,6 @@ func ParseQuery(s string) (*Query, error) {
 	for _, c := range clauses {
 		p.add(c)
 	}
-	p.q.keepWords(p.alone)
 	if !p.q.positive() {
 		return nil, fmt.Errorf("%w: %q", ErrNoWords, prose.Clip(s, 60))
 	}
@@ -197,7 +205,6 @@ type queryParser struct {
 	keepStops bool
 	strict    bool // no plain words: phrases are required
 	last      int  // the previous word's term, or -1, for pairs
-	alone     termSet
 }
 
 func (p *queryParser) add(c clause) {
@@ -213,9 +220,7 @@ func (p *queryParser) add(c clause) {
 
 func (p *queryParser) addWords(c clause) {
 	tokens := analysis.QueryTokens(c.text)
-	places := make([]int, len(tokens))
-	for i, t := range tokens {
-		places[i] = -1
+	for _, t := range tokens {
 		if t.Lone {
 			p.term(queryTerm{term: "*" + t.Plain, typed: t.Plain, prefix: t.Plain, must: c.must, not: c.not})
 			p.last = -1
@@ -235,13 +240,11 @@ func (p *queryParser) addWords(c clause) {
 			raw = c.text
 		}
 		n := p.term(queryTerm{term: t.Term(), typed: t.Plain, raw: raw, kind: t.Kind, must: must, not: not})
-		places[i] = n
 		if t.Whole() || n < 0 || not {
 			continue
 		}
 		p.follow(n)
 	}
-	p.addNames(c, tokens, places)
 }
 
 func (p *queryParser) addPhrase(c clause) {
@@ -324,7 +327,7 @@ func (q *Query) termFilter() *analysis.TermFilter {
 // the terms that also count as them. A term that the query has already stays.
 func (q *Query) with(also map[int][]string) *Query {
 	out := &Query{
-		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers, names: q.names,
+		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers,
 		Dropped: q.Dropped, Ignored: q.Ignored,
 	}
 	for n := range q.terms {

@@ -64,8 +64,6 @@ type search struct {
 	lists   []termList
 	also    map[int][]string // terms that stand for a term of the query; see alternatives
 	skipped []int            // terms too common to look up, scored among candidates
-	unseen  termSet          // the same terms
-	names   []splitName      // of the query, while passages must match them
 	newest  bool             // every word was too common: the newest set is ranked
 	cut     bool             // not every match was looked at
 	matched int
@@ -284,7 +282,6 @@ func (p *search) choose() []int {
 		required := t.must || t.not
 		if !required && df > budget && scored {
 			p.skipped = append(p.skipped, i)
-			p.unseen |= setOf(i)
 			continue
 		}
 		if df > 0 {

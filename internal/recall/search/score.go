@@ -2,7 +2,6 @@ package search
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -21,8 +20,7 @@ type scorer struct {
 	df    []int // texts in which each pair occurs
 	terms *analysis.TermFilter
 
-	names []splitName // of the query, while passages must match them
-	forms *wordForms  // of the terms that stand for others
+	forms *wordForms // of the terms that stand for others
 
 	tokens  []analysis.Token
 	scratch []byte
@@ -166,7 +164,6 @@ func (p *passageTally) close(out *textScore) {
 	if p.any {
 		norm := float64(p.sc.norms[min(p.words, 255)])
 		ps := passageScore{norm: norm, pairs: p.pairs}
-		p.dropParts()
 		for i, tf := range p.counts {
 			out.counts[i] += tf
 			if tf > 0 && !p.sc.query.terms[i].not {
@@ -177,22 +174,6 @@ func (p *passageTally) close(out *textScore) {
 		out.passages = append(out.passages, ps)
 	}
 	p.pairs, p.words, p.any, p.last = nil, 0, false, -1
-}
-
-// dropParts takes back the words of identifiers that the passage does not match.
-func (p *passageTally) dropParts() {
-	if len(p.sc.names) == 0 {
-		return
-	}
-	var has termSet
-	for i, tf := range p.counts {
-		if tf > 0 {
-			has |= setOf(i)
-		}
-	}
-	for left := has &^ withoutParts(has, 0, p.sc.names); left != 0; left &= left - 1 {
-		p.counts[bits.TrailingZeros64(uint64(left))] = 0
-	}
 }
 
 // total is the score of the text's best passage. A pair counts as a term of

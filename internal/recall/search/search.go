@@ -108,14 +108,7 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if req.Sort == ByRecency {
 		find = p.newestFirst
 	}
-	p.names = p.splitNames()
-	p.scorer.names = p.names
 	hits, err := find(req, weights, fetch, &res)
-	if err == nil && p.matched == 0 && len(p.names) > 0 {
-		// No passage matches an identifier: the words of it count alone.
-		p.names, p.scorer.names, p.skipped, p.unseen = nil, nil, nil, 0
-		hits, err = find(req, weights, fetch, &res)
-	}
 	if err == nil && p.matched == 0 && len(p.spans) > 0 && !p.query.strict() {
 		return p.ofTheTime(req)
 	}

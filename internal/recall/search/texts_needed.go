@@ -43,11 +43,10 @@ func (p *search) toRead(list []found) (read, rest []found, err error) {
 // needsText reports whether the text of a candidate may change its score or
 // that of its neighbours. Where no two words of the query can stand side by
 // side, the postings tell all of it, unless the message is a turn of a dialogue,
-// which may end with a question. The score of the postings includes the words of
-// identifiers that the passage does not match.
+// which may end with a question.
 func (p *search) needsText(f found) (bool, error) {
 	q := p.query
-	if len(p.skipped) > 0 || len(p.also) > 0 || len(p.names) > 0 {
+	if len(p.skipped) > 0 || len(p.also) > 0 {
 		return true, nil
 	}
 	has := func(term int) bool { return f.terms&(1<<term) != 0 }
