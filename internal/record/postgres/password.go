@@ -2,21 +2,21 @@ package postgres
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // addressShape is a URL with any scheme, or a connection string of libpq. A drive of
 // Windows has one letter.
-var addressShape = regexp.MustCompile(`(?i)^\s*([a-z][a-z0-9+.-]+:/|(postgres|postgresql|pgsql|mysql)(:|//)|(host|hostaddr|port|user|dbname|service)\s*=)|(^|[\s?&])password\s*=`)
+var addressShape = lazyregexp.New(`(?i)^\s*([a-z][a-z0-9+.-]+:/|(postgres|postgresql|pgsql|mysql)(:|//)|(host|hostaddr|port|user|dbname|service)\s*=)|(^|[\s?&])password\s*=`)
 
 // CheckPath refuses a database path that is meant as the address of a server and is not a
 // URL for Open: a file of that name would have the password in it. The error does not
 // quote the path.
 func CheckPath(path string) error {
-	if IsURL(path) || !addressShape.MatchString(path) {
+	if IsURL(path) || !addressShape().MatchString(path) {
 		return nil
 	}
 	return hint.New("write postgres://user@host:5432/database, with the password in PGPASSFILE or PGPASSWORD; a file whose name looks like an address is named with ./ before it",

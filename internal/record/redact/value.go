@@ -2,9 +2,10 @@ package redact
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // isPassword reports whether a value can be a password: not a word, not code, and
@@ -20,7 +21,7 @@ func (v assignment) isPassword() bool {
 		return true
 	case n >= 12 && (v.quoted || v.tight) && turns(v.value)*7 >= 2*n:
 		return true
-	case v.line && n >= 8 && count(v.value, digit) >= 2 && !algorithm.Match(v.value): // password: hunter22
+	case v.line && n >= 8 && count(v.value, digit) >= 2 && !algorithm().Match(v.value): // password: hunter22
 		v.tight = true
 	}
 	return (v.quoted || v.tight) && mix >= 2 && bytes.ContainsAny(v.value, digits) && bytes.ContainsAny(v.value, letters) && !isIdentifier(v.value)
@@ -28,7 +29,7 @@ func (v assignment) isPassword() bool {
 
 // algorithm matches the names of hashes, ciphers and encodings, which are assigned to
 // names like password_encryption.
-var algorithm = regexp.MustCompile(`(?i)^(?:h?sha|s?md|[a-z]*crypt|argon|pbkdf|base|aes|utf|hmac|[hrep]s\d|ed25|ecdsa|oauth|x509)`)
+var algorithm = lazyregexp.New(`(?i)^(?:h?sha|s?md|[a-z]*crypt|argon|pbkdf|base|aes|utf|hmac|[hrep]s\d|ed25|ecdsa|oauth|x509)`)
 
 // isWords reports whether a value consists of words, names and numbers, as
 // sha2-nistp256-cert-v01 and 2*s.SourceTokens do.

@@ -18,11 +18,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/scope"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -94,10 +94,10 @@ type Tokens struct {
 const prefix = "lcm_"
 
 // name is the form of users and machines: they become part of session keys.
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var name = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // ValidName reports whether a text can name a user or a machine.
-func ValidName(text string) bool { return name.MatchString(text) }
+func ValidName(text string) bool { return name().MatchString(text) }
 
 // Add stores a new token and returns its text, which cannot be read again. by says who
 // adds it.

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -43,12 +43,12 @@ type progress struct {
 	version int64
 }
 
-var machinePattern = regexp.MustCompile(`^[0-9a-f]{16,64}$`)
+var machinePattern = lazyregexp.New(`^[0-9a-f]{16,64}$`)
 
 // rowOf is the key of a source's row. The user comes from the token: nobody writes to the
 // sources of others.
 func (c *client) rowOf(s teamsync.Source) (string, error) {
-	if !machinePattern.MatchString(s.Machine) || s.Key == "" || s.Segment < 1 {
+	if !machinePattern().MatchString(s.Machine) || s.Key == "" || s.Segment < 1 {
 		return "", fmt.Errorf("%w: a source needs a machine, a key and a segment", errBadRequest)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", s.Key, s.Segment))

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 )
@@ -99,7 +99,7 @@ func (c Client) compare(ctx context.Context, q VerifyRequest, through int64) (a 
 const maxMatches = 1000
 
 // word is the form of ids and cursors, which are shown as they are.
-var word = regexp.MustCompile(`^[A-Za-z0-9_.:=+/-]*$`)
+var word = lazyregexp.New(`^[A-Za-z0-9_.:=+/-]*$`)
 
 // checkFound refuses an answer to a search that would not be shown as what it is.
 func checkFound(a recall.GrepAnswer) error {
@@ -116,7 +116,7 @@ func checkFound(a recall.GrepAnswer) error {
 		}
 	}
 	for _, w := range words {
-		if !word.MatchString(w) {
+		if !word().MatchString(w) {
 			return fmt.Errorf("%w: %q is no id", errAnswer, prose.Clip(w, 80))
 		}
 	}

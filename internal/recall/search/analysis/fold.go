@@ -15,7 +15,7 @@ func PlainWord(dst, raw []byte) []byte { return clip(withoutApostrophes(appendFo
 
 // PlainTerm stems a folded word. The word's memory is reused.
 func PlainTerm(word []byte) []byte {
-	if base, ok := irregular[string(word)]; ok {
+	if base, ok := irregular()[string(word)]; ok {
 		word = append(word[:0], base...)
 	}
 	return Stem(word)

@@ -1,12 +1,15 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // irregular maps the inflected forms of irregular English verbs and nouns to
 // their base, which suffix stripping cannot find: "what did she buy" must reach
 // "I bought". Forms that are also common words of another meaning (left, felt,
 // found, saw, lay, rose, ground, wound) are kept only where the verb prevails.
-var irregular = func() map[string]string {
+var irregular = sync.OnceValue(func() map[string]string {
 	m := make(map[string]string)
 	for _, line := range strings.Split(irregularForms, ";") {
 		forms := strings.Fields(line)
@@ -15,17 +18,17 @@ var irregular = func() map[string]string {
 		}
 	}
 	return m
-}()
+})
 
 // irregularOf lists the irregular forms that have a stem.
-var irregularOf = func() map[string][]string {
+var irregularOf = sync.OnceValue(func() map[string][]string {
 	m := make(map[string][]string)
-	for form, base := range irregular {
+	for form, base := range irregular() {
 		s := string(Stem([]byte(base)))
 		m[s] = append(m[s], form)
 	}
 	return m
-}()
+})
 
 const irregularForms = `
 begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought; build built; buy bought; catch

@@ -16,7 +16,7 @@ type TermFilter struct {
 func (f *TermFilter) AddTerm(term string) {
 	f.Wholes = f.Wholes || term[0] == wholeMark
 	f.addForm(term)
-	for _, form := range irregularOf[term] {
+	for _, form := range irregularOf()[term] {
 		f.addForm(form)
 	}
 }

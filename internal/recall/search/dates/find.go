@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -84,14 +85,14 @@ func find(question string, now time.Time) ([]Span, map[string]bool) {
 func (p *parser) take(words map[string]bool, first, end int) {
 	for i := first - 1; i >= 0; i-- {
 		t := p.at(i)
-		w := vocabulary[t.text]
-		if w.unit != noUnit || w.relation != noRelation || parts[t.text] > 0 || numbers[t.text] > 0 || t.number >= 0 {
+		w := vocabulary()[t.text]
+		if w.unit != noUnit || w.relation != noRelation || parts[t.text] > 0 || numbers()[t.text] > 0 || t.number >= 0 {
 			first = i
-		} else if !w.between && !beforeDate[t.text] && t.text != "the" {
+		} else if !w.between && !beforeDate()[t.text] && t.text != "the" {
 			break
 		}
 	}
-	for end < len(p.words) && vocabulary[p.at(end).text].relation != noRelation {
+	for end < len(p.words) && vocabulary()[p.at(end).text].relation != noRelation {
 		end++
 	}
 	for _, t := range p.words[first:end] {
@@ -238,12 +239,14 @@ func (p *parser) isDay(i int) bool { n := p.at(i).number; return n >= 1 && n <= 
 // beforeDate are words that make a date of an ambiguous word after them.
 var beforeDate = set("in on of during since until till by before after from to early late mid between and through last next this im en em w v в с до между около")
 
-func set(words string) map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
+func set(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := make(map[string]bool)
+		for w := range strings.FieldsSeq(words) {
+			m[w] = true
+		}
+		return m
+	})
 }
 
 // alsoVerbs are months and seasons that are words of another kind as well.
@@ -257,7 +260,7 @@ func (p *parser) date(i int) (date, int) {
 	if d, n := p.dayMonth(i); n > 0 {
 		return d, n
 	}
-	w := vocabulary[p.at(i).text]
+	w := vocabulary()[p.at(i).text]
 	switch {
 	case w.month > 0 && p.means(i):
 		d := date{month: w.month, part: p.part(i)}
@@ -272,15 +275,15 @@ func (p *parser) date(i int) (date, int) {
 		}
 		return p.year(d, i, n)
 	case w.unit >= seasonUnit && w.relation == noRelation && p.means(i):
-		if vocabulary[p.at(i-1).text].relation != noRelation {
+		if vocabulary()[p.at(i-1).text].relation != noRelation {
 			return date{}, 0 // "last summer"
 		}
 		d, n := p.year(date{season: w.unit, part: p.part(i)}, i, 1)
-		if n == 1 && !beforeDate[p.at(i-1).text] && p.at(i-1).text != "the" {
+		if n == 1 && !beforeDate()[p.at(i-1).text] && p.at(i-1).text != "the" {
 			return date{}, 0
 		}
 		return d, n
-	case p.isYear(i) && (beforeDate[p.at(i-1).text] || p.at(i-1).text == "year" || parts[p.at(i-1).text] > 0):
+	case p.isYear(i) && (beforeDate()[p.at(i-1).text] || p.at(i-1).text == "year" || parts[p.at(i-1).text] > 0):
 		return date{year: p.at(i).number, part: p.part(i)}, 1
 	case strings.HasPrefix(p.at(i).text, "q") && len(p.at(i).text) == 2 && p.isYear(i+1):
 		if q := atoi(p.at(i).text[1:]); q >= 1 && q <= 4 {
@@ -292,14 +295,14 @@ func (p *parser) date(i int) (date, int) {
 
 // means reports that a word which may be a verb stands where a date does.
 func (p *parser) means(i int) bool {
-	if !alsoVerbs[p.at(i).text] {
+	if !alsoVerbs()[p.at(i).text] {
 		return true
 	}
 	before := p.at(i - 1)
 	if before.text == "the" {
 		before = p.at(i - 2)
 	}
-	return p.isYear(i+1) || beforeDate[before.text] || p.isDay(i-1) || p.isDay(i+1) && p.at(i).capital
+	return p.isYear(i+1) || beforeDate()[before.text] || p.isDay(i-1) || p.isDay(i+1) && p.at(i).capital
 }
 
 // dayMonth reads "3 May", "3rd of May", "am 3. Mai".
@@ -311,10 +314,10 @@ func (p *parser) dayMonth(i int) (date, int) {
 	if last := p.at(i + 1).number; p.at(i).dash && last > p.at(i).number && last <= 31 {
 		through, n = last, 2
 	}
-	for n < 4 && vocabulary[p.at(i+n).text].between && vocabulary[p.at(i+n).text].month == 0 {
+	for n < 4 && vocabulary()[p.at(i+n).text].between && vocabulary()[p.at(i+n).text].month == 0 {
 		n++
 	}
-	month := vocabulary[p.at(i+n).text].month
+	month := vocabulary()[p.at(i+n).text].month
 	if month == 0 {
 		return date{}, 0
 	}
@@ -328,7 +331,7 @@ func (p *parser) dayMonth(i int) (date, int) {
 // year reads the year after a date of n words.
 func (p *parser) year(d date, i, n int) (date, int) {
 	skip := n
-	if vocabulary[p.at(i+n).text].between {
+	if vocabulary()[p.at(i+n).text].between {
 		skip++
 	}
 	if p.isYear(i + skip) {
@@ -345,7 +348,7 @@ func (p *parser) part(i int) int {
 		if n := parts[w.text]; n > 0 {
 			return n
 		}
-		if !vocabulary[w.text].between {
+		if !vocabulary()[w.text].between {
 			break
 		}
 	}
@@ -362,8 +365,8 @@ func (p *parser) joinRanges() {
 	for i := 0; i+1 < len(p.dates); i++ {
 		from, to := &p.dates[i], p.dates[i+1]
 		gap := p.words[from.end:to.first]
-		opens := rangeOpenings[p.at(from.first-1).text]
-		joined := len(gap) == 1 && rangeWords[gap[0].text] && (opens || gap[0].text != "and") || len(gap) == 0 && p.at(from.end-1).dash
+		opens := rangeOpenings()[p.at(from.first-1).text]
+		joined := len(gap) == 1 && rangeWords()[gap[0].text] && (opens || gap[0].text != "and") || len(gap) == 0 && p.at(from.end-1).dash
 		if !joined || from.through != nil || to.through != nil {
 			continue
 		}

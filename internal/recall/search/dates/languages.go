@@ -1,6 +1,9 @@
 package dates
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // language is the table of one language. A name may be written in several ways,
 // separated by a stroke. Words are lower case.
@@ -122,7 +125,7 @@ const (
 const today = 100
 
 // vocabulary is all tables as one map.
-var vocabulary = func() map[string]word {
+var vocabulary = sync.OnceValue(func() map[string]word {
 	v := make(map[string]word)
 	set := func(names string, change func(*word)) {
 		for _, name := range strings.Split(names, "|") {
@@ -159,10 +162,10 @@ var vocabulary = func() map[string]word {
 		set(names, func(w *word) { w.unit = seasonUnit + unit(i) })
 	}
 	return v
-}()
+})
 
 // numbers are the English words for small numbers and ordinals.
-var numbers = func() map[string]int {
+var numbers = sync.OnceValue(func() map[string]int {
 	m := map[string]int{"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}
 	for i, w := range strings.Fields("one two three four five six seven eight nine ten eleven twelve") {
 		m[w] = i + 1
@@ -171,7 +174,7 @@ var numbers = func() map[string]int {
 		m[w] = i + 1
 	}
 	return m
-}()
+})
 
 // parts name the third of a month, season or year.
 var parts = map[string]int{

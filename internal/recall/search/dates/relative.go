@@ -10,7 +10,7 @@ func (p *parser) offset(d date, spans []Span) []Span {
 		i--
 	}
 	word := p.at(i).text
-	u := vocabulary[p.at(i-1).text].unit
+	u := vocabulary()[p.at(i-1).text].unit
 	n := p.count(i - 2)
 	for k := range spans {
 		s := &spans[k]
@@ -23,7 +23,7 @@ func (p *parser) offset(d date, spans []Span) []Span {
 			s.From = u.back(s.From, n)
 		case word == "after":
 			s.To = u.back(s.To, -n)
-		case word == "of" && u == weekUnit && d.day == 0 && d.month > 0 && p.at(i-2).text != "" && n <= 5 && numbers[p.at(i-2).text] > 0:
+		case word == "of" && u == weekUnit && d.day == 0 && d.month > 0 && p.at(i-2).text != "" && n <= 5 && numbers()[p.at(i-2).text] > 0:
 			s.From = s.From.AddDate(0, 0, 7*(n-1))
 			s.To = s.From.AddDate(0, 0, 7)
 		case word == "of" && u == weekUnit && d.day > 0:
@@ -42,7 +42,7 @@ func (p *parser) count(i int) int {
 	if t.text == "of" { // a couple of weeks
 		t = p.at(i - 1)
 	}
-	return max(1, numbers[t.text])
+	return max(1, numbers()[t.text])
 }
 
 // relativeAt reads a time that is given from the time of the question.
@@ -50,8 +50,8 @@ func (p *parser) relativeAt(i int) (Span, bool) {
 	if p.now.IsZero() {
 		return Span{}, false
 	}
-	w := vocabulary[p.at(i).text]
-	before, after := vocabulary[p.at(i-1).text].relation, vocabulary[p.at(i+1).text].relation
+	w := vocabulary()[p.at(i).text]
+	before, after := vocabulary()[p.at(i-1).text].relation, vocabulary()[p.at(i+1).text].relation
 	switch {
 	case w.day != 0 && p.at(i).text != "morgen":
 		return dayUnit.around(p.now.AddDate(0, 0, w.day-today)), true
@@ -61,7 +61,7 @@ func (p *parser) relativeAt(i int) (Span, bool) {
 		return Span{}, false
 	}
 	n := p.count(i - 1)
-	counted := p.at(i-1).number > 0 || numbers[p.at(i-1).text] > 0 || p.at(i-1).text == "of" && numbers[p.at(i-2).text] > 0
+	counted := p.at(i-1).number > 0 || numbers()[p.at(i-1).text] > 0 || p.at(i-1).text == "of" && numbers()[p.at(i-2).text] > 0
 	switch {
 	case counted && w.unit < seasonUnit && (after == agoWord || p.relationBefore(i-2, agoWord)):
 		return w.unit.around(w.unit.back(p.now, n)), true
@@ -79,7 +79,7 @@ func (p *parser) relativeAt(i int) (Span, bool) {
 // jours".
 func (p *parser) relationBefore(i int, r relation) bool {
 	for back := range 3 {
-		if vocabulary[p.at(i-back).text].relation == r {
+		if vocabulary()[p.at(i-back).text].relation == r {
 			return true
 		}
 	}

@@ -1,6 +1,9 @@
 package variants
 
-import "unicode/utf8"
+import (
+	"sync"
+	"unicode/utf8"
+)
 
 // hanPairs are the characters in common use that simplified Chinese writes
 // differently: the simplified form, then the traditional one. A simplified form
@@ -27,7 +30,7 @@ const hanPairs = `
 致緻采採才纔周週志誌布佈升昇只隻签籤杰傑咸鹹朴樸仆僕灶竈皂皁荫蔭沈瀋郁鬱回迴当噹汇彙借藉蒙矇弦絃赞讚岩巖秋鞦千韆家傢胡鬍须鬚证証线綫里裏群羣众衆吃喫啟啓启啓为爲说説床牀峰峯么麽`
 
 // hanForms maps a character to its forms in the other script.
-var hanForms = func() map[rune][]rune {
+var hanForms = sync.OnceValue(func() map[rune][]rune {
 	m := make(map[rune][]rune)
 	var simplified rune
 	for _, r := range hanPairs {
@@ -42,7 +45,7 @@ var hanForms = func() map[rune][]rune {
 		}
 	}
 	return m
-}()
+})
 
 // Scripts lists a pair of characters as the other script of Chinese writes it:
 // 數據 and 数据.
@@ -50,12 +53,13 @@ func Scripts(pair string) []string {
 	var out []string
 	first, size := utf8.DecodeRuneInString(pair)
 	second, _ := utf8.DecodeRuneInString(pair[size:])
-	for _, a := range append([]rune{first}, hanForms[first]...) {
+	forms := hanForms()
+	for _, a := range append([]rune{first}, forms[first]...) {
 		if size == len(pair) {
 			out = append(out, string(a))
 			continue
 		}
-		for _, b := range append([]rune{second}, hanForms[second]...) {
+		for _, b := range append([]rune{second}, forms[second]...) {
 			out = append(out, string(a)+string(b))
 		}
 	}
