@@ -43,7 +43,7 @@ type Options struct {
 
 const (
 	defaultMessages = 300
-	otherMessages   = 80 // of a session that is not the leading one
+	otherMessages   = 50 // of a session that is not the leading one
 	candidates      = 60 // sessions that are read, newest first
 	others          = 8  // sessions beside the leading one
 )
