@@ -16,9 +16,11 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/doctor"
-	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 type backupReport struct {
@@ -50,48 +52,37 @@ func newBackup(p *program) *cobra.Command {
 			case cmd.keep > 0 && len(args) > 0:
 				return wrongUsage(c, errors.New("--keep is about the backups beside the database: leave FILE out"))
 			}
-			cfg, err := cmd.settings()
-			if err != nil {
-				return err
-			}
-			path := doctor.BackupPath(dbfile.Resolve(cfg.Storage.DatabasePath), time.Now(), "")
-			if len(args) > 0 {
-				path = args[0]
-			}
-			return cmd.useReadable(c.Context(), cfg, func(rec *openRecord, damage []store.Fault) error { return cmd.backup(c.Context(), rec, path, damage) })
+			return cmd.backup(c.Context(), args)
 		},
 	}
 	c.Flags().IntVar(&cmd.keep, "keep", 0, "keep this many backups beside the database, and remove older ones")
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, path string, damage []store.Fault) error {
+func (cmd *backupCommand) backup(ctx context.Context, args []string) error {
 	begun := time.Now()
-	db, err := rec.inFile("use pg_dump, or continuous archiving (PITR); `lcm db copy` makes a database file of it")
+	cfg, err := cmd.fileSettings("use pg_dump, or continuous archiving (PITR); `lcm db copy` makes a database file of it")
 	if err != nil {
 		return err
 	}
-	bar := cmd.newBar("copying")
-	proof, err := db.Backup(ctx, path, func(done, total int) {
-		bar.set(int64(done), int64(total), "")
-	})
-	bar.clear()
+	path := doctor.BackupPath(dbfile.Resolve(cfg.Storage.DatabasePath), begun, "")
+	if len(args) > 0 {
+		path = args[0]
+	}
+	made, err := cmd.copyTo(ctx, cfg.Storage.DatabasePath, path)
 	if err != nil {
 		return err
 	}
-	damage = withFaults(damage, proof.Faults...)
+	defer made.Remove()
+	if err := made.Publish(path); err != nil {
+		return err
+	}
 	r := backupReport{
-		File: path, Conversations: proof.Conversations, Messages: proof.Messages, Digest: hex.EncodeToString(proof.Digest[:]),
-		Removed: []string{},
+		File: path, Conversations: made.Proof.Conversations, Messages: made.Proof.Messages, Digest: hex.EncodeToString(made.Proof.Digest[:]),
+		Faults: len(made.Damage), Removed: []string{},
 	}
 	if info, err := os.Stat(path); err == nil {
 		r.Bytes = info.Size()
-	}
-	if r.Faults = len(damage); r.Faults > 0 { // a proof also counts what is missing
-		if r.Messages, err = storedMessages(ctx, rec.db); err != nil {
-			_ = os.Remove(path) // a copy that cannot be read; useReadable calls again with one that can
-			return err
-		}
 	}
 	if cmd.keep > 0 && r.Faults == 0 { // older ones may have what is damaged
 		if r.Removed, err = rotate(filepath.Dir(path), cmd.keep); err != nil {
@@ -99,30 +90,60 @@ func (cmd *backupCommand) backup(ctx context.Context, rec *openRecord, path stri
 		}
 	}
 	r.Seconds = time.Since(begun).Seconds()
-	if r.Faults == 0 { // an unfinished copy may hold messages that the database lost
-		removeLeftovers(cmd.program, filepath.Dir(path), begun)
-	}
 	err = cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
-	return errors.Join(err, cmd.damageWritten(damage))
+	return errors.Join(err, cmd.damageWritten(made.Damage))
+}
+
+// fileSettings returns the settings for a command that works on a database file which is
+// there.
+func (p *program) fileSettings(instead string) (*config.Config, error) {
+	cfg, err := p.settings()
+	if err != nil {
+		return nil, err
+	}
+	if postgres.IsURL(cfg.Storage.DatabasePath) {
+		return nil, notInFile(instead)
+	}
+	return cfg, p.isThere(cfg.Storage.DatabasePath)
+}
+
+// copyTo makes a sound copy of a database file, for a name that must be free.
+func (p *program) copyTo(ctx context.Context, from, to string) (*move.Built, error) {
+	if err := move.Free(to); err != nil {
+		return nil, err
+	}
+	bar := p.newBar("copying")
+	defer bar.clear()
+	made, err := move.Copy(ctx, from, to, func(done, total int) { bar.set(int64(done), int64(total), "") })
+	return made, fileFailure(err)
+}
+
+// fileFailure is the error of a command that reads a whole database file.
+func fileFailure(err error) error {
+	if errors.Is(err, store.ErrDamaged) {
+		message, hint := split(err)
+		return failed(exitFaults, hint, "%s", message)
+	}
+	if err != nil {
+		return databaseFailure(err)
+	}
+	return nil
+}
+
+// damageWritten warns of the faults of a database of which everything that can be read was
+// written, and returns the error for them.
+func (p *program) damageWritten(faults []store.Fault) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	warnFaults(p, faults)
+	return failed(exitFaults, "everything that can be read was written: what is derived was made again, what is damaged has a mark; `lcm doctor` says what can be done about it",
+		"the database has %s", prose.Count(len(faults), "fault", "faults"))
 }
 
 // extent counts messages and their conversations.
 func extent(messages int64, conversations int) string {
 	return prose.Count(messages, "message", "messages") + " in " + prose.Count(conversations, "conversation", "conversations")
-}
-
-// deserted is the age from which an unfinished file counts as left over.
-const deserted = 24 * time.Hour
-
-// removeLeftovers removes unfinished copies, which may hold messages that were erased since.
-func removeLeftovers(p *program, dir string, now time.Time) {
-	removed, err := backup.RemoveLeftOvers(dir, now.Add(-deserted))
-	for _, path := range removed {
-		p.note("removed %s, which a command that was cut off more than a day ago had left", safetext.Line(path))
-	}
-	if err != nil {
-		p.warn("unfinished copies of commands that were cut off could not be removed: %v", err)
-	}
 }
 
 func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/postgres"
-	"github.com/lossless-context/lcm/internal/record/sqldb/transfer"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 )
@@ -23,8 +24,7 @@ type copyReport struct {
 	To            string  `json:"to"`
 	Conversations int     `json:"conversations"`
 	Messages      int64   `json:"messages"`
-	FromDigest    string  `json:"fromDigest"`
-	ToDigest      string  `json:"toDigest"`
+	Digest        string  `json:"digest"` // of the copy
 	Faults        int     `json:"faults"`
 	Seconds       float64 `json:"seconds"`
 }
@@ -52,68 +52,114 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) error {
 			return &failure{exitUsage, err}
 		}
 	}
-	if !postgres.IsURL(from) {
-		if _, err := os.Stat(from); err != nil {
-			return failed(exitNotFound, "name a database: a file or a URL", "%w", err)
-		}
-	}
-	source := *cfg
-	source.Storage.DatabasePath, source.DatabasePassword = from, ""
+	begun := time.Now()
+	r := copyReport{From: from, To: to}
+	var damage []store.Fault
 	if postgres.IsURL(from) {
-		if source.Storage.DatabasePath, source.DatabasePassword, err = postgres.TakePassword(address(cfg, from)); err != nil {
-			return &failure{exitUsage, err}
+		damage, err = cmd.fromServer(ctx, cfg, &r)
+	} else if _, err = os.Stat(from); err != nil {
+		return failed(exitNotFound, "name a database: a file or a URL", "%w", err)
+	} else if postgres.IsURL(to) {
+		damage, err = cmd.toServer(ctx, cfg, &r)
+	} else {
+		var made *move.Built
+		if made, err = cmd.copyTo(ctx, from, to); err == nil {
+			damage, err = made.Damage, r.publish(made)
 		}
 	}
-	return cmd.useReadable(ctx, &source, func(rec *openRecord, damage []store.Fault) error {
-		return cmd.copy(ctx, cfg, rec.db, copyReport{From: source.Storage.DatabasePath, To: to}, damage)
-	})
+	if err != nil {
+		return err
+	}
+	r.Faults, r.Seconds = len(damage), time.Since(begun).Seconds()
+	err = cmd.result(r, "%s copied, %s\ndigest %s\n", extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
+	return errors.Join(err, cmd.damageWritten(damage))
 }
 
-func (cmd *copyCommand) copy(ctx context.Context, cfg *config.Config, source database, r copyReport, damage []store.Fault) (err error) {
-	begun := time.Now()
-	o := sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, DeferIndex: true, Log: cmd.logger(cfg)}
-	target, err := openPath(ctx, address(cfg, r.To), o)
+// publish gives a copy its name.
+func (r *copyReport) publish(made *move.Built) error {
+	defer made.Remove()
+	r.count(made.Proof)
+	return made.Publish(r.To)
+}
+
+func (r *copyReport) count(p verify.Proof) {
+	r.Conversations, r.Messages, r.Digest = p.Conversations, p.Messages, hex.EncodeToString(p.Digest[:])
+}
+
+// fromServer copies a PostgreSQL database into a file or into another one.
+func (cmd *copyCommand) fromServer(ctx context.Context, cfg *config.Config, r *copyReport) (damage []store.Fault, err error) {
+	source, err := openPath(ctx, address(cfg, r.From), sqlite.Options{ReadOnly: true, Log: cmd.logger(cfg)})
 	if err != nil {
-		return databaseFailure(err)
+		return nil, databaseFailure(err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	r.From = source.Path()
+	if postgres.IsURL(r.To) {
+		return cmd.fill(ctx, cfg, source.SQL(), r)
+	}
+	if err := move.Free(r.To); err != nil {
+		return nil, err
+	}
+	made, err := move.Build(ctx, r.To, move.Database(ctx, source.SQL()), true)
+	if err != nil {
+		return nil, err
+	}
+	return made.Damage, r.publish(made)
+}
+
+// toServer copies a file into a PostgreSQL database.
+func (cmd *copyCommand) toServer(ctx context.Context, cfg *config.Config, r *copyReport) (damage []store.Fault, err error) {
+	source := *cfg
+	source.Storage.DatabasePath, source.DatabasePassword = r.From, ""
+	err = cmd.useSound(ctx, &source, func(rec *openRecord, found []store.Fault) error {
+		left, err := cmd.fill(ctx, cfg, rec.db.SQL(), r)
+		damage = append(found, left...)
+		return err
+	})
+	return damage, err
+}
+
+// fill copies a database into a PostgreSQL database, and proves that.
+func (cmd *copyCommand) fill(ctx context.Context, cfg *config.Config, from sqldb.DB, r *copyReport) (damage []store.Fault, err error) {
+	target, err := openPath(ctx, address(cfg, r.To), sqlite.Options{DeferIndex: true, Log: cmd.logger(cfg)})
+	if err != nil {
+		return nil, databaseFailure(err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	bar := cmd.newBar("copying")
-	err = transfer.Copy(ctx, source.SQL(), target.SQL(), func(done, total int64) { bar.set(done, total, "") })
-	bar.clear()
-	if err != nil {
-		return err
-	}
-	if err := target.Reindex(ctx); err != nil {
-		return err
-	}
 	r.To = target.Path()
-	before, err := verify.Prove(ctx, source.SQL())
+	bar := cmd.newBar("copying")
+	err = move.Fill(ctx, target.SQL(), move.Database(ctx, from), func(done int64) { bar.set(done, 0, prose.Number(done)+" messages") })
+	bar.clear()
+	if err == nil {
+		err = target.Reindex(ctx)
+	}
 	if err != nil {
+		return nil, err
+	}
+	proof, err := verify.Prove(ctx, target.SQL())
+	r.count(proof)
+	return proof.Faults, err
+}
+
+// useSound calls fn with a database that can be read whole: the one that cfg names, or,
+// where that file is damaged, a new one of everything that can be read of it. damage lists
+// what is wrong with the file.
+func (p *program) useSound(ctx context.Context, cfg *config.Config, fn func(rec *openRecord, damage []store.Fault) error) error {
+	path := cfg.Storage.DatabasePath
+	if postgres.IsURL(path) {
+		return p.useWith(ctx, cfg, toRead, func(rec *openRecord) error { return fn(rec, nil) })
+	}
+	if err := p.isThere(path); err != nil {
 		return err
 	}
-	after, err := verify.Prove(ctx, target.SQL())
-	if err != nil {
-		return err
-	}
-	damage = withFaults(damage, after.Faults...)
-	r.Conversations, r.Messages, r.Faults = after.Conversations, after.Messages, len(damage)
-	if r.Faults > 0 { // a proof also counts what is missing
-		if r.Messages, err = storedMessages(ctx, target); err != nil {
-			return err
-		}
-	}
-	r.FromDigest, r.ToDigest = hex.EncodeToString(before.Digest[:]), hex.EncodeToString(after.Digest[:])
-	r.Seconds = time.Since(begun).Seconds()
-	if cmd.json {
-		err = cmd.printJSON(r)
-	} else {
-		cmd.printf("%s copied, %s\ndigest %s of %s\ndigest %s of %s\n", extent(r.Messages, r.Conversations), took(r.Seconds),
-			r.FromDigest, safetext.Line(r.From), r.ToDigest, safetext.Line(r.To))
-	}
-	if err == nil && r.FromDigest != r.ToDigest {
-		err = failed(exitFaults, "if messages were added to the source meanwhile, copy it again into an empty database while nobody writes", "the digests differ")
-	}
-	return errors.Join(err, cmd.damageWritten(damage))
+	var failed error
+	err := move.Sound(ctx, path, func(sound string, damage []store.Fault) error {
+		read := *cfg
+		read.Storage.DatabasePath = sound
+		failed = p.useWith(ctx, &read, toRead, func(rec *openRecord) error { return fn(rec, damage) })
+		return nil
+	})
+	return errors.Join(failed, fileFailure(err))
 }
 
 // address returns the path with the password of the configured database, if it is that one.

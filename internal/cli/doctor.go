@@ -30,7 +30,6 @@ import (
 type doctorCommand struct {
 	*program
 	fix, vacuum, mask, deep bool
-	salvage                 string
 }
 
 // doctorTime is how long the checks may take, unless --deep is given. The rest of five
@@ -57,19 +56,10 @@ func newDoctor(p *program) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find problems and repair them",
 		Args:  usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if cmd.salvage != "" {
-				if cmd.fix || cmd.vacuum {
-					return wrongUsage(c, errors.New("--salvage goes with neither --fix nor --vacuum"))
-				}
-				return cmd.makeSalvaged(c.Context(), cmd.salvage)
-			}
-			return cmd.doctor(c.Context())
-		},
+		RunE:  func(c *cobra.Command, _ []string) error { return cmd.doctor(c.Context()) },
 	}
 	c.Flags().BoolVar(&cmd.deep, "deep", false, "check everything, however long it takes; --fix, --vacuum and --mask imply it")
-	c.Flags().BoolVar(&cmd.fix, "fix", false, "rebuild everything that derives from messages, after a backup")
-	c.Flags().StringVar(&cmd.salvage, "salvage", "", "make a new database at this path of all that can be read of a damaged one")
+	c.Flags().BoolVar(&cmd.fix, "fix", false, "repair what can be repaired: small things in place, the rest in a new database; the old one is kept")
 	c.Flags().BoolVar(&cmd.vacuum, "vacuum", false, "give unused space back to the disk")
 	c.Flags().BoolVar(&cmd.mask, "mask", false, "mask the secrets of older messages; their records stay")
 	return cmd.jsonFlag(c)
@@ -185,7 +175,7 @@ func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error
 	}
 	hint := "what cannot be mended is said above; everything else stays readable"
 	if !cmd.fix && found.Fixable() {
-		hint = "`lcm doctor --fix` mends what can be mended, after a backup"
+		hint = "`lcm doctor --fix` mends what can be mended, and keeps a backup"
 	}
 	return failed(exitFaults, hint, "%s", prose.Count(problems, "problem", "problems")+" found")
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +18,8 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/portable"
-	dbarchive "github.com/lossless-context/lcm/internal/record/sqlite/archive"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -74,7 +72,7 @@ func newExport(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return cmd.useReadable(c.Context(), cfg, func(rec *openRecord, damage []store.Fault) error {
+			return cmd.useSound(c.Context(), cfg, func(rec *openRecord, damage []store.Fault) error {
 				if cmd.raw {
 					return errors.Join(cmd.exportRaw(c.Context(), rec), cmd.damageWritten(damage))
 				}
@@ -93,26 +91,35 @@ func newExport(p *program) *cobra.Command {
 // exportArchive writes an archive to a file or to standard output.
 func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, damage []store.Fault) error {
 	begun := time.Now()
+	db, err := rec.inFile("`lcm db copy URL FILE` makes a database file of it, which can be exported; pg_dump makes a backup")
+	if err != nil {
+		return err
+	}
 	r := exportReport{File: cmd.output, Damaged: damage}
-	write := func(w io.Writer) (err error) {
+	var ids []store.ConversationID
+	for _, n := range cmd.conversations {
+		ids = append(ids, store.ConversationID(n))
+	}
+	write := func(w io.Writer) error {
 		counting := &countingWriter{w: w}
-		err = rec.pack(ctx, cmd.conversations, counting, &r, cmd.newBar("archiving"))
-		r.Bytes = counting.n
+		b := cmd.newBar("archiving")
+		defer b.clear()
+		about := portable.Manifest{Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second)}
+		m, err := move.Export(ctx, db.SQL(), ids, counting, about, damage, func(done int64) {
+			r.Messages = done
+			b.set(done, 0, prose.Number(done)+" messages")
+		})
+		r.Bytes, r.Conversations, r.Digest = counting.n, len(m.Conversations), m.Digest
 		return err
 	}
 	if cmd.output == "" {
-		err := write(cmd.out)
-		if damaged(err) { // it cannot be written again from its beginning
-			err = failed(exitFaults, "name a file instead of standard output: it is then written from what can be read page by page", "%v", err)
-		}
-		return errors.Join(err, cmd.damageWritten(r.Damaged))
+		return errors.Join(write(cmd.out), cmd.damageWritten(r.Damaged))
 	}
 	if err := create(cmd.output, write); err != nil {
 		return err
 	}
-	removeLeftovers(cmd.program, filepath.Dir(cmd.output), begun)
 	r.Seconds = time.Since(begun).Seconds()
-	err := cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes),
+	err = cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes),
 		extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
 	return errors.Join(err, cmd.damageWritten(r.Damaged))
 }
@@ -144,6 +151,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 
 // create writes a file that `lcm db export` was asked for.
 func create(path string, write func(io.Writer) error) error {
+	move.Sweep(filepath.Dir(path))
 	err := writeNew(path, dbfile.PartPattern, write)
 	var wrong *fs.PathError
 	switch {
@@ -187,65 +195,6 @@ func nameFile(from, path string) error {
 	return err
 }
 
-// pack writes the chosen conversations as an archive.
-func (rec *openRecord) pack(ctx context.Context, conversations []int64, w io.Writer, r *exportReport, b *bar) error {
-	defer b.clear()
-	var ids []store.ConversationID
-	for _, n := range conversations {
-		ids = append(ids, store.ConversationID(n))
-	}
-	db, err := rec.inFile("`lcm db copy URL FILE` makes a database file of it, which can be exported; pg_dump makes a backup")
-	if err != nil {
-		return err
-	}
-	var out *portable.Writer
-	var exported []store.Conversation
-	done := int64(0)
-	err = dbarchive.Export(ctx, db.File(), ids, dbarchive.Dump{
-		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, complete bool) (err error) {
-			m := portable.Manifest{
-				Schema: schema, Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second), Complete: complete,
-				Digest: hex.EncodeToString(digest[:]),
-			}
-			exported = list
-			for _, c := range list {
-				m.Conversations = append(m.Conversations, portable.Conversation{Key: c.Key, Segment: c.Segment, Title: c.Title, Messages: c.Messages})
-				r.Messages += c.Messages - c.Erased
-			}
-			r.Conversations, r.Digest = len(m.Conversations), m.Digest
-			out, err = portable.NewWriter(w, m)
-			return err
-		},
-		Fault: func(f store.Fault) { r.Damaged = withFaults(r.Damaged, f) },
-		Row: func(table string, columns []string, values []any, damage string) error {
-			if table == "messages" {
-				done++
-				b.set(done, r.Messages, prose.Number(done)+" messages")
-			}
-			return out.Row(portable.Row{Table: table, Columns: columns, Values: values, Damaged: damage})
-		},
-		Payload: func(sum [sha256.Size]byte, size int64, content io.Reader, damaged bool) error {
-			return out.Payload(sum, size, content, damaged)
-		},
-	})
-	if err != nil {
-		return err
-	}
-	for _, c := range exported { // views, summaries and names too
-		v, err := rec.db.Verify(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		r.Damaged = withFaults(r.Damaged, v.Faults...)
-	}
-	if len(r.Damaged) > 0 && len(ids) == 0 { // the conversations also count what is missing
-		if r.Messages, err = storedMessages(ctx, rec.db); err != nil {
-			return err
-		}
-	}
-	return out.Close()
-}
-
 // rawFaults are the positions of unreadable records and of records that have changed.
 type rawFaults struct{ unread, changed []int64 }
 
@@ -287,10 +236,7 @@ func (cmd *exportCommand) exportRaw(ctx context.Context, rec *openRecord) error 
 	} else {
 		err = create(cmd.output, write)
 	}
-	if err = errors.Join(err, faults.err(c)); err == nil && cmd.output != "" {
-		removeLeftovers(cmd.program, filepath.Dir(cmd.output), time.Now())
-	}
-	return err
+	return errors.Join(err, faults.err(c))
 }
 
 // exportAllRaw writes a file for each conversation, and goes on after an error.
@@ -333,7 +279,6 @@ func (cmd *exportCommand) exportAllRaw(ctx context.Context, rec *openRecord, dir
 	if failures > 0 {
 		return failed(code, "everything else was written", "%s could not be written whole", prose.Count(failures, "conversation", "conversations"))
 	}
-	removeLeftovers(cmd.program, dir, time.Now())
 	return cmd.result(r, "%s: %s in %s, %s\n", safetext.Line(dir), prose.Count(r.Messages, "record", "records"),
 		prose.Count(r.Conversations, "file", "files"), prose.Size(r.Bytes))
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -15,21 +14,20 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/postgres"
-	dbarchive "github.com/lossless-context/lcm/internal/record/sqlite/archive"
-	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 type archiveReport struct {
-	Archive       string               `json:"archive"`
-	Conversations int                  `json:"conversations"` // that were added
-	Messages      int64                `json:"messages"`
-	Known         int                  `json:"known"`
-	Tombstones    int                  `json:"tombstones,omitempty"` // of messages that were forgotten there
-	Conflicts     []dbarchive.Conflict `json:"conflicts"`
-	Damaged       []store.Fault        `json:"damaged,omitempty"` // parts that fail the proof
-	Digest        string               `json:"digest"`            // of the archive
-	Seconds       float64              `json:"seconds"`
+	Archive       string          `json:"archive"`
+	Conversations int             `json:"conversations"` // that were added
+	Messages      int64           `json:"messages"`
+	Known         int             `json:"known"`
+	Tombstones    int             `json:"tombstones,omitempty"` // of messages that were forgotten there
+	Conflicts     []move.Conflict `json:"conflicts"`
+	Damaged       []store.Fault   `json:"damaged,omitempty"` // parts that fail the proof
+	Digest        string          `json:"digest"`            // of the archive
+	Seconds       float64         `json:"seconds"`
 }
 
 // archiveFlags say how an archive is imported.
@@ -38,9 +36,6 @@ type archiveFlags struct {
 	large         bool // believe any size
 	damaged       bool // import messages that do not match their hash, too
 }
-
-// maxLost is how many parts of an archive that cannot be read are listed.
-const maxLost = 1000
 
 // isArchive reports whether a file is an archive that `lcm db export` wrote.
 func isArchive(path string) bool {
@@ -64,14 +59,14 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	if postgres.IsURL(cfg.Storage.DatabasePath) {
 		return notInFile("import the archive into a database file, then `lcm db copy FILE URL`")
 	}
-	scratch, m, lost, err := cmd.unpack(ctx, path, cfg.Storage.DatabasePath)
+	made, m, err := cmd.unpack(ctx, path, cfg.Storage.DatabasePath)
 	if err != nil {
 		return err
 	}
-	defer scratch.Remove()
-	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []dbarchive.Conflict{}, Damaged: slices.Concat(lost, scratch.Proof.Faults)}
-	if scratch.Proof.Messages == 0 && len(lost) > 0 {
-		return failed(exitFaults, "nothing was imported; "+copyAgain, "%s: %s", path, lost[0].Detail)
+	defer made.Remove()
+	r := archiveReport{Archive: path, Digest: m.Digest, Conflicts: []move.Conflict{}, Damaged: made.Damage}
+	if made.Proof.Messages == 0 && len(made.Damage) > 0 {
+		return failed(exitFaults, "nothing was imported; "+copyAgain, "%s: %s", path, made.Damage[0].Detail)
 	}
 	empty := false
 	err = cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) (err error) {
@@ -79,10 +74,10 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		if err != nil {
 			return err
 		}
-		if empty, err = dbarchive.IsEmpty(ctx, db.File()); err != nil || empty {
+		if empty, err = move.IsEmpty(ctx, db.SQL()); err != nil || empty {
 			return err
 		}
-		merged, err := dbarchive.Merge(ctx, db.File(), scratch, cmd.archive.skipConflicts)
+		merged, err := move.Merge(ctx, db.File(), made, cmd.archive.skipConflicts)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = list(merged.Conflicts)
 		return err
@@ -91,30 +86,27 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		return err
 	}
 	if empty {
-		if err := scratch.Install(ctx, cfg.Storage.DatabasePath); err != nil {
+		if err := made.Install(ctx, cfg.Storage.DatabasePath); err != nil {
 			return err
 		}
-		r.Conversations, r.Messages = scratch.Proof.Conversations, scratch.Proof.Messages
+		r.Conversations, r.Messages = made.Proof.Conversations, made.Proof.Messages
 	}
 	r.Seconds = time.Since(begun).Seconds()
 	err = cmd.printImported(r)
 	warnFaults(cmd.program, r.Damaged)
-	switch n := len(r.Damaged); {
-	case err != nil || n == 0 || cmd.archive.damaged && len(lost) == 0:
-		return err
-	case cmd.archive.damaged:
-		return failed(exitFaults, copyAgain, "%s: %s not be read", path, prose.Count(len(lost), "part could", "parts could"))
-	default:
-		return failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; `lcm doctor` says what is missing",
-			"what is in %s has %s", path, prose.Count(n, "fault", "faults"))
+	taken := cmd.archive.damaged && !slices.ContainsFunc(r.Damaged, func(f store.Fault) bool { return f.Code == move.Lost })
+	if err == nil && len(r.Damaged) > 0 && !taken {
+		err = failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; "+copyAgain,
+			"what is in %s has %s", path, prose.Count(len(r.Damaged), "fault", "faults"))
 	}
+	return err
 }
 
-// unpack loads an archive beside the database and proves it. lost are unreadable parts.
-func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s *dbarchive.Scratch, m portable.Manifest, lost []store.Fault, err error) {
+// unpack loads an archive beside the database and proves it.
+func (cmd *importCommand) unpack(ctx context.Context, path, database string) (made *move.Built, m portable.Manifest, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, m, nil, failed(exitNotFound, "name a file that `lcm db export` wrote", "%w", err)
+		return nil, m, failed(exitNotFound, "name a file that `lcm db export` wrote", "%w", err)
 	}
 	defer file.Close()
 	limits := portable.Limits{}
@@ -123,66 +115,30 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (s 
 	}
 	in, err := portable.NewReader(file, limits)
 	if err != nil {
-		return nil, m, nil, unreadable(path, err)
+		return nil, m, unreadable(path, err)
 	}
 	defer in.Close()
 	m = in.Manifest()
-	lose := func(code, node string, err error) {
-		if len(lost) == maxLost {
-			return
-		}
-		text, _ := split(err)
-		lost = append(lost, store.Fault{Code: code, Node: node, Detail: plain(text)})
-	}
 	total := int64(0)
 	for _, c := range m.Conversations {
 		total += c.Messages
 	}
 	bar := cmd.newBar("loading")
 	defer bar.clear()
-	done := int64(0)
-	scratch, err := dbarchive.Build(ctx, database, m.Schema, func(l *dbarchive.Loader) error {
-		l.KeepDamaged = cmd.archive.damaged
-		for {
-			item, err := in.Next()
-			switch {
-			case errors.Is(err, io.EOF):
-				return nil
-			case errors.Is(err, portable.ErrDamaged):
-				lose("archive", path, err)
-				continue
-			case err != nil:
-				return err
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case item.Content != nil:
-				err = l.Payload(item.SHA256, item.Size, item.Content)
-			default:
-				if item.Table == "messages" {
-					done++
-					bar.set(done, total, prose.Number(done)+" messages")
-				}
-				err = l.Row(item.Table, item.Columns, item.Values)
-			}
-			switch {
-			case err == nil || item.Damaged != "": // the proof names it
-			case dbfile.Full(err) || ctx.Err() != nil:
-				return err
-			default:
-				lose("row", path, err)
-			}
-		}
-	})
+	from, err := move.Archive(in, func(done int64) { bar.set(done, total, prose.Number(done)+" messages") })
+	if err == nil {
+		made, err = move.Build(ctx, database, from, cmd.archive.damaged)
+	}
 	if err != nil {
-		return nil, m, nil, unreadable(path, err)
+		return nil, m, unreadable(path, err)
 	}
 	if n := in.Repaired(); n > 0 {
 		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, prose.Count(n, "part of it was", "parts of it were"))
 	}
-	if got := hex.EncodeToString(scratch.Proof.Digest[:]); got != m.Digest && len(lost)+len(scratch.Proof.Faults) == 0 {
-		lose("digest", path, fmt.Errorf("what is in it has the digest %s, its manifest says %s", got, m.Digest))
+	if got := hex.EncodeToString(made.Proof.Digest[:]); got != m.Digest && len(made.Damage) == 0 {
+		made.Damage = []store.Fault{{Code: "digest", Node: path, Detail: fmt.Sprintf("what is in it has the digest %s, its manifest says %s", got, m.Digest)}}
 	}
-	return scratch, m, lost, nil
+	return made, m, nil
 }
 
 const copyAgain = "export it again, or copy it again from where it came"

@@ -144,13 +144,24 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*op
 	return rec, nil
 }
 
+// isThere returns an error if there is no database file.
+func (p *program) isThere(path string) error {
+	_, err := os.Stat(path)
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil
+	case wasHere(path):
+		return failed(exitNotFound, "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts", "the database at %s is gone", path)
+	}
+	return failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
+}
+
 func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) (database, error) {
 	path := cfg.Storage.DatabasePath
-	if n == toRead && missingFile(cfg) {
-		if wasHere(path) {
-			return nil, failed(exitNotFound, "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts", "the database at %s is gone", path)
+	if n == toRead && !postgres.IsURL(path) {
+		if err := p.isThere(path); err != nil {
+			return nil, err
 		}
-		return nil, failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
 	}
 	if n == toWrite && wasHere(path) {
 		p.note("the database that was at %s is gone, and a new one is made; `lcm db restore FILE` puts a backup in its place", safetext.Line(path))
@@ -190,7 +201,7 @@ func openPath(ctx context.Context, path string, o sqlite.Options) (database, err
 }
 
 // beyondReading is the hint for a file whose conversations cannot be listed.
-const beyondReading = "the file is damaged: restore a backup, or `lcm doctor --salvage NEW.db` makes a database of all that can be read"
+const beyondReading = "the file is damaged: `lcm doctor --fix` makes a new one of all that can be read; or restore a backup"
 
 // databaseFailure gives every error of opening the database its exit code.
 func databaseFailure(err error) error {

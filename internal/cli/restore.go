@@ -10,7 +10,8 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/postgres"
-	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 )
 
 type restoreReport struct {
@@ -25,7 +26,7 @@ type restoreReport struct {
 
 type restoreCommand struct {
 	*program
-	backup.Replacement
+	force, damaged bool
 }
 
 func newRestore(p *program) *cobra.Command {
@@ -36,8 +37,8 @@ func newRestore(p *program) *cobra.Command {
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE:  cmd.run,
 	}
-	c.Flags().BoolVar(&cmd.Force, "force", false, "replace the database that is there; it is kept under another name")
-	c.Flags().BoolVar(&cmd.Damaged, "damaged", false, "restore a backup that has faults")
+	c.Flags().BoolVar(&cmd.force, "force", false, "replace the database that is there; it is kept under another name")
+	c.Flags().BoolVar(&cmd.damaged, "damaged", false, "restore a backup that has faults")
 	return cmd.jsonFlag(c)
 }
 
@@ -56,13 +57,31 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 	case !info.Mode().IsRegular(): // reading a pipe would wait for ever
 		return failed(exitFailure, "name the file of a backup", "%s is not a regular file", args[0])
 	}
-	done, err := backup.Install(c.Context(), args[0], cfg.Storage.DatabasePath, cmd.Replacement)
+	path := cfg.Storage.DatabasePath
+	if _, err := os.Lstat(dbfile.Resolve(path)); err == nil && !cmd.force {
+		return failed(exitFailure, "--force replaces it and keeps the old one beside it", "there is a database at %s", path)
+	}
+	made, err := move.Copy(c.Context(), args[0], path, nil)
+	if err != nil {
+		message, hint := split(err)
+		return failed(exitFailure, hint, "%s is not a backup that can be restored: %s", args[0], message)
+	}
+	defer made.Remove()
+	if n := len(made.Damage); n > 0 && !cmd.damaged {
+		f := made.Damage[0]
+		return failed(exitFaults, "take another backup; --damaged restores everything that can be read of it", "%s has %s, the first is %s (%s): %s", args[0], prose.Count(n, "fault", "faults"), f.Code, f.Node, f.Detail)
+	}
+	lost, err := made.Unforgotten(c.Context(), path)
+	if err != nil {
+		return err
+	}
+	kept, err := made.Replace(c.Context(), path, time.Now())
 	if err != nil {
 		return err
 	}
 	r := restoreReport{
-		Database: cfg.Storage.DatabasePath, Kept: done.Kept, Unforgotten: len(done.Unforgotten), Conversations: done.Proof.Conversations, Messages: done.Proof.Messages,
-		Digest: hex.EncodeToString(done.Proof.Digest[:]), Seconds: time.Since(begun).Seconds(),
+		Database: cfg.Storage.DatabasePath, Kept: kept, Unforgotten: len(lost), Conversations: made.Proof.Conversations, Messages: made.Proof.Messages,
+		Digest: hex.EncodeToString(made.Proof.Digest[:]), Seconds: time.Since(begun).Seconds(),
 	}
 	if cmd.json {
 		return cmd.printJSON(r)

@@ -70,7 +70,7 @@ var Layers = [][]string{
 		"internal/record/sqldb/erase",
 		"internal/record/sqldb/search",
 		"internal/record/sqldb/stats",
-		"internal/record/sqldb/transfer",
+		"internal/record/portable",
 		"internal/record/sqldb/vectors",
 		"internal/record/sqldb/verify",
 	}, {
@@ -78,14 +78,10 @@ var Layers = [][]string{
 		"internal/record/sqlite/dbfile",
 	}, {
 		"internal/record/sqlite/check",
+		"internal/record/sqlite/pages",
+		"internal/record/sqlite/rebuild",
 	}, {
-		"internal/record/sqlite/repair",
-	}, {
-		"internal/record/sqlite/backup",
-	}, {
-		"internal/record/sqlite/archive",
-	}, {
-		"internal/record/sqlite/salvage",
+		"internal/record/sqlite/move",
 	}, {
 		"internal/record/postgres/...",
 		"internal/record/sqlite",
@@ -93,7 +89,6 @@ var Layers = [][]string{
 		"internal/view/assemble",
 		"internal/record/ingest",
 		"internal/record/lease",
-		"internal/record/portable",
 		"internal/record/project",
 		"internal/recall",
 		"internal/record/scope",

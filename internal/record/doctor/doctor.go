@@ -6,11 +6,11 @@
 // [Finding] has a stable code, a severity, a sentence, and either the fix that
 // [Treat] would apply or advice for a person.
 //
-// Treat makes a backup first and verifies it, unless tables are missing that
-// verification needs. Then it rebuilds derived data from the messages. It never
-// changes a message and never hides a loss: missing data stays reported. Data
-// that cannot be fixed leaves the rest readable. Removing unfinished copies from
-// beside a sound database needs no backup.
+// Treat fixes small things in place: permissions, leases, the search index, summaries that
+// are to be written again. For everything else it has package move make a new database of
+// what can be read, and put it in the place of the damaged one, which is kept as a backup.
+// It never changes a message and never hides a loss: missing data stays reported. Data
+// that cannot be fixed leaves the rest readable.
 //
 // The store reads damaged files. Other packages check hosts and configuration,
 // and add their findings to the report.
@@ -147,10 +147,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	if err := cmp.Or(ctx.Err(), failed); err != nil {
 		return r, err // an interrupted check knows too little
 	}
-	r.add(p.leftovers())
 	r.add(p.fullDisk(ctx, db))
-	r.dropFixes()
-	r.keepUnfinished()
 	r.Findings = append(r.Findings, around...)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		if f.Code == Unchecked {
@@ -195,31 +192,6 @@ func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + sqldb.WithoutHint(cause)}}
 }
 
-// incomplete are the codes of a database that lacks tables or columns.
-var incomplete = []string{"schema-table", "schema-table-bare", "schema-table-lost", "schema-column", "schema-column-lost"}
-
-// corrupt are the codes of a file with damaged pages, which must not be written to.
-var corrupt = []string{"page", "truncated"}
-
-// dropFixes drops the fixes that would write to a damaged file.
-func (r *Report) dropFixes() {
-	if !r.has(corrupt...) {
-		return
-	}
-	for i, f := range r.Findings {
-		if f.Fix != "" && !outsideFile[f.Code] {
-			r.Findings[i].Fix, r.Findings[i].Advice = "", "the file is damaged and is not written to: restore a backup, or save what is readable with `lcm doctor --salvage NEW.db`"
-		}
-	}
-}
-
-// outsideFile are the codes whose fix does not write to the database.
-var outsideFile = map[string]bool{"permissions": true, "directory": true}
-
-func (r *Report) has(codes ...string) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(codes, f.Code) })
-}
-
 // look checks the database; limited bounds what may take long.
 func (r *Report) look(ctx, limited context.Context, p Patient, db *sqlite.DB) error {
 	found, err := db.Check(limited)
@@ -255,7 +227,7 @@ func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 // closed reports whether faults prevent the file from being opened.
 func closed(faults []store.Fault) bool {
 	return slices.ContainsFunc(faults, func(f store.Fault) bool {
-		return slices.Contains([]string{"absent", "empty", "wal-orphan", "header", "file", "schema-newer", "schema-version"}, f.Code)
+		return slices.Contains([]string{"absent", "empty", "wal-orphan", "file", "schema-newer"}, f.Code)
 	})
 }
 

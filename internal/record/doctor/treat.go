@@ -12,9 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
-	"github.com/lossless-context/lcm/internal/record/sqlite/check"
-	"github.com/lossless-context/lcm/internal/record/sqlite/repair"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/compact"
 )
@@ -28,20 +26,25 @@ func BackupPath(database string, now time.Time, why string) string {
 	return filepath.Join(filepath.Dir(database), "backups", name+".db")
 }
 
-// Treat fixes the findings of Examine that it can, after a verified backup. It makes no
-// backup if there are only unfinished copies to remove.
+// inPlace are the codes of findings that are fixed in the database as it is. The others
+// are fixed in a new one, which takes its place.
+var inPlace = []string{"permissions", "directory", "search-index", "search-behind", "summary-text", "summary-broken", "summary-fallback"}
+
+// Treat fixes the findings of Examine that it can.
 func Treat(ctx context.Context, p Patient) (Report, error) {
 	before, err := Examine(ctx, p)
 	if err != nil || !before.Fixable() {
 		return before, err
 	}
-	after := before
-	if before.mendable() {
-		if after, err = p.treat(ctx, before); err != nil {
-			return after, err
-		}
+	backup, failures, err := p.mend(ctx, before)
+	if err != nil {
+		return before, err
 	}
-	p.removeLeftovers(&after)
+	after, err := Examine(ctx, p)
+	after.Backup, after.Failures = backup, failures
+	if err != nil {
+		return after, err
+	}
 	for _, f := range before.Findings {
 		if i := slices.IndexFunc(after.Findings, func(g Finding) bool { return g.Code == f.Code && g.Where == f.Where }); i < 0 {
 			after.Fixed = append(after.Fixed, f)
@@ -52,87 +55,49 @@ func Treat(ctx context.Context, p Patient) (Report, error) {
 	return after, nil
 }
 
-// mendable reports whether there is anything to fix in the database itself. Leftovers are
-// removed without a backup, which may have no room before.
-func (r Report) mendable() bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fix != "" && f.Code != "part-file" })
-}
-
-// treat fixes the database after a backup, and examines it again.
-func (p Patient) treat(ctx context.Context, before Report) (Report, error) {
-	backup := BackupPath(p.Path, p.now(), "before-fix")
-	if err := p.keep(ctx, before, backup); err != nil {
-		return before, fmt.Errorf("nothing was changed, because no backup could be made: %w", err)
-	}
-	failures := p.mend(ctx, before)
-	if ctx.Err() != nil {
-		return before, ctx.Err()
-	}
-	after, err := Examine(ctx, p)
-	after.Backup, after.Failures = backup, failures
-	return after, err
-}
-
-// keep makes a backup. It copies an incomplete database without verification, and one that
-// cannot be opened byte by byte.
-func (p Patient) keep(ctx context.Context, r Report, to string) error {
-	if r.has(incomplete...) && !r.has(corrupt...) {
-		return backup.CopyUnproved(ctx, p.Path, to)
-	}
-	if r.Opened {
-		db, err := p.open(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = db.Backup(ctx, to, nil)
-		if err = errors.Join(err, db.Close()); err == nil || !check.Unopenable(err) {
-			return err
-		}
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	if backup.Exists(to) {
-		return os.ErrExist
-	}
-	return backup.CopyFiles(ctx, p.Path, to)
-}
-
-// mend applies the fixes, and returns the failures.
-func (p Patient) mend(ctx context.Context, r Report) (failures []string) {
+// mend applies the fixes. backup is the name that the database got which was replaced.
+func (p Patient) mend(ctx context.Context, r Report) (backup string, failures []string, err error) {
 	fail := func(what string, err error) {
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			failures = append(failures, what+": "+sqldb.WithoutHint(err))
 		}
 	}
-	var faults []store.Fault
+	anew := false
 	for _, f := range r.Findings {
-		faults = append(faults, store.Fault{Code: f.Code, Node: f.Where})
+		anew = anew || f.Fix != "" && !slices.Contains(inPlace, f.Code)
+		if mask := map[string]os.FileMode{"permissions": 0o077, "directory": 0o022}[f.Code]; mask != 0 {
+			info, err := os.Stat(f.Where)
+			if err == nil {
+				err = os.Chmod(f.Where, info.Mode().Perm()&^mask)
+			}
+			fail(f.Where, err)
+		}
 	}
-	fail("the file", repair.File(ctx, p.Path, faults))
-	if still, err := check.File(ctx, p.Path); err != nil || closed(still) {
-		return failures
+	mendOpen := func(path string) error {
+		db, err := sqlite.Open(ctx, path, p.Options)
+		if err != nil {
+			return err
+		}
+		fail("the search index", db.RepairIndex(ctx))
+		fail("the summaries", p.remake(ctx, db))
+		return errors.Join(db.Close(), ctx.Err())
 	}
-	if r.has(corrupt...) {
-		return failures
+	if !anew {
+		if r.Opened {
+			err = mendOpen(p.Path)
+		}
+		return "", failures, err
 	}
-	if r.has(incomplete...) || r.has("schema-code") {
-		fail("the schema", repair.Schema(ctx, p.Path))
-	}
-	db, err := sqlite.Open(ctx, p.Path, p.Options)
-	if err != nil {
+	backup = BackupPath(p.Path, p.now(), "before-fix")
+	_, err = move.Fix(ctx, p.Path, backup, mendOpen)
+	if errors.Is(err, store.ErrDamaged) { // nothing can be read
 		fail("the database", err)
-		return failures
+		return "", failures, nil
 	}
-	defer func() { fail("the database", db.Close()) }()
-	fail("the database", db.Repair(ctx))
-	fail("the summaries", p.remake(ctx, db))
-	fail("the maintenance", p.unstick(ctx, db))
-	fail("the erasure", p.finishErasing(ctx, db))
-	return failures
+	return backup, failures, err
 }
 
-// remake rewrites the summaries whose texts are damaged.
+// remake rewrites the summaries whose texts are damaged, and goes on after an error.
 func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	faults, err := db.Check(ctx)
 	if err != nil {
@@ -148,11 +113,6 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 			by[s.Conversation] = append(by[s.Conversation], s.ID)
 		}
 	}
-	return p.rewrite(ctx, db, by)
-}
-
-// rewrite writes summaries again from their sources, and goes on after an error.
-func (p Patient) rewrite(ctx context.Context, db *sqlite.DB, by map[store.ConversationID][]store.SummaryID) error {
 	if len(by) == 0 {
 		return nil
 	}
@@ -197,25 +157,6 @@ func maintenance(ctx context.Context, p Patient, db *sqlite.DB) ([]store.Fault, 
 	return faults, nil
 }
 
-// unstick lets compaction try again.
-func (p Patient) unstick(ctx context.Context, db *sqlite.DB) error {
-	stuck, err := maintenance(ctx, p, db)
-	if err != nil || len(stuck) == 0 {
-		return err
-	}
-	ledger := compact.NewLedger(db, p.now)
-	for _, f := range stuck {
-		var id store.ConversationID
-		if _, err := fmt.Sscanf(f.Node, "conversation %d", &id); err != nil {
-			return err
-		}
-		if err := ledger.Clear(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // unfinished finds interrupted erasures: free space and the log may still hold content.
 func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
 	all, err := db.Tombstones(ctx)
@@ -227,27 +168,4 @@ func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
 		}
 	}
 	return faults, err
-}
-
-// finishErasing completes interrupted erasures.
-func (p Patient) finishErasing(ctx context.Context, db *sqlite.DB) error {
-	left, err := unfinished(ctx, db)
-	if err != nil || len(left) == 0 {
-		return err
-	}
-	unworded, err := db.Unworded(ctx)
-	if err != nil {
-		return err
-	}
-	by := map[store.ConversationID][]store.SummaryID{}
-	for _, s := range unworded {
-		by[s.Conversation] = append(by[s.Conversation], s.ID)
-	}
-	if err := p.rewrite(ctx, db, by); err != nil {
-		return err
-	}
-	if err := db.Reindex(ctx); err != nil {
-		return err
-	}
-	return db.Scrub(ctx)
 }

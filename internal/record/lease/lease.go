@@ -100,9 +100,10 @@ func (l *Lease) takeOver(ctx context.Context) error {
 }
 
 // abandoned reports whether the owner of a lease has ended, or took the lease
-// when the clock was ahead: it would last as long as the clock jumped back.
+// when the clock was ahead: it would last as long as the clock jumped back. A lease
+// without end is damaged.
 func (l *Leases) abandoned(v store.Value) bool {
-	return v.Expires.Sub(l.Clock()) > 2*l.TTL || l.Ended != nil && l.Ended(string(v.Data))
+	return v.Expires.IsZero() || v.Expires.Sub(l.Clock()) > 2*l.TTL || l.Ended != nil && l.Ended(string(v.Data))
 }
 
 func (l *Lease) put(ctx context.Context, version int64) error {

@@ -50,20 +50,6 @@ func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
 	return &frameReader{r: bufio.NewReaderSize(r, 4*maxPacked), zip: z, limits: l}, err
 }
 
-// framed reports whether a file has frames, even if the first head is damaged.
-func framed(begin []byte) bool {
-	for at := 0; ; at++ {
-		n := bytes.Index(begin[at:], headPrefix)
-		if n < 0 {
-			return false
-		}
-		at += n
-		if _, ok := parseHead(begin[at:]); ok {
-			return true
-		}
-	}
-}
-
 // frame returns the next frame, and io.EOF after the last one.
 func (f *frameReader) frame() (frame, error) {
 	for len(f.ready) == 0 {

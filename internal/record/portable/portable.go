@@ -19,8 +19,7 @@
 //
 // Frames of 128 KiB are compressed independently, with a parity for every 16 of
 // them. A reader computes one damaged frame of such a group from the others. If
-// more are damaged it reports the missing content and continues. Archives of
-// earlier versions are one stream: a reader gets the part before the damage.
+// more are damaged it reports the missing content and continues.
 //
 // Writing and reading stream: memory is bounded by the largest row. A reader
 // trusts nothing: it refuses unknown names and never uses them as paths, bounds

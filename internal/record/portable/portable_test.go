@@ -117,20 +117,21 @@ func TestDeterministic(t *testing.T) {
 func forge(t *testing.T, entries ...[2]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	z, err := zstd.NewWriter(&b)
+	f, err := newFrameWriter(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := tar.NewWriter(z)
+	w := tar.NewWriter(f)
 	for _, e := range entries {
-		if err := w.WriteHeader(&tar.Header{Name: e[0], Size: int64(len(e[1])), Mode: 0o600}); err != nil {
+		err := errors.Join(w.Flush(), f.entry(), w.WriteHeader(&tar.Header{Name: e[0], Size: int64(len(e[1])), Mode: 0o600}))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(w, e[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -37,7 +37,10 @@ const maxManifest = 64 << 20
 // Reader reads an archive.
 type Reader struct {
 	limits   Limits
-	entries  entries
+	frames   *frameReader
+	section  *section // the entry that is read
+	held     bool     // next has not returned it yet
+	over     bool     // the last entry was returned
 	sum      hash.Hash
 	manifest Manifest
 	lines    *bufio.Scanner
@@ -50,11 +53,11 @@ type Reader struct {
 // NewReader reads the manifest of an archive. The caller must call Close.
 func NewReader(r io.Reader, l Limits) (*Reader, error) {
 	l.Row, l.Ratio = cmp.Or(l.Row, 1<<30), cmp.Or(l.Ratio, 2000)
-	e, err := openEntries(r, l)
+	f, err := newFrameReader(r, l)
 	if err != nil {
 		return nil, err
 	}
-	a := &Reader{limits: l, entries: e, sum: sha256.New(), counts: map[string]int64{}}
+	a := &Reader{limits: l, frames: f, section: &section{f: f, ended: true}, sum: sha256.New(), counts: map[string]int64{}}
 	if err := a.begin(); err != nil {
 		a.Close()
 		return nil, err
@@ -63,16 +66,16 @@ func NewReader(r io.Reader, l Limits) (*Reader, error) {
 }
 
 // Close releases the reader's memory. It does not close the file.
-func (a *Reader) Close() { a.entries.close() }
+func (a *Reader) Close() { a.frames.zip.Close() }
 
 // Manifest returns the manifest.
 func (a *Reader) Manifest() Manifest { return a.manifest }
 
 // Repaired returns how many damaged frames were computed from others so far.
-func (a *Reader) Repaired() int { return a.entries.repaired() }
+func (a *Reader) Repaired() int { return a.frames.repaired }
 
 func (a *Reader) begin() error {
-	h, r, err := a.entries.next()
+	h, r, err := a.next()
 	if err != nil {
 		return broken(err)
 	}
@@ -153,7 +156,7 @@ func (a *Reader) Next() (Item, error) {
 
 // entry opens the next entry.
 func (a *Reader) entry() (Item, error) {
-	h, r, err := a.entries.next()
+	h, r, err := a.next()
 	switch {
 	case errors.Is(err, io.EOF):
 		a.ended = true
@@ -220,35 +223,73 @@ func (a *Reader) prove(h *tar.Header, r io.Reader) error {
 // errBomb says that an archive unpacks to implausibly much.
 var errBomb = errors.New("the archive unpacks to far more than such archives do")
 
-// counter counts the unpacked bytes and compares them with the packed ones.
-type counter struct {
-	r      io.Reader
-	n      int64
-	packed *counter
-	ratio  int64
+// next returns the next entry of the tar file. After an error that wraps ErrDamaged it
+// continues behind the damage; io.EOF ends them.
+func (a *Reader) next() (*tar.Header, io.Reader, error) {
+	if a.over {
+		return nil, nil, io.EOF
+	}
+	if !a.held {
+		s, lost, err := a.section.nextSection()
+		if err != nil {
+			a.over = true
+			if !errors.Is(err, io.EOF) {
+				err = broken(err)
+			} else if lost > 0 {
+				err = damaged("%d bytes of its content are missing at its end", lost)
+			}
+			return nil, nil, err
+		}
+		a.section, a.held = s, true
+		if lost > 0 {
+			return nil, nil, damaged("%d bytes of its content are missing", lost)
+		}
+	}
+	a.held = false
+	t := tar.NewReader(a.section)
+	h, err := t.Next()
+	if err != nil {
+		return nil, nil, damaged("an entry cannot be read: %v", err)
+	}
+	return h, t, nil
 }
 
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	if c.packed != nil && c.ratio > 0 && c.n > freeBytes && c.n/c.ratio > c.packed.n {
-		return n, errBomb
+// broken wraps errors of zstd and tar in ErrDamaged.
+func broken(err error) error {
+	if errors.Is(err, errBomb) || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return damaged("it was cut off")
+	}
+	return damaged("%v", err)
+}
+
+// brokenReader applies broken to the errors of a reader.
+type brokenReader struct{ r io.Reader }
+
+// Read implements [io.Reader].
+func (b brokenReader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = broken(err)
 	}
 	return n, err
 }
 
-// Peek reports whether a file begins like an archive: other programs compress with
-// zstd too.
+// Peek reports whether a file begins like an archive, even if its first head is damaged:
+// other programs compress with zstd too.
 func Peek(r io.Reader) bool {
 	begin, err := io.ReadAll(io.LimitReader(r, 4*maxPacked))
-	if err != nil || framed(begin) {
-		return err == nil
+	for at := 0; err == nil; at++ {
+		n := bytes.Index(begin[at:], headPrefix)
+		if n < 0 {
+			return false
+		}
+		at += n
+		if _, ok := parseHead(begin[at:]); ok {
+			return true
+		}
 	}
-	z, err := newUnzip(bytes.NewReader(begin))
-	if err != nil {
-		return false
-	}
-	defer z.Close()
-	h, err := tar.NewReader(io.LimitReader(z, 1<<20)).Next()
-	return err == nil && h.Name == manifestName
+	return false
 }

@@ -14,25 +14,22 @@ import (
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/postgres/pgtest"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/transfer"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// A record goes from a file to PostgreSQL and back to another file. Each copy is
-// interrupted several times, and something is erased and added between. All have the
-// same digest, find the same, and go on.
+// A record goes from a file to PostgreSQL and back to another file. A copy that is
+// interrupted leaves nothing. All have the same digest, find the same, and go on.
 func TestCopyThereAndBack(t *testing.T) {
-	file := func(name string) *sqlite.DB {
-		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), name), sqlite.Options{Relaxed: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		return db
+	first, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "first.db"), sqlite.Options{Relaxed: true})
+	if err != nil {
+		t.Fatal(err)
 	}
-	first := history(t, file("first.db"))
+	t.Cleanup(func() { _ = first.Close() })
+	history(t, first)
 	bulk, err := first.Open(t.Context(), store.NewConversation{Key: "bulk"})
 	if err != nil {
 		t.Fatal(err)
@@ -48,22 +45,39 @@ func TestCopyThereAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := first.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{10}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
 	server := open(t, pgtest.URL(t), postgres.Options{})
-	interrupted(t, first.SQL(), server.SQL(), func() {
-		if _, err := first.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{10}, Cause: "forget"}); err != nil {
-			t.Fatal(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	err = move.Fill(ctx, server.SQL(), move.Database(ctx, first.SQL()), func(done int64) {
+		if done == 2000 {
+			cancel()
 		}
 	})
-	second := file("second.db")
-	interrupted(t, server.SQL(), second.SQL(), func() { say(t, server, bulk.ID, "one more after the copy began") })
-	// The first file gets the same message, so that all three have the same history.
-	err = first.Update(t.Context(), bulk.ID, func(w store.Writer) error {
-		_, err := w.Append(t.Context(), message("one more after the copy began"))
-		return err
-	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if empty, err := move.IsEmpty(t.Context(), server.SQL()); err != nil || !empty {
+		t.Fatalf("a copy that was interrupted left something: %v", err)
+	}
+	if err := move.Fill(t.Context(), server.SQL(), move.Database(t.Context(), first.SQL()), func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	back := filepath.Join(t.TempDir(), "second.db")
+	made, err := move.Build(t.Context(), back, move.Database(t.Context(), server.SQL()), true)
+	if err != nil || len(made.Damage) > 0 {
+		t.Fatal(made, err)
+	}
+	if err := made.Publish(back); err != nil {
+		t.Fatal(err)
+	}
+	made.Remove()
+	second, err := sqlite.Open(t.Context(), back, sqlite.Options{Relaxed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = second.Close() })
 	want := prove(t, first.SQL())
 	for name, db := range map[string]sqldb.DB{"the server": server.SQL(), "the second file": second.SQL()} {
 		if got := prove(t, db); got.Digest != want.Digest || got.Messages != want.Messages || got.Summaries != want.Summaries {
@@ -90,7 +104,7 @@ func TestCopyThereAndBack(t *testing.T) {
 			t.Errorf("%v, %v", v.Faults, err)
 		}
 	}
-	if err := transfer.Copy(t.Context(), first.SQL(), server.SQL(), func(int64, int64) {}); err == nil {
+	if err := move.Fill(t.Context(), server.SQL(), move.Database(t.Context(), first.SQL()), func(int64) {}); err == nil {
 		t.Error("a database that is not empty was copied into")
 	}
 }
@@ -102,38 +116,6 @@ func prove(t *testing.T, db sqldb.DB) verify.Proof {
 		t.Fatal(p.Faults, err)
 	}
 	return p
-}
-
-// interrupted copies, and is interrupted after every step but the last. change runs
-// after the first.
-func interrupted(t *testing.T, from, to sqldb.DB, change func()) {
-	t.Helper()
-	interrupts := 0
-	for {
-		ctx, cancel := context.WithCancel(t.Context())
-		var seen []int64
-		err := transfer.Copy(ctx, from, to, func(done, _ int64) {
-			if seen = append(seen, done); len(seen) == 2 && interrupts < 3 {
-				cancel()
-			}
-		})
-		cancel()
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		if interrupts == 0 {
-			change()
-		}
-		if interrupts++; interrupts > 1 && seen[0] == 0 {
-			t.Error("the copy began anew")
-		}
-	}
-	if interrupts == 0 {
-		t.Error("the copy was never interrupted")
-	}
 }
 
 // Every column of every table is copied.
@@ -152,7 +134,18 @@ func TestCopyKnowsAllColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := transfer.Columns()
+	schema, err := dbfile.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for table, o := range schema {
+		for _, column := range o.ColumnNames() {
+			if !slices.Contains(derived, table) {
+				known = append(known, table+"."+column)
+			}
+		}
+	}
 	slices.Sort(have)
 	slices.Sort(known)
 	if !slices.Equal(have, known) {

@@ -2,8 +2,8 @@ package sqlite_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/archive"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -26,51 +27,65 @@ func plainMessage(n int) store.NewMessage {
 	}
 }
 
-// dumped is the content of an archive in memory.
+// dumped is an archive in memory.
 type dumped struct {
-	schema   int
-	list     []store.Conversation
-	digest   [sha256.Size]byte
-	rows     []func(*archive.Loader) error
-	payloads []func(*archive.Loader) error
-	faults   []store.Fault
+	data   []byte
+	list   []portable.Conversation
+	digest string
 }
 
 func dump(t *testing.T, db *sqlite.DB, ids ...store.ConversationID) *dumped {
 	t.Helper()
-	d := &dumped{}
-	err := archive.Export(t.Context(), db.File(), ids, archive.Dump{
-		Begin: func(schema int, list []store.Conversation, digest [sha256.Size]byte, _ bool) error {
-			d.schema, d.list, d.digest = schema, list, digest
-			return nil
-		},
-		Row: func(table string, columns []string, values []any, _ string) error {
-			values = append([]any{}, values...)
-			d.rows = append(d.rows, func(l *archive.Loader) error { return l.Row(table, columns, values) })
-			return nil
-		},
-		Payload: func(sum [sha256.Size]byte, size int64, r io.Reader, _ bool) error {
-			b, err := io.ReadAll(r)
-			d.payloads = append(d.payloads, func(l *archive.Loader) error { return l.Payload(sum, size, bytes.NewReader(b)) })
-			return err
-		},
-		Fault: func(f store.Fault) { d.faults = append(d.faults, f) },
-	})
+	var b bytes.Buffer
+	m, err := move.Export(t.Context(), db.SQL(), ids, &b, portable.Manifest{}, nil, func(int64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return &dumped{b.Bytes(), m.Conversations, m.Digest}
 }
 
-func (d *dumped) load(ctx context.Context, path string) (*archive.Scratch, error) {
-	return archive.Build(ctx, path, d.schema, func(l *archive.Loader) error {
-		for _, add := range append(d.rows, d.payloads...) {
-			if err := add(l); err != nil {
-				return err
+// rows reads the archive, and then yields items of the test.
+func (d *dumped) rows(t *testing.T, more ...portable.Item) move.Source {
+	t.Helper()
+	r, err := portable.NewReader(bytes.NewReader(d.data), portable.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	all, err := move.Archive(r, func(int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(portable.Item, error) bool) {
+		for item, err := range all {
+			if !yield(item, err) {
+				return
 			}
 		}
-		return nil
-	})
+		for _, item := range more {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (d *dumped) load(t *testing.T, path string) *move.Built {
+	t.Helper()
+	s, err := move.Build(t.Context(), path, d.rows(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Remove)
+	return s
+}
+
+// has checks that a database is that of the archive, and whole.
+func (d *dumped) has(t *testing.T, s *move.Built) {
+	t.Helper()
+	if hex.EncodeToString(s.Proof.Digest[:]) != d.digest || len(s.Damage) > 0 {
+		t.Errorf("loaded %+v, damage %v, want the digest %s", s.Proof, s.Damage, d.digest)
+	}
 }
 
 // What is written out and loaded into an empty database is the same, to the
@@ -83,20 +98,14 @@ func TestDumpAndLoad(t *testing.T) {
 	}
 	db := open(t, path, sqlite.Options{})
 	d := dump(t, db)
-	s, err := d.load(t.Context(), other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Remove()
-	if s.Proof.Digest != d.digest || len(s.Proof.Faults) > 0 {
-		t.Fatalf("loaded %+v, want the digest %x", s.Proof, d.digest)
-	}
+	s := d.load(t, other)
+	d.has(t, s)
 	if err := s.Install(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	loaded := open(t, other, sqlite.Options{})
-	if again := dump(t, loaded); len(again.rows) != len(d.rows) || again.digest != d.digest {
-		t.Errorf("%d rows were loaded, %d written", len(again.rows), len(d.rows))
+	if again := dump(t, loaded); !bytes.Equal(again.data, d.data) {
+		t.Errorf("an archive of what was loaded differs: %d bytes, %d before", len(again.data), len(d.data))
 	}
 	faults, err := loaded.Check(t.Context())
 	if err != nil || len(faults) > 0 {
@@ -124,16 +133,9 @@ func TestDumpChosen(t *testing.T) {
 		if got := strings.Join(keys, " "); got != want {
 			t.Errorf("conversation %v is written with %q, want %q", ids, got, want)
 		}
-		s, err := d.load(t.Context(), path+".x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Proof.Digest != d.digest || len(s.Proof.Faults) > 0 {
-			t.Errorf("%v loads as %+v", ids, s.Proof)
-		}
-		s.Remove()
+		d.has(t, d.load(t, path+".x"))
 	}
-	if err := archive.Export(t.Context(), db.File(), []store.ConversationID{99}, archive.Dump{}); err == nil {
+	if _, err := move.Export(t.Context(), db.SQL(), []store.ConversationID{99}, io.Discard, portable.Manifest{}, nil, func(int64) {}); err == nil {
 		t.Error("a conversation that is not there was written")
 	}
 }
@@ -156,15 +158,10 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	merge := func(skip bool) (archive.Merged, error) {
-		s, err := d.load(t.Context(), other)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Remove()
-		return archive.Merge(t.Context(), target.File(), s, skip)
+	merge := func(skip bool) (move.Merged, error) {
+		return move.Merge(t.Context(), target.File(), d.load(t, other), skip)
 	}
-	for _, want := range []archive.Merged{{Added: 3, Messages: 18}, {Known: 3}} {
+	for _, want := range []move.Merged{{Added: 3, Messages: 18}, {Known: 3}} {
 		got, err := merge(false)
 		if err != nil || got.Added != want.Added || got.Messages != want.Messages || got.Known != want.Known {
 			t.Errorf("merged %+v, %v, want %+v", got, err, want)
@@ -202,19 +199,15 @@ func TestMergeConflicts(t *testing.T) {
 	if err := appendOne(t.Context(), target, c.ID, 1); err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.load(t.Context(), other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Remove()
-	if _, err := archive.Merge(t.Context(), target.File(), s, false); err == nil || !strings.Contains(err.Error(), "--skip-conflicts") {
+	s := d.load(t, other)
+	if _, err := move.Merge(t.Context(), target.File(), s, false); err == nil || !strings.Contains(err.Error(), "--skip-conflicts") {
 		t.Errorf("a conflict: %v", err)
 	}
 	if list, err := target.Conversations(t.Context(), store.ConversationQuery{}); err != nil || len(list) != 1 {
 		t.Errorf("a merge that was refused left %d conversations, %v", len(list), err)
 	}
 	// The fork refers to messages of main, so it stays behind with it.
-	got, err := archive.Merge(t.Context(), target.File(), s, true)
+	got, err := move.Merge(t.Context(), target.File(), s, true)
 	if err != nil || got.Added != 1 || len(got.Conflicts) != 2 {
 		t.Errorf("merged %+v, %v", got, err)
 	}
@@ -235,50 +228,57 @@ func TestMergeRefusesTheForgotten(t *testing.T) {
 	if _, err := db.Erase(t.Context(), store.Erasure{Conversations: []store.ConversationID{2}, Cause: "forget"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.load(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Remove()
-	if _, err := archive.Merge(t.Context(), db.File(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
+	s := d.load(t, path)
+	if _, err := move.Merge(t.Context(), db.File(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
 		t.Errorf("what was erased comes back: %v", err)
 	}
 }
 
-// Rows that do not belong together, or into the schema, are refused.
+// Rows that do not belong together, or into the schema, are left out and named.
 func TestHostileRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lcm.db")
 	if err := build(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	d := dump(t, open(t, path, sqlite.Options{}))
-	for name, bad := range map[string]func(*archive.Loader) error{
-		"a table that is not there":    func(l *archive.Loader) error { return l.Row("sqlite_schema", []string{"sql"}, []any{"x"}) },
-		"a table that is not archived": func(l *archive.Loader) error { return l.Row("segments", []string{"id"}, []any{int64(1)}) },
-		"SQL in a column": func(l *archive.Loader) error {
-			return l.Row("state", []string{"space) VALUES (1); DROP TABLE messages; --"}, []any{"x"})
-		},
-		"a payload without a row": func(l *archive.Loader) error { return l.Payload(sha256.Sum256(nil), 0, bytes.NewReader(nil)) },
-		"a row twice":             d.rows[1],
+	row := func(table, column string, value any) portable.Item {
+		return portable.Item{Row: portable.Row{Table: table, Columns: []string{column}, Values: []any{value}}}
+	}
+	for name, bad := range map[string]portable.Item{
+		"a table that is not there":    row("sqlite_schema", "sql", "x"),
+		"a table that is not archived": row("segments", "id", int64(1)),
+		"SQL in a column":              row("state", "space) VALUES (1); DROP TABLE messages; --", "x"),
+		"a payload without a row":      {Content: bytes.NewReader(nil)},
+		"a row twice":                  row("messages", "id", int64(1)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := archive.Build(t.Context(), path, d.schema, func(l *archive.Loader) error {
-				for _, add := range append(d.rows, d.payloads...) {
-					if err := add(l); err != nil {
-						return err
-					}
-				}
-				return bad(l)
-			})
-			if err == nil {
-				t.Error("it was loaded")
+			s, err := move.Build(t.Context(), path, d.rows(t, bad), false)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if len(s.Damage) != 1 || s.Damage[0].Code != move.Lost || hex.EncodeToString(s.Proof.Digest[:]) != d.digest {
+				t.Errorf("damage %v", s.Damage)
+			}
+			s.Remove()
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".lcm*")); len(left) > 0 {
 				t.Errorf("%v was left behind", left)
 			}
 		})
 	}
-	if _, err := archive.Build(t.Context(), path, 999, func(*archive.Loader) error { return nil }); err == nil {
-		t.Error("an archive of a later schema was loaded")
+	var b bytes.Buffer
+	w, err := portable.NewWriter(&b, portable.Manifest{Schema: 999})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := portable.NewReader(&b, portable.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := move.Archive(r, nil); err == nil {
+		t.Error("an archive of a later schema was read")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -24,7 +24,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	if err := build(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	db, writer := open(t, path, sqlite.Options{}), open(t, path, sqlite.Options{})
+	writer := open(t, path, sqlite.Options{})
 	c, err := writer.Open(t.Context(), store.NewConversation{Key: "busy"})
 	if err != nil {
 		t.Fatal(err)
@@ -48,13 +48,17 @@ func TestBackupWhileWriting(t *testing.T) {
 		}
 	}()
 	<-begun
-	proof, err := backup.Create(t.Context(), db.File(), copyPath, nil)
+	made, err := move.Copy(t.Context(), path, copyPath, nil)
 	stop()
+	if err == nil {
+		err = made.Publish(copyPath)
+	}
 	if err := errors.Join(err, <-done); err != nil {
 		t.Fatal(err)
 	}
-	if len(proof.Faults) > 0 || proof.Messages < 18 {
-		t.Errorf("the backup has %d messages and faults %v", proof.Messages, proof.Faults)
+	made.Remove()
+	if len(made.Damage) > 0 || made.Proof.Messages < 18 {
+		t.Errorf("the backup has %d messages and damage %v", made.Proof.Messages, made.Damage)
 	}
 	if info, err := os.Stat(copyPath); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup has mode %v, %v", info.Mode(), err)
@@ -62,12 +66,14 @@ func TestBackupWhileWriting(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "copies", "*")); len(left) != 1 {
 		t.Errorf("the backup left %v behind", left)
 	}
-	got, err := backup.Install(t.Context(), copyPath, filepath.Join(dir, "restored.db"), backup.Replacement{})
+	restored := filepath.Join(dir, "restored.db")
+	got, err := move.Copy(t.Context(), copyPath, restored, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Proof.Digest != proof.Digest || got.Kept != "" {
-		t.Errorf("restored %+v, want the digest %x and nothing kept", got, proof.Digest)
+	kept, err := got.Replace(t.Context(), restored, time.Now())
+	if err != nil || got.Proof.Digest != made.Proof.Digest || kept != "" {
+		t.Errorf("restored %+v, %v, kept %q, want the digest %x and nothing kept", got, err, kept, made.Proof.Digest)
 	}
 }
 
@@ -86,20 +92,25 @@ func TestBackupKeepsItsHandsOff(t *testing.T) {
 	if err := build(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	db := open(t, path, sqlite.Options{})
+	open(t, path, sqlite.Options{})
 	taken := filepath.Join(dir, "taken")
 	if err := os.WriteFile(taken, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Create(t.Context(), db.File(), taken, nil); !errors.Is(err, fs.ErrExist) {
+	made, err := move.Copy(t.Context(), path, taken, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Publish(taken); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("backing up to a file that exists: %v", err)
 	}
+	made.Remove()
 	if b, _ := os.ReadFile(taken); string(b) != "mine" {
 		t.Errorf("it holds %q now", b)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := backup.Create(ctx, db.File(), filepath.Join(dir, "never"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := move.Copy(ctx, path, filepath.Join(dir, "never"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a backup that was given up: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 4 { // the database, its log and lock, taken
@@ -107,28 +118,35 @@ func TestBackupKeepsItsHandsOff(t *testing.T) {
 	}
 }
 
-func TestInstall(t *testing.T) {
-	when := func() time.Time { return time.Date(2026, 2, 19, 10, 0, 0, 0, time.UTC) }
+// restore is what `lcm db restore --force` does.
+func restore(t *testing.T, from, to string) (kept string, damage []store.Fault, err error) {
+	t.Helper()
+	made, err := move.Copy(t.Context(), from, to, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	defer made.Remove()
+	kept, err = made.Replace(t.Context(), to, time.Date(2026, 2, 19, 10, 0, 0, 0, time.UTC))
+	return kept, made.Damage, err
+}
+
+func TestReplace(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		prepare func(t *testing.T, copied, target string)
-		options backup.Replacement
 		want    string // in the error; empty: it is installed
 		kept    bool
+		damaged bool
 	}{
-		{"nothing is there", func(t *testing.T, _, target string) { remove(t, target) }, backup.Replacement{}, "", false},
-		{"something is there", func(*testing.T, string, string) {}, backup.Replacement{}, "there is a database", false},
-		{"something is there, by force", func(*testing.T, string, string) {}, backup.Replacement{Force: true}, "", true},
-		{"garbage is there, by force", func(t *testing.T, _, target string) { write(t, target, []byte(strings.Repeat("x", 9000))) }, backup.Replacement{Force: true}, "", true},
-		{"someone has it open", func(t *testing.T, _, target string) { open(t, target, sqlite.Options{}) }, backup.Replacement{Force: true}, "another process has", false},
-		{"the backup is garbage", func(t *testing.T, copied, _ string) { write(t, copied, []byte("garbage")) }, backup.Replacement{Force: true}, "not a backup", false},
+		{"nothing is there", func(t *testing.T, _, target string) { remove(t, target) }, "", false, false},
+		{"something is there", func(*testing.T, string, string) {}, "", true, false},
+		{"garbage is there", func(t *testing.T, _, target string) { write(t, target, []byte(strings.Repeat("x", 9000))) }, "", true, false},
+		{"someone has it open", func(t *testing.T, _, target string) { open(t, target, sqlite.Options{}) }, "another process has", false, false},
+		{"the backup is garbage", func(t *testing.T, copied, _ string) { write(t, copied, []byte("garbage")) }, "no message can be read", false, false},
 		{"the backup is damaged", func(t *testing.T, copied, _ string) {
 			sql(t, copied, "UPDATE messages SET record = 'x' WHERE id = 5")
-		}, backup.Replacement{Force: true}, "msg_5", false},
-		{"the backup is damaged, and wanted all the same", func(t *testing.T, copied, _ string) {
-			sql(t, copied, "UPDATE messages SET record = 'x' WHERE id = 5")
-		}, backup.Replacement{Force: true, Damaged: true}, "", true},
-		{"the backup is newer", func(t *testing.T, copied, _ string) { sql(t, copied, "PRAGMA user_version=999") }, backup.Replacement{Force: true}, "schema version 999", false},
+		}, "", true, true},
+		{"the backup is newer", func(t *testing.T, copied, _ string) { sql(t, copied, "PRAGMA user_version=999") }, "schema version 999", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -141,8 +159,7 @@ func TestInstall(t *testing.T) {
 			sql(t, target, "UPDATE conversations SET title = 'the old one'")
 			c.prepare(t, copied, target)
 			before, _ := os.ReadFile(target)
-			c.options.Clock = when
-			got, err := backup.Install(t.Context(), copied, target, c.options)
+			kept, damage, err := restore(t, copied, target)
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Fatalf("error %v, want %q in it", err, c.want)
@@ -152,12 +169,12 @@ func TestInstall(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
+			if err != nil || (len(damage) > 0) != c.damaged {
+				t.Fatalf("damage %v, %v", damage, err)
 			}
 			if c.kept {
-				if kept, _ := os.ReadFile(got.Kept); !strings.HasSuffix(got.Kept, ".replaced-20260219T100000Z") || len(kept) == 0 {
-					t.Errorf("what was there is kept as %q with %d bytes", got.Kept, len(kept))
+				if old, _ := os.ReadFile(kept); !strings.HasSuffix(kept, ".replaced-20260219T100000Z") || !bytes.Equal(old[4096:], before[4096:]) {
+					t.Errorf("what was there is kept as %q with %d bytes", kept, len(old))
 				}
 			}
 			db := open(t, target, sqlite.Options{})

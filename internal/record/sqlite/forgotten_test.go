@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/archive"
-	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -89,17 +88,15 @@ func TestRefusedConversationsDoNotCount(t *testing.T) {
 	if err != nil || want.Conversations != 1 {
 		t.Fatalf("%+v, %v", want, err)
 	}
-	if got, err := backup.Create(t.Context(), db.File(), filepath.Join(dir, "backup.db"), nil); err != nil || got.Digest != want.Digest {
-		t.Errorf("the backup has %x, %v, want %x", got.Digest, err, want.Digest)
+	if got, err := move.Copy(t.Context(), db.Path(), filepath.Join(dir, "backup.db"), nil); err != nil || got.Proof.Digest != want.Digest {
+		t.Errorf("the backup has %+v, %v, want %x", got, err, want.Digest)
+	} else {
+		got.Remove()
 	}
 	d := dump(t, db)
-	s, err := d.load(t.Context(), filepath.Join(dir, "other.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Remove()
-	if d.digest != want.Digest || s.Proof.Digest != want.Digest {
-		t.Errorf("the archive says %x, what it holds is %x, want %x", d.digest, s.Proof.Digest, want.Digest)
+	s := d.load(t, filepath.Join(dir, "other.db"))
+	if d.has(t, s); s.Proof.Digest != want.Digest {
+		t.Errorf("the archive holds %x, want %x", s.Proof.Digest, want.Digest)
 	}
 }
 
@@ -170,10 +167,7 @@ func TestArchivesBringTheirTombstones(t *testing.T) {
 	for name, d := range map[string]*dumped{"all": dump(t, db), "chosen": dump(t, db, c.ID)} {
 		for _, full := range []bool{false, true} {
 			path := filepath.Join(dir, fmt.Sprint(name, full, ".db"))
-			s, err := d.load(t.Context(), path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := d.load(t, path)
 			if !full {
 				if err := s.Install(t.Context(), path); err != nil {
 					t.Fatal(err)
@@ -182,11 +176,11 @@ func TestArchivesBringTheirTombstones(t *testing.T) {
 			to := open(t, path, sqlite.Options{})
 			if full {
 				forget(t, to, talk(t, to, "of its own").ID)
-				merged, err := archive.Merge(t.Context(), to.File(), s, false)
+				merged, err := move.Merge(t.Context(), to.File(), s, false)
 				if want := map[string]int{"all": 2, "chosen": 1}[name]; err != nil || merged.Added != 1 || merged.Erasures != want {
 					t.Errorf("%s: merged %+v, %v, want %d erasures", name, merged, err, want)
 				}
-				if again, err := archive.Merge(t.Context(), to.File(), s, true); err != nil || again.Erasures != 0 {
+				if again, err := move.Merge(t.Context(), to.File(), s, true); err != nil || again.Erasures != 0 {
 					t.Errorf("%s: merged again %+v, %v", name, again, err)
 				}
 			}

@@ -7,11 +7,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -107,8 +108,11 @@ func TestInstallThroughLinks(t *testing.T) {
 	if err := build(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	done, err := backup.Install(t.Context(), from, to, backup.Replacement{Force: true})
+	done, err := move.Copy(t.Context(), from, to, nil)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := done.Replace(t.Context(), to, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if done.Proof.Conversations != 4 {

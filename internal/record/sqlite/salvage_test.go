@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/salvage"
+	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -47,7 +47,7 @@ func TestSalvageOfRandomDamage(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := salvage.File(t.Context(), path, to)
+		s, err := move.Copy(t.Context(), path, to, nil)
 		if err != nil {
 			t.Errorf("round %d, page %d: %v", round, page+1, err)
 			continue

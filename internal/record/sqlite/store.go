@@ -6,11 +6,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
-	"github.com/lossless-context/lcm/internal/record/sqlite/backup"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/record/sqlite/repair"
+	"github.com/lossless-context/lcm/internal/record/sqlite/rebuild"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -18,7 +16,7 @@ import (
 func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
 	done, err := db.Records.Update(ctx, id, fn)
 	if lost, ok := errors.AsType[*record.Unclaimed](err); ok {
-		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return repair.Reclaim(c, id, lost.Conversation) })
+		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return rebuild.Reclaim(c, id, lost.Conversation) })
 		if err != nil {
 			return err
 		}
@@ -45,15 +43,16 @@ func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) 
 func (db *DB) IndexDue(ctx context.Context) (bool, error) { return db.index.Due(ctx) }
 
 // Check looks for damage everywhere in the database and changes nothing. Each
-// fault has a code; package doctor explains the codes, and which of them
-// [DB.Repair] fixes.
+// fault has a code; package doctor explains the codes, and which of them can be fixed.
 func (db *DB) Check(ctx context.Context) ([]store.Fault, error) {
-	return check.Run(ctx, db.file, db.index)
+	proof, err := check.Run(ctx, db.file, db.index)
+	return proof.Faults, err
 }
 
-// Repair rebuilds everything that is derived from the messages. It never
-// changes a message.
-func (db *DB) Repair(ctx context.Context) error { return repair.Run(ctx, db.file, db.index) }
+// RepairIndex builds the damaged parts of the search index again.
+func (db *DB) RepairIndex(ctx context.Context) error {
+	return errors.Join(db.index.Repair(ctx), db.index.Reindex(ctx))
+}
 
 // Erase implements [store.Eraser].
 func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, error) {
@@ -76,9 +75,3 @@ func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
 // Stats counts the contents of the database. It reads no message, so that it is
 // quick.
 func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.file.DB()) }
-
-// Backup writes a copy of the database as it stands at one moment to a file
-// that does not exist yet, and proves the copy. See package backup.
-func (db *DB) Backup(ctx context.Context, path string, progress func(done, total int)) (verify.Proof, error) {
-	return backup.Create(ctx, db.file, path, progress)
-}

@@ -18,7 +18,6 @@ const (
 	TokenSpace       = "token"             // the tokens of a team server
 	AuditSpace       = "audit"             // the audit of a team server
 	SyncSpace        = "sync"              // how far conversations were pushed
-	TransferSpace    = "transfer"          // the source of a copy that is not finished
 	HookShownSpace   = "hooks.shown"       // the context that hooks gave to sessions
 	HookFiredSpace   = "hooks.fired"       // the last events of hosts, with their errors
 	HookSurveySpace  = "hooks.count"       // when the sessions of hosts were last surveyed
@@ -50,7 +49,6 @@ var Spaces = map[string]Space{
 	TokenSpace:       {},
 	AuditSpace:       {},
 	SyncSpace:        {},
-	TransferSpace:    {},
 	HookShownSpace:   {Text: true},
 	HookFiredSpace:   {Text: true},
 	HookSurveySpace:  {},

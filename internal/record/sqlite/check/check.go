@@ -2,13 +2,14 @@
 //
 // [Verify] proves one conversation: every record against its hash, the hash
 // chain, and that the view leads to every message once. [Run] checks everything
-// else as well: pages, schema, payloads, search index, state. [File] looks at a
+// else as well: pages, schema, payloads, search index. [File] looks at a
 // file that may not open. Faults have codes; package doctor explains them, and
-// package repair fixes those that can be derived from the messages.
+// package move builds a database without those that can be derived.
 package check
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,11 +27,20 @@ import (
 // Unchecked is the code of a fault that names a part that was not checked.
 const Unchecked = "unchecked"
 
+// due are the codes of faults that are not damage: work that is due, and what others put
+// beside the record.
+var due = []string{Unchecked, "search-behind", "summary-broken", "summary-fallback", "schema-foreign"}
+
+// Damage returns the faults that are damage.
+func Damage(faults []store.Fault) []store.Fault {
+	return slices.DeleteFunc(slices.Clone(faults), func(f store.Fault) bool { return slices.Contains(due, f.Code) })
+}
+
 // Run checks the whole database: pages, schema, every conversation and its
-// derived rows, payloads, search index and state. An unreadable part does not
-// keep it from the others. At the deadline of ctx it ends, and names the parts
+// derived rows, payloads and search index (unless ix is nil). An unreadable part
+// does not keep it from the others. At the deadline of ctx it ends, and names the parts
 // that it has not checked ([Unchecked]).
-func Run(ctx context.Context, f *dbfile.File, ix *search.Index) ([]store.Fault, error) {
+func Run(ctx context.Context, f *dbfile.File, ix *search.Index) (verify.Proof, error) {
 	k := &checkup{file: f, search: ix}
 	err := f.Reader(ctx, func(c *dbfile.Conn) error {
 		k.Conn = c
@@ -40,13 +50,15 @@ func Run(ctx context.Context, f *dbfile.File, ix *search.Index) ([]store.Fault, 
 		k.Fault(Unchecked, "the database", "there was no time for it")
 		err = nil
 	}
-	return k.List, err
+	k.proof.Faults = k.List
+	return k.proof, err
 }
 
 // checkup checks a database.
 type checkup struct {
 	*dbfile.Conn
 	verify.Findings
+	proof  verify.Proof
 	file   *dbfile.File
 	search *search.Index
 	left   string // of the part that the deadline ended
@@ -61,11 +73,15 @@ func (k *checkup) all(ctx context.Context) error {
 		name string
 		look func(context.Context) error
 	}{
-		{"the state", k.state}, // the quick ones first
 		{"the list of conversations and the tombstones", func(context.Context) error { return k.Take(verify.SetFaults(k.Conn)) }},
 		{"the conversations", k.conversations},
 		{"the references", func(context.Context) error { return k.Take(verify.OrphanFaults(k.Conn)) }},
-		{"the search index", func(ctx context.Context) error { return k.Take(k.search.Check(ctx, k.Conn)) }},
+		{"the search index", func(ctx context.Context) error {
+			if k.search == nil {
+				return nil
+			}
+			return k.Take(k.search.Check(ctx, k.Conn))
+		}},
 		{"the payloads", k.payloads},
 		{"the pages of the file", k.pages},
 	}
@@ -86,9 +102,8 @@ func (k *checkup) all(ctx context.Context) error {
 	return nil
 }
 
-// IndexTrouble matches the messages of SQLite about a damaged index, which can
-// be built again from its table.
-var IndexTrouble = lazyregexp.New(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
+// indexTrouble matches the messages of SQLite about a damaged index of a table.
+var indexTrouble = lazyregexp.New(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
 
 // maxPageFaults is how many faults of pages are listed.
 const maxPageFaults = 20
@@ -98,7 +113,7 @@ func (k *checkup) pages(context.Context) error {
 	broken, pages := map[string]bool{}, 0
 	return k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s sqldb.Row) error {
 		line := s.ColumnText(0)
-		switch m := IndexTrouble().FindStringSubmatch(line); {
+		switch m := indexTrouble().FindStringSubmatch(line); {
 		case line == "ok":
 		case m != nil && !broken[m[1]]:
 			broken[m[1]] = true
@@ -118,16 +133,36 @@ func (k *checkup) conversations(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	proved := map[store.ConversationID]store.Verification{}
 	for i, id := range slices.Backward(ids) { // the newest first
 		v, err := verify.Conversation(ctx, k.file.DB(), id, true)
 		if ctx.Err() != nil {
 			k.left = fmt.Sprintf("%d of %d conversations", i+1, len(ids))
 			return ctx.Err()
 		}
+		proved[id] = v
 		k.List = append(k.List, v.Faults...)
 		if err != nil {
 			k.Fault("unreadable", fmt.Sprintf("conversation %d", id), "%s", sqldb.WithoutHint(err))
 		}
 	}
-	return nil
+	return k.digest(proved)
+}
+
+// digest sums up the proof of the listed conversations.
+func (k *checkup) digest(proved map[store.ConversationID]store.Verification) error {
+	h := sha256.New()
+	err := k.Query(`SELECT c.id FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s sqldb.Row) error {
+		v := proved[store.ConversationID(s.ColumnInt64(0))]
+		k.proof.Conversations++
+		k.proof.Summaries += v.Summaries
+		k.proof.Bytes += v.Bytes
+		h.Write(v.Digest[:])
+		return nil
+	})
+	h.Sum(k.proof.Digest[:0])
+	if err == nil {
+		k.proof.Messages, err = sqldb.Value[int64](k.Conn, `SELECT count(*) FROM messages WHERE `+record.NotErased)
+	}
+	return err
 }

@@ -9,10 +9,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -44,16 +44,16 @@ func File(ctx context.Context, path string) ([]store.Fault, error) {
 		k.Fault("empty", path, "it is empty: what was in it is gone, or something else made it")
 		return k.List, nil
 	}
-	if err := k.header(info.Size()); err != nil {
-		return k.List, dbfile.Explain(path, err)
+	sound, err := k.header(info.Size())
+	if err == nil && sound {
+		err = k.identity(ctx)
 	}
-	return k.List, k.identity(ctx)
+	return k.List, dbfile.Explain(path, err)
 }
 
 type fileCheck struct {
 	verify.Findings
-	path   string
-	broken bool // SQLite will not open it
+	path string
 }
 
 // permissions finds files that other users may read or write.
@@ -75,32 +75,28 @@ func (k *fileCheck) permissions(info os.FileInfo) {
 	}
 }
 
-// header checks the first page without SQLite.
-func (k *fileCheck) header(size int64) error {
+// header checks the first page and the size without SQLite. It reports whether SQLite can
+// open the file.
+func (k *fileCheck) header(size int64) (sound bool, err error) {
 	head, err := dbfile.ReadHeader(k.path)
 	if err != nil {
-		return err
-	}
-	switch ours := dbfile.PlausibleHeader(head); {
-	case string(head[:16]) != dbfile.Magic && ours:
-		k.broken = true
-		k.Fault("header", k.path, "its first bytes are not those of a database, but the bytes after them are")
-		return nil
-	case string(head[:16]) != dbfile.Magic:
-		k.broken = true
-		k.Fault("file", k.path, "it is not a database, or its beginning was overwritten")
-		return nil
-	case dbfile.PageSize(head) != dbfile.PageBytes && binary.BigEndian.Uint32(head[68:]) == dbfile.ApplicationID:
-		k.broken = true
-		k.Fault("header", k.path, "its header says that its pages have %d bytes, they have %d", dbfile.PageSize(head), dbfile.PageBytes)
-		return nil
-	}
-	if !dbfile.IsSoundHeader(head) && binary.BigEndian.Uint32(head[68:]) == dbfile.ApplicationID {
-		k.broken = true
-		k.Fault("header", k.path, "fields of its header are not those of a database of lcm")
-		return nil
+		return false, err
 	}
 	page := dbfile.PageSize(head)
+	switch ours := binary.BigEndian.Uint32(head[68:]) == dbfile.ApplicationID; {
+	case string(head[:16]) != dbfile.Magic && dbfile.PlausibleHeader(head):
+		k.Fault("file", k.path, "its first bytes are not those of a database, but the bytes after them are")
+		return false, nil
+	case string(head[:16]) != dbfile.Magic:
+		k.Fault("file", k.path, "it is not a database, or its beginning was overwritten")
+		return false, nil
+	case ours && page != dbfile.PageBytes:
+		k.Fault("file", k.path, "its header says that its pages have %d bytes, they have %d", page, dbfile.PageBytes)
+		return false, nil
+	case ours && !dbfile.IsSoundHeader(head):
+		k.Fault("file", k.path, "fields of its header are not those of a database of lcm")
+		return false, nil
+	}
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	current := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:])
 	log, err := os.Stat(k.path + "-wal")
@@ -108,17 +104,14 @@ func (k *fileCheck) header(size int64) error {
 	if page > 0 && !logged && (size%page != 0 || current && size < pages*page) {
 		k.Fault("truncated", k.path, "it has %d bytes of %d: its end is missing", size, max(pages*page, size+page-size%page))
 	}
-	return nil
+	return true, nil
 }
 
 // identity checks that the file belongs to lcm and has the version in its
 // header.
 func (k *fileCheck) identity(ctx context.Context) error {
-	if k.broken {
-		return nil
-	}
 	err := dbfile.WithConn(ctx, k.path, dbfile.Options{ReadOnly: true}, k.versions)
-	if dbfile.Full(err) {
+	if _, advised := errors.AsType[*hint.Error](err); advised || dbfile.Full(err) {
 		return dbfile.Explain(k.path, err) // not a fault of the file
 	}
 	if err != nil && ctx.Err() == nil {
@@ -133,37 +126,30 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 	if err != nil {
 		return err
 	}
-	is, err := TablesVersion(c)
-	switch {
-	case err != nil:
+	have, err := dbfile.Objects(c)
+	if err != nil {
 		return err
-	case app == dbfile.ApplicationID && says > dbfile.Version && (is == 0 || says < implausible):
+	}
+	want, err := dbfile.Schema()
+	if err != nil {
+		return err
+	}
+	current := maps.Equal(tables(have), tables(want))
+	switch {
+	case app == dbfile.ApplicationID && says > dbfile.Version && (!current || says < implausible):
 		k.Fault("schema-newer", k.path, "it has schema version %d, this lcm reads version %d", says, dbfile.Version)
-	case is == 0 && app != dbfile.ApplicationID:
+	case app != dbfile.ApplicationID && !current:
 		k.Fault("file", k.path, "it is the database of another program")
-	case is != 0 && app != dbfile.ApplicationID:
-		k.Fault("schema-version", k.path, "it is not marked as a database of lcm, but has the tables of one (version %d)", is)
-	case is != 0 && is != says:
-		k.Fault("schema-version", k.path, "it says it has schema version %d, but has the tables of version %d", says, is)
+	case app != dbfile.ApplicationID:
+		k.Fault("file", k.path, "it is not marked as a database of lcm, but has the tables of one")
+	case current && says != dbfile.Version:
+		k.Fault("file", k.path, "it says it has schema version %d, but has the tables of version %d", says, dbfile.Version)
 	}
 	return nil
 }
 
 // implausible is a schema version that no lcm will have: the header is damaged.
 const implausible = 1000
-
-// TablesVersion returns the schema version if the file has its tables and columns, else 0.
-func TablesVersion(c *dbfile.Conn) (int, error) {
-	have, err := dbfile.Objects(c)
-	if err != nil {
-		return 0, err
-	}
-	want, err := dbfile.Schema()
-	if err != nil || !maps.Equal(tables(have), tables(want)) {
-		return 0, err
-	}
-	return dbfile.Version, nil
-}
 
 // tables maps the tables of a schema to their columns.
 func tables(all map[string]dbfile.Object) map[string]string {
@@ -174,34 +160,6 @@ func tables(all map[string]dbfile.Object) map[string]string {
 		}
 	}
 	return shape
-}
-
-// Unreadable looks for damage that keeps SQLite from reading all rows of a file: in its
-// header, its size and its pages. It is nil if there is none.
-func Unreadable(ctx context.Context, path string) (*store.Fault, error) {
-	faults, err := File(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range faults {
-		if slices.Contains([]string{"empty", "file", "header", "truncated", "schema-version"}, f.Code) {
-			return &f, nil
-		}
-	}
-	found := store.Fault{Code: "page", Node: path}
-	err = dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) (err error) {
-		found.Detail, err = sqldb.Value[string](c, "PRAGMA quick_check(1)")
-		return err
-	})
-	switch {
-	case ctx.Err() != nil || dbfile.Full(err):
-		return nil, errors.Join(ctx.Err(), err)
-	case err != nil:
-		found.Detail = sqldb.WithoutHint(err)
-	case found.Detail == "ok" || IndexTrouble().MatchString(found.Detail):
-		return nil, nil
-	}
-	return &found, nil
 }
 
 // Unopenable reports whether an error means that the file is damaged or not a

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -23,31 +21,29 @@ func (k *checkup) schema() (whole bool, err error) {
 	whole = true
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		o, found := have[name]
-		switch {
+		switch loss := tableLoss[name]; {
+		case !found && want[name].Kind == "table" && loss != "":
+			k.Fault("schema-table", "table "+name, "the table is missing: %s", loss)
 		case !found && want[name].Kind == "table":
-			whole = false
-			code, detail := tableFault(name)
-			k.Fault(code, "table "+name, "%s", detail)
+			k.Fault("schema-table", "table "+name, "the table is missing")
 		case !found:
 			k.Fault("schema-index", want[name].Kind+" "+name, "the %s of the table %s is missing", want[name].Kind, want[name].Table)
 		default:
 			for _, col := range dbfile.MissingColumns(o, want[name]) {
 				whole = false
-				code := "schema-column-lost"
-				if CanAddAgain(name, col) {
-					code = "schema-column"
-				}
-				k.Fault(code, "table "+name, "its column %s is missing", col.Name)
+				k.Fault("schema-column", "table "+name, "its column %s is missing", col.Name)
 			}
 		}
+		whole = whole && (found || want[name].Kind != "table")
 	}
 	return whole, k.foreign(have, want)
 }
 
-// tableLoss describes, for the tables that a repair makes again, the loss that
-// remains. A table that is neither here nor in derivedTables is
-// not made again: an empty one would hide the loss of its rows.
+// tableLoss describes the loss that remains where a table is missing. The other tables
+// hold only rows that follow from these.
 var tableLoss = map[string]string{
+	"messages":       "all messages are gone",
+	"conversations":  "the names, titles and projects of all conversations are gone",
 	"forgotten":      "erased messages may be imported again, where neither the conversation that they were erased from is left, nor their session went with them",
 	"tombstones":     "single messages that were erased may be imported again; conversations that were erased whole stay refused",
 	"tombstone_salt": "single messages that were erased may be imported again; conversations that were erased whole stay refused",
@@ -62,35 +58,6 @@ var tableLoss = map[string]string{
 	"payloads":       "the paths that files came from are not known any more",
 	"seals":          "whether a conversation or a tombstone is missing is not known any more",
 	"chunks":         "the content of all files is gone: restore a backup to have it again",
-}
-
-// derivedTables hold only rows that follow from other tables.
-var derivedTables = map[string]bool{"segments": true, "sections": true, "lanes": true, "view": true, "message_payloads": true, "vectors": true, "vector_blocks": true}
-
-// derivedColumns can be filled again after they were added.
-var derivedColumns = map[string][]string{
-	"conversations": {"messages", "summaries", "tokens", "bytes", "base", "view_items", "view_tokens", "last_user", "seal"},
-	"summaries":     {"files", "retired", "seal"},
-	"revisions":     {"seal"},
-	"view":          {"stub", "links"},
-}
-
-// CanAddAgain reports whether a column can be added to its table without a
-// loss.
-func CanAddAgain(table string, col dbfile.ColumnDef) bool {
-	return slices.Contains(derivedColumns[table], col.Name) && (!col.NotNull || col.Value != "")
-}
-
-// ColumnDefinition returns the SQL that adds a column.
-func ColumnDefinition(col dbfile.ColumnDef) string {
-	decl := sqlite3.QuoteIdentifier(col.Name) + " " + col.Decl
-	if col.NotNull {
-		decl += " NOT NULL"
-	}
-	if col.Value != "" {
-		decl += " DEFAULT " + col.Value
-	}
-	return decl
 }
 
 // foreign finds code, tables and indexes that are not part of lcm's schema, and
@@ -115,81 +82,26 @@ func (k *checkup) foreign(have, want map[string]dbfile.Object) error {
 	return nil
 }
 
-// sameDefinition reports whether an object has its expected definition. Missing
-// columns are reported elsewhere. Columns that a repair added are last and have
-// no constraints.
+// sameDefinition reports whether an object has its expected definition, in any order of
+// its columns. Missing columns are reported elsewhere.
 func sameDefinition(have, want dbfile.Object) bool {
-	if have.Kind != want.Kind || have.Table != want.Table {
-		return false
-	}
-	if have.Kind != "table" {
-		return slices.Equal(definition(have.Sql), definition(want.Sql))
-	}
-	allowed := definition(want.Sql)
-	for _, col := range want.Columns {
-		if CanAddAgain(have.Table, col) {
-			allowed = append(allowed, definition(ColumnDefinition(col))...)
-		}
-	}
-	for _, part := range definition(have.Sql) {
-		if !slices.Contains(allowed, part) {
-			return false
-		}
-	}
-	return true
+	parts, whole := definition(want.Sql), len(dbfile.MissingColumns(have, want)) == 0
+	odd := func(part string) bool { return !slices.Contains(parts, part) }
+	return have.Kind == want.Kind && have.Table == want.Table && !slices.ContainsFunc(definition(have.Sql), odd) &&
+		(!whole || len(definition(have.Sql)) == len(parts))
 }
 
-var (
-	sqlComment = lazyregexp.New(`--[^\n]*`)
-	sqlSpace   = lazyregexp.New(`\s+`)
-)
+var sqlComment = lazyregexp.New(`--[^\n]*`)
 
-// definition splits a CREATE statement at its outer commas and brackets, and
-// normalises each piece: head, columns, constraints, tail.
-func definition(sql string) []string {
-	sql = sqlSpace().ReplaceAllString(sqlComment().ReplaceAllString(sql, " "), " ")
-	sql = strings.ReplaceAll(sql, `"`, "")
-	var parts []string
-	depth, from := 0, 0
-	cut := func(to int) {
-		if part := strings.TrimSpace(sql[from:to]); part != "" {
-			parts = append(parts, part)
-		}
-		from = to + 1
-	}
-	for i, c := range []byte(sql) {
-		switch {
-		case c == '(':
-			if depth++; depth == 1 {
-				cut(i)
-			}
-		case c == ')':
-			if depth--; depth == 0 {
-				cut(i)
-			}
-		case c == ',' && depth <= 1:
-			cut(i)
+// definition splits a CREATE statement into columns and constraints.
+func definition(sql string) (parts []string) {
+	sql = strings.ReplaceAll(sqlComment().ReplaceAllString(sql, ""), `"`, "")
+	for _, part := range strings.FieldsFunc(sql, func(r rune) bool { return strings.ContainsRune("(),", r) }) {
+		if words := strings.Fields(part); len(words) > 0 {
+			parts = append(parts, strings.Join(words, " "))
 		}
 	}
-	cut(len(sql))
 	return parts
-}
-
-// CanMakeAgain reports whether a repair makes a missing table again.
-func CanMakeAgain(table string) bool {
-	_, refilled := tableLoss[table]
-	return refilled || derivedTables[table]
-}
-
-// tableFault returns the code and the description of a missing table.
-func tableFault(table string) (code, detail string) {
-	switch loss, remade := tableLoss[table]; {
-	case derivedTables[table]:
-		return "schema-table", "the table is missing"
-	case remade:
-		return "schema-table-bare", "the table is missing: " + loss
-	}
-	return "schema-table-lost", "the table is missing"
 }
 
 // Schema finds missing and foreign parts of the schema. It works on databases

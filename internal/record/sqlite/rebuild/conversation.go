@@ -1,4 +1,4 @@
-package repair
+package rebuild
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package salvage
+package pages
 
 import (
 	"bufio"
@@ -21,17 +21,16 @@ type pageFile struct {
 }
 
 func openPages(path string) (p *pageFile, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	p = &pageFile{file: f}
+	p = &pageFile{pageSize: dbfile.PageBytes} // whatever the header says
 	defer func() {
 		if err != nil {
 			_ = p.Close() // the first error matters
 		}
 	}()
-	info, err := f.Stat()
+	if p.file, err = os.Open(path); err != nil {
+		return nil, err
+	}
+	info, err := p.file.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +41,6 @@ func openPages(path string) (p *pageFile, err error) {
 	if string(head[:16]) != dbfile.Magic && !dbfile.PlausibleHeader(head) { // an unknown header is not trusted
 		clear(head)
 	}
-	p.pageSize = dbfile.PageBytes // whatever the header says
 	p.count = uint32((info.Size() + p.pageSize - 1) / p.pageSize)
 	// The header has the number of pages, if it is plausible.
 	if says := binary.BigEndian.Uint32(head[28:]); says > p.count && int64(says) < 2*int64(p.count)+1024 {
@@ -60,11 +58,13 @@ func openPages(path string) (p *pageFile, err error) {
 
 // Close closes the files.
 func (p *pageFile) Close() error {
-	err := p.file.Close()
-	if p.log != nil {
-		err = errors.Join(err, p.log.Close())
+	var errs []error
+	for _, f := range []*os.File{p.file, p.log} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // Size is that of a file without anything missing.

@@ -1,11 +1,8 @@
-package repair
+package rebuild
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
@@ -15,9 +12,8 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// fixOrphans makes missing parent rows again: conversations from their
-// messages, payloads from their content, projects without a name. It removes
-// derived rows whose messages are gone.
+// fixOrphans makes missing parent rows again: projects without a name, conversations from
+// their messages, branches from their items. It removes derived rows whose messages are gone.
 func fixOrphans(c *dbfile.Conn) error {
 	const lost = ` FROM conversations WHERE project NOT IN (SELECT id FROM projects)`
 	moved, err := sqldb.Column[int64](c, `SELECT id`+lost)
@@ -30,6 +26,18 @@ func fixOrphans(c *dbfile.Conn) error {
 	if err != nil {
 		return err
 	}
+	err = c.ExecAll([]string{
+		`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`,
+		`DELETE FROM revisions WHERE summary NOT IN (SELECT num FROM summaries)`,
+		`DELETE FROM message_payloads WHERE message NOT IN (SELECT id FROM messages)`,
+		`DELETE FROM branch_items WHERE message NOT IN (SELECT id FROM messages) OR summary NOT IN (SELECT num FROM summaries)`,
+		missingBranches,
+		`DELETE FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`,
+		`UPDATE branches SET after = NULL WHERE after NOT IN (SELECT id FROM messages)`,
+	})
+	if err != nil {
+		return err
+	}
 	ids, err := verify.OrphanIDs(c)
 	if err != nil {
 		return err
@@ -39,21 +47,22 @@ func fixOrphans(c *dbfile.Conn) error {
 			return fmt.Errorf("conversation %d: %w", id, err)
 		}
 	}
-	if err := restorePayloads(c); err != nil {
-		return err
-	}
 	return c.ExecAll([]string{
-		`DELETE FROM edges WHERE summary NOT IN (SELECT num FROM summaries)`,
-		`DELETE FROM sections WHERE segment NOT IN (SELECT id FROM segments)`,
-		`DELETE FROM view WHERE conversation NOT IN (SELECT id FROM conversations)`,
 		`DELETE FROM branches WHERE conversation NOT IN (SELECT id FROM conversations)`,
-		`DELETE FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`,
-		`DELETE FROM revisions WHERE summary NOT IN (SELECT num FROM summaries)`,
-		`DELETE FROM message_payloads WHERE payload NOT IN (SELECT num FROM payloads) OR message NOT IN (SELECT id FROM messages)`,
-		`UPDATE branches SET after = NULL WHERE after NOT IN (SELECT id FROM messages)`,
 		`UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)`,
 	})
 }
+
+// missingBranches makes the rows of branches again of which only items are left.
+const missingBranches = `
+	INSERT INTO branches (id, conversation, after, cause, created_at)
+	SELECT b.id, b.conversation, (
+		SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation
+		WHERE m.conversation = b.conversation AND m.seq + c.base < b.first AND m.flags & (64 | 128) = 0 ORDER BY m.seq DESC LIMIT 1), 'unknown', unixepoch() * 1000
+	FROM (SELECT i.branch AS id, min(i.pos) AS first, max(ifnull(m.conversation, s.conversation)) AS conversation FROM branch_items i
+		LEFT JOIN messages m ON m.id = i.message LEFT JOIN summaries s ON s.num = i.summary
+		WHERE i.branch NOT IN (SELECT id FROM branches) GROUP BY i.branch) b
+	WHERE b.conversation IS NOT NULL`
 
 // restoreConversation makes the row of a conversation again from its messages.
 // It takes the session key from the cursor of a host, or else makes one up
@@ -133,32 +142,6 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 		return err
 	}
 	return c.Exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, base, from, at, inherited, id)
-}
-
-// restorePayloads makes the rows of payloads again, with the id that the hash
-// gives.
-func restorePayloads(c *dbfile.Conn) error {
-	nums, err := sqldb.Column[int64](c, `SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
-	if err != nil {
-		return err
-	}
-	for _, num := range nums {
-		found, err := record.HashChunks(c, num)
-		if err != nil {
-			if errors.As(err, new(*sqlite3.Error)) {
-				return err
-			}
-			continue // unreadable content stays reported
-		}
-		err = c.Exec(`
-			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
-			SELECT ?, ?, ?, ?, '', '', '', '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE sha256 = ?3)`,
-			num, fmt.Sprintf("file_%x", found.Sum[:8]), found.Sum[:], found.Size)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Reclaim moves everything of a conversation whose session key was lost to a

@@ -1,0 +1,334 @@
+package move
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/portable"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
+	"github.com/lossless-context/lcm/internal/record/sqldb/search"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Merged is the result of a merge.
+type Merged struct {
+	Added     int
+	Messages  int64 // of those that were added
+	Known     int   // conversations that exist here, whole
+	Erasures  int   // erasures whose tombstones were copied
+	Conflicts []Conflict
+}
+
+// Conflict is a conversation that could not be merged.
+type Conflict struct {
+	Key     string `json:"key"`
+	Segment int    `json:"segment"`
+	Why     string `json:"why"`
+}
+
+// Merge adds the conversations of a new database that this one lacks, with all their rows,
+// in one transaction. Messages get new ids; the ids of summaries and payloads stay. A
+// conversation that exists here with the same messages or more is known. One with other
+// messages, or one that was erased here, is a conflict: Merge then adds nothing, unless skip
+// leaves conflicts out.
+//
+// The tombstones of added and of unknown sessions are copied too. Sessions that
+// exist here keep their own.
+func Merge(ctx context.Context, f *dbfile.File, b *Built, skip bool) (Merged, error) {
+	return dbfile.WithFile(ctx, b.path, dbfile.Options{ReadOnly: true}, func(other *dbfile.File) (Merged, error) {
+		m := &merging{}
+		refused, err := refused(ctx, f, other)
+		if err == nil {
+			err = other.Reader(ctx, func(from *dbfile.Conn) error {
+				return f.Transact(ctx, func(c *dbfile.Conn) error {
+					*m = merging{Conn: c, other: from, refused: refused}
+					if err := m.sort(); err != nil {
+						return err
+					}
+					if len(m.out.Conflicts) > 0 && !skip {
+						return errConflict
+					}
+					return m.copy()
+				})
+			})
+		}
+		if errors.Is(err, errConflict) {
+			first := m.out.Conflicts[0]
+			err = &hint.Error{Err: fmt.Errorf("%d conversations cannot be merged, the first is %q: %s", len(m.out.Conflicts), first.Key, first.Why),
+				Hint: "nothing was imported; --skip-conflicts imports the others, or import into an empty database (--db)"}
+		}
+		if err == nil {
+			err = search.New(f.DB()).Reindex(ctx)
+		}
+		return m.out, err
+	})
+}
+
+var errConflict = errors.New("there are conflicts")
+
+// refused returns the sessions of another database with messages that were
+// erased here.
+func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[string]bool, error) {
+	records := &record.Records{DB: other.DB()}
+	list, err := records.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]bool{}
+	for _, c := range list {
+		var failed error
+		gone, err := erase.Eraser{DB: f.DB()}.Forgotten(ctx, c.Key, c.Project, fingerprints(ctx, records, c.ID, &failed))
+		if err = errors.Join(err, failed); err != nil {
+			return nil, err
+		}
+		for _, g := range gone {
+			refused[c.Key] = refused[c.Key] || g
+		}
+	}
+	return refused, nil
+}
+
+func fingerprints(ctx context.Context, records *record.Records, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
+	return func(yield func(store.Fingerprint) bool) {
+		for m, err := range records.Messages(ctx, store.MessageQuery{Conversation: id}) {
+			if err != nil {
+				*failed = err
+				return
+			}
+			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
+				record, err := records.Record(ctx, m.ID)
+				if err != nil {
+					return sum, false // the content is unknown
+				}
+				return store.ContentSum(m.Format, m.Body.Role, record)
+			}}
+			if !m.Body.Time.Equal(m.Stored) {
+				f.Said = m.Body.Time
+			}
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// merging is one merge inside a transaction.
+type merging struct {
+	*dbfile.Conn
+	other   *dbfile.Conn
+	out     Merged
+	refused map[string]bool
+	chosen  []store.ConversationID     // of the other database, to be added
+	keys    []string                   // their sessions
+	numbers map[string]int64           // for each table the highest number in use here
+	same    map[string]map[int64]int64 // rows that are here, by their number there
+}
+
+// candidate is a conversation of the other database.
+type candidate struct {
+	id         store.ConversationID
+	key        string
+	segment    int
+	messages   int64
+	head       []byte
+	archived   bool
+	forkedFrom store.ConversationID
+}
+
+// sort separates new conversations from known ones and conflicts.
+func (m *merging) sort() error {
+	all, err := sqldb.List(m.other, `
+		SELECT id, key, segment, messages, head, archived_at IS NOT NULL, forked_from FROM conversations WHERE erased_at IS NULL ORDER BY id`, func(s sqldb.Row) (c candidate) {
+		sqldb.Scan(s, &c.id, &c.key, &c.segment, &c.messages, &c.head, &c.archived, &c.forkedFrom)
+		return c
+	})
+	if err != nil {
+		return err
+	}
+	m.chosen = []store.ConversationID{} // nil stands for all
+	for _, c := range all {             // origins come before their forks
+		why, known, err := m.conflict(c)
+		switch {
+		case err != nil:
+			return err
+		case known:
+			m.out.Known++
+		case why != "":
+			m.out.Conflicts = append(m.out.Conflicts, Conflict{Key: c.key, Segment: c.segment, Why: why})
+		default:
+			m.out.Added++
+			m.out.Messages += c.messages
+			m.chosen, m.keys = append(m.chosen, c.id), append(m.keys, c.key)
+		}
+	}
+	return nil
+}
+
+// conflict says why a conversation cannot be added, or that it is known here.
+func (m *merging) conflict(c candidate) (why string, known bool, err error) {
+	var erased, same, active bool
+	here, err := m.One(`
+		SELECT h.erased_at IS NOT NULL, ?3 = 0 OR h.head = ?4 OR EXISTS (SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = ?3 AND x.chain = ?4)
+		FROM conversations h WHERE h.key = ?1 AND h.segment = ?2`, sqldb.Into(&erased, &same), c.key, c.segment, c.messages, c.head)
+	if err == nil && !c.archived {
+		active, err = m.Has(`SELECT 1 FROM conversations WHERE key = ? AND archived_at IS NULL`, c.key)
+	}
+	switch {
+	case err != nil:
+	case erased:
+		why = "it was erased here: `lcm forget --list` shows it"
+	case here && same:
+		return "", true, nil
+	case here:
+		why = "it is here with other messages"
+	case m.refused[c.key]:
+		why = "something of it was erased here: `lcm forget --list` shows it"
+	case active:
+		why = "another segment of the session is active here"
+	case c.forkedFrom != 0 && !slices.Contains(m.chosen, c.forkedFrom): // its items belong to the origin
+		why = "it was forked from a conversation that is not added with it: that is here under other numbers, or was erased"
+	}
+	return why, false, err
+}
+
+// copy adds the rows. Numbers move up by the highest in use here.
+func (m *merging) copy() error {
+	m.numbers, m.same = map[string]int64{}, map[string]map[int64]int64{"projects": {}, "payloads": {}}
+	for _, t := range tables {
+		first, numbers, _ := strings.Cut(strings.SplitN(t.ids, " ", 2)[0], "=")
+		if numbers != t.name {
+			continue
+		}
+		highest, err := sqldb.Value[int64](m.Conn, `SELECT max(`+first+`) FROM `+t.name)
+		if t.name == "erasures" && err == nil { // a number is not given twice
+			highest, err = sqldb.Value[int64](m.Conn, `SELECT max(seq) FROM sqlite_sequence WHERE name = 'erasures'`)
+		}
+		if err != nil {
+			return err
+		}
+		m.numbers[t.name] = highest
+	}
+	keys, err := m.newTombstones()
+	if err != nil {
+		return err
+	}
+	list := slices.Clone(tables)
+	for i, t := range list {
+		if t.name == "erasures" || t.name == "forgotten" || t.name == "tombstones" {
+			list[i].some = strings.ReplaceAll(t.some, chosenKeys, keys)
+		}
+	}
+	schema, err := dbfile.Schema()
+	if err != nil {
+		return err
+	}
+	l := &loader{m.Conn, schema}
+	err = seal.Change(m.Conn, seal.Salt, func() error {
+		var failed error
+		err := readTables(m.other, list, m.chosen, func(item portable.Item, _ error) bool {
+			skip, err := m.renumber(item.Row)
+			if err == nil && !skip {
+				err = l.row(item.Row)
+			}
+			failed = err
+			return failed == nil
+		})
+		return cmp.Or(failed, err)
+	})
+	if err != nil {
+		return fmt.Errorf("merge: %w", err)
+	}
+	return m.seal()
+}
+
+// newTombstones selects the sessions whose tombstones are copied.
+func (m *merging) newTombstones() (string, error) {
+	all, err := sqldb.Column[string](m.other, `SELECT DISTINCT key FROM forgotten`)
+	if err != nil {
+		return "", err
+	}
+	keys := []string{}
+	for _, key := range all {
+		here, err := m.Has(`SELECT 1 FROM forgotten WHERE key = ?1 UNION ALL SELECT 1 FROM conversations WHERE key = ?1 AND ?2`, key, !slices.Contains(m.keys, key))
+		if err != nil {
+			return "", err
+		}
+		if !here {
+			keys = append(keys, sqlite3.Quote(key))
+		}
+	}
+	return "(" + strings.Join(keys, ", ") + ")", nil
+}
+
+// renumber gives a row the numbers that it has here. It skips a row that is here.
+func (m *merging) renumber(r portable.Row) (skip bool, err error) {
+	value := func(column string) any { return r.Values[slices.Index(r.Columns, column)] }
+	here, same := int64(0), false
+	switch r.Table {
+	case "projects":
+		same, err = m.One(`SELECT id FROM projects WHERE origin = ? AND root = ?`, sqldb.Into(&here), value("origin"), value("root"))
+	case "payloads":
+		// The same content is the same payload. Other content with the same id, of 16
+		// digits of a hash, fails, and with it the merge.
+		same, err = m.One(`SELECT num FROM payloads WHERE sha256 = ?`, sqldb.Into(&here), value("sha256"))
+	case "chunks":
+		_, same = m.same["payloads"][value("payload").(int64)]
+		return same, nil
+	case "tombstone_salt":
+		return m.Has(`SELECT 1 FROM tombstone_salt WHERE salt = ? UNION ALL SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE id > ?)`, value("salt"), m.numbers["erasures"])
+	}
+	if err != nil {
+		return false, err
+	}
+	if same {
+		m.same[r.Table][r.Values[0].(int64)] = here
+		return true, nil
+	}
+	i := slices.IndexFunc(tables, func(t table) bool { return t.name == r.Table })
+	for _, id := range strings.Fields(tables[i].ids) {
+		column, of, _ := strings.Cut(id, "=")
+		at := slices.Index(r.Columns, column)
+		n, is := r.Values[at].(int64)
+		if known, ok := m.same[of][n]; ok {
+			r.Values[at] = known
+		} else if is {
+			r.Values[at] = n + m.numbers[of]
+		}
+		if column == "parent" && !slices.Contains(m.chosen, store.ConversationID(n)) {
+			r.Values[at] = nil
+		}
+	}
+	return false, nil
+}
+
+// seal seals the conversations and erasures that were added, which have other numbers here.
+func (m *merging) seal() error {
+	added := func(table string) ([]int64, error) {
+		return sqldb.Column[int64](m.Conn, `SELECT id FROM `+table+` WHERE id > ?`, m.numbers[table])
+	}
+	conversations, err := added("conversations")
+	if err == nil {
+		err = sqldb.Each(conversations, func(id int64) error { return seal.Opened(m.Conn, id) })
+	}
+	if err != nil {
+		return err
+	}
+	erasures, err := added("erasures")
+	m.out.Erasures = len(erasures)
+	if err == nil {
+		err = sqldb.Each(erasures, func(id int64) error { return seal.Erased(m.Conn, id) })
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package rebuild
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// fixPayloads makes the row of each payload fit its content, and links payloads to the
+// messages that refer to them.
+func fixPayloads(c *dbfile.Conn) error {
+	known := map[int64]record.PayloadRow{}
+	rows, err := record.PayloadRows(c, "TRUE")
+	for _, p := range rows {
+		known[p.Num] = p
+	}
+	if err != nil {
+		return err
+	}
+	nums, err := sqldb.Column[int64](c, `SELECT DISTINCT payload FROM chunks`)
+	if err != nil {
+		return err
+	}
+	for _, num := range nums {
+		p := known[num]
+		p.Num = num
+		found, err := record.ReadContent(c, p)
+		if err == nil {
+			err = fixPayload(c, p, found)
+		} else if !errors.As(err, new(*sqlite3.Error)) {
+			err = nil // the content is not whole
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fixReferences(c)
+}
+
+// fixPayload corrects the row of a payload whose content is sound, or makes it again with
+// the id that the hash gives.
+func fixPayload(c *dbfile.Conn, p record.PayloadRow, found record.FoundContent) error {
+	right := record.PayloadRow{Num: p.Num, ID: p.ID, Sum: found.Sum, Size: found.Size}
+	if p.ID != "" && found.Sum != p.Sum && !right.Named() {
+		return nil // neither hash nor id matches it
+	}
+	if !right.Named() {
+		right.ID = fmt.Sprintf("file_%x", found.Sum[:8])
+	}
+	if right != p {
+		err := c.Exec(`
+			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
+			SELECT ?1, ?2, ?3, ?4, '', '', '', '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE sha256 = ?3 AND num <> ?1)
+			ON CONFLICT (num) DO UPDATE SET id = ?2, sha256 = ?3, size = ?4`, right.Num, right.ID, right.Sum[:], right.Size)
+		if err != nil {
+			return err
+		}
+	}
+	if !found.Mislabelled {
+		return nil
+	}
+	return c.Exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, record.ZstdMagic, p.Num)
+}
+
+// fixReferences links payloads to the messages that need them, and restores
+// their names and descriptions.
+func fixReferences(c *dbfile.Conn) error {
+	type need struct {
+		message int64
+		refs    []llms.Ref
+		ids     []string
+	}
+	var all []need
+	err := c.Query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s sqldb.Row) error {
+		n := need{message: s.ColumnInt64(0)}
+		if !s.ColumnNull(1) {
+			m, err := wire.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
+			if err != nil {
+				return nil // Verify reports it
+			}
+			n.refs = verify.RefsOf(m.Parts)
+		}
+		n.ids = verify.Needs(n.refs, s.ColumnText(2))
+		if len(n.ids) > 0 {
+			all = append(all, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		if err := sqldb.Each(n.ids, func(id string) error { return record.LinkPayload(c, n.message, id) }); err != nil {
+			return err
+		}
+	}
+	for _, n := range all {
+		for i, ref := range n.refs {
+			if slices.ContainsFunc(n.refs[:i], func(r llms.Ref) bool { return r.ID == ref.ID }) {
+				continue
+			}
+			same, err := verify.IsDescribed(c, n.message, ref)
+			if err == nil && !same {
+				err = c.Exec(`UPDATE payloads SET name = ?, mime = ?, summary = ?, tokens = ? WHERE id = ?`, ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
