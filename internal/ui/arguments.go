@@ -134,32 +134,11 @@ func (w *callWriter) arguments(args []argument) {
 		w.b.WriteString(`<dl class="arguments">` + list.String() + "</dl>")
 	}
 	for _, a := range long {
-		var parts []json.RawMessage
-		if json.Unmarshal(a.value, &parts) == nil && w.parts(parts) {
-			continue
-		}
 		w.block(a.name, a.text(), isDiff(a.text()))
 	}
 	if before >= 0 {
 		w.block("", lineDiff(args[before].text(), args[after].text()), true)
 	}
-}
-
-// parts writes a list of objects, such as the edits of one call. It returns false,
-// and writes nothing, if they are something else.
-func (w *callWriter) parts(parts []json.RawMessage) bool {
-	var all [][]argument
-	for _, p := range parts {
-		args, ok := parseArguments(string(p))
-		if !ok {
-			return false
-		}
-		all = append(all, args)
-	}
-	for _, args := range all {
-		w.arguments(args)
-	}
-	return len(all) > 0
 }
 
 // block writes a long text under its name.

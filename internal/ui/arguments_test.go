@@ -16,8 +16,6 @@ func TestCallsAreReadable(t *testing.T) {
 	}{
 		{"an edit", `{"file_path":"a.go","old_string":"one\ntwo\nthree","new_string":"one\n2 <b>\nthree"}`,
 			[]string{"<code>a.go</code>", "<dt>file_path</dt><dd>a.go</dd>", `<span class="same"> one`, `<span class="removed">-two`, `<span class="added">+2 &lt;b&gt;`, `<span class="same"> three`}},
-		{"several edits", `{"path":"b.go","edits":[{"oldText":"x","newText":"y"},{"oldText":"","newText":"z\n"}]}`,
-			[]string{`<span class="removed">-x`, `<span class="added">+y`, `<span class="added">+z`}},
 		{"a file", `{"path":"c.go","content":"package c\n\nvar \"q\"\n"}`, []string{`<p class="argument">content</p>`, "package c\n\nvar &#34;q&#34;\n</pre>"}},
 		{"a command", `{"command":["bash","-lc","go test ./..."],"timeout":5}`, []string{"<code>go test ./...</code>", "<dd>go test ./...</dd>", "<dt>timeout</dt><dd>5</dd>"}},
 		{"a patch", "*** Begin Patch\n*** Update File: d.go\n@@\n-old\n+new\n*** End Patch", []string{`<span class="removed">-old`, `<span class="added">+new`, `<span class="hunk">*** Update File: d.go`}},

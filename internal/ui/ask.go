@@ -3,15 +3,12 @@ package ui
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -27,59 +24,7 @@ type askData struct {
 // Passage is a part of a message or summary that the answer rests on.
 type Passage struct {
 	Reference
-	Before string `json:"before"` // the text before and after the quote
-	Quote  string `json:"quote"`
-	After  string `json:"after"`
-}
-
-// around is how many bytes of a text are shown before and after a quote.
-const around = 300
-
-// passage returns a citation with the text around its quote.
-func (s *reader) passage(ctx context.Context, c lcm.Citation) (p Passage, err error) {
-	id, err := store.ParseID(cmp.Or(c.MessageID, c.ID))
-	if err != nil {
-		return p, err
-	}
-	all, err := s.references(ctx, []store.Node{{Message: id.Message, Summary: id.Summary}})
-	if err != nil {
-		return p, err
-	}
-	p = Passage{Reference: all[0], Quote: c.Quote}
-	text, err := s.record.Text(ctx, store.Node{Message: id.Message, Summary: id.Summary})
-	if err != nil && !errors.Is(err, store.ErrDamaged) {
-		return p, err
-	}
-	quote := strings.Trim(c.Quote, "… ")
-	if before, after, found := strings.Cut(string(text), quote); found {
-		before, quote, after = wholeWords(before, quote, after)
-		p.Before, p.Quote, p.After = clipStart(before, around), quote, prose.Clip(after[:min(len(after), 8*around)], around)
-	}
-	return p, nil
-}
-
-// longestWord is how many bytes wholeWords adds to a quote at each end.
-const longestWord = 40
-
-// wholeWords extends a quote that begins or ends inside a word to the ends of the word.
-func wholeWords(before, quote, after string) (string, string, string) {
-	inWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	if n := len(before) - len(strings.TrimRightFunc(before, inWord)); n <= longestWord && strings.IndexFunc(quote, inWord) == 0 {
-		before, quote = before[:len(before)-n], before[len(before)-n:]+quote
-	}
-	last, _ := utf8.DecodeLastRuneInString(quote)
-	if n := len(after) - len(strings.TrimLeftFunc(after, inWord)); n <= longestWord && inWord(last) {
-		quote, after = quote+after[:n], after[n:]
-	}
-	return before, quote, after
-}
-
-// clipStart returns the end of a text.
-func clipStart(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return "…" + strings.ToValidUTF8(text[len(text)-n:], "")
+	Quote string `json:"quote"`
 }
 
 func (askData) title() string { return "Ask" }
@@ -125,11 +70,15 @@ func (s *Server) ask(r *http.Request, question, output string) (askData, error) 
 	}
 	d.Answer = &a
 	for _, c := range a.Citations {
-		p, err := s.passage(ctx, c)
+		id, err := store.ParseID(cmp.Or(c.MessageID, c.ID))
 		if err != nil {
 			return d, err
 		}
-		d.Passages = append(d.Passages, p)
+		all, err := s.references(ctx, []store.Node{{Message: id.Message, Summary: id.Summary}})
+		if err != nil {
+			return d, err
+		}
+		d.Passages = append(d.Passages, Passage{all[0], c.Quote})
 	}
 	return d, nil
 }

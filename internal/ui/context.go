@@ -357,25 +357,21 @@ type Mark struct {
 	Label string
 }
 
-// curve returns the drawing of the points.
-func (d contextData) curve() Curve { return drawCurve(d.Points, d.From, d.At, d.Budget, "message") }
-
-// drawCurve draws points from one number to another, which count messages or
-// requests.
-func drawCurve(points []Point, from, to int64, budget int, counted string) Curve {
-	c := Curve{Most: int64(budget)}
-	for _, p := range points {
+// curve draws the sizes of history and context.
+func (d contextData) curve() Curve {
+	c := Curve{Most: int64(d.Budget)}
+	for _, p := range d.Points {
 		c.Most = max(c.Most, p.History)
 	}
-	x := func(seq int64) float64 { return float64(seq-from+1) / float64(to-from+1) * curveWidth }
+	x := func(seq int64) float64 { return float64(seq-d.From+1) / float64(d.At-d.From+1) * curveWidth }
 	y := func(tokens int64) float64 { return curveHeight - float64(tokens)/float64(max(c.Most, 1))*curveHeight }
-	for _, p := range points {
+	for _, p := range d.Points {
 		c.History += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(p.History))
 		c.View += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(int64(p.View)))
 		if p.Folds > 0 {
-			c.Folds = append(c.Folds, Mark{x(p.Seq), fmt.Sprintf("%s at %s %s", prose.Count(p.Folds, "summary", "summaries"), counted, prose.Number(p.Seq))})
+			c.Folds = append(c.Folds, Mark{x(p.Seq), fmt.Sprintf("%s at message %s", prose.Count(p.Folds, "summary", "summaries"), prose.Number(p.Seq))})
 		}
 	}
-	c.BudgetY = y(int64(budget))
+	c.BudgetY = y(int64(d.Budget))
 	return c
 }

@@ -22,13 +22,13 @@
 //	GET /ask                    ?q=: passages, without a model           (/api/ask)
 //	GET /health                 spend, runs, the last check              (/api/health)
 //	GET /health/check           the last check                           (/api/health/check)
-//	GET /forget                 ?ids=, match, words, since, before, session: the extent of an erasure (/api/forget)
+//	GET /forget                 ?ids= or match=: the extent of an erasure (/api/forget)
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
 //	GET /health/check/events    runs a check; server-sent events: "progress", then "done" or "failed"
-//	POST /ask                   q=: an answer by the configured model    (POST /api/ask)
-//	POST /health/check          runs a check                             (POST /api/health/check)
-//	POST /forget                erases the messages of a preview         (POST /api/forget)
+//	POST /ask                   q=: an answer by the configured model
+//	POST /health/check          runs a check
+//	POST /forget                erases the messages of a preview
 //
 // [Server.WriteTree] writes a page into one file that needs no server, and
 // [Server.WriteSession] writes as many as the messages need.

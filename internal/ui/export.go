@@ -67,7 +67,7 @@ func (s *Server) WriteSession(ctx context.Context, create func(name string) (io.
 				v := []Message{showMessage(m, true)}
 				fold(v[0].Parts)
 				markDays(v)
-				if today := v[0].Time.Local().Format(time.DateOnly); today == day {
+				if today := v[0].Body.Time.Local().Format(time.DateOnly); today == day {
 					v[0].NewDay = false
 				} else {
 					day = today

@@ -214,22 +214,12 @@ func (s *Server) forget(r *http.Request) (d forgetData, err error) {
 		return d, refused("nothing matches: there is nothing to erase")
 	}
 	done, err := s.Engine.Erase(ctx, order, nil)
-	s.dropCaches()
+	s.health.forgetCheck()
 	if err != nil {
 		return d, err
 	}
 	d.Extent = &done
 	return d, elsewhere(fmt.Sprintf("/forget?done=%d", done.Tombstone))
-}
-
-// dropCaches forgets everything that the server remembers of messages.
-func (s *Server) dropCaches() {
-	s.maps.mu.Lock()
-	s.maps.maps = nil
-	s.maps.mu.Unlock()
-	s.health.mu.Lock()
-	s.health.last = nil
-	s.health.mu.Unlock()
 }
 
 // lifetimeKey is the key of the context of the server's life.

@@ -71,6 +71,13 @@ func (h *health) lastCheck(*http.Request) (*Check, error) {
 	return h.last, nil
 }
 
+// forgetCheck drops the last check, which may quote titles of sessions.
+func (h *health) forgetCheck() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = nil
+}
+
 // check proves every session, as `lcm verify --all` does, and then looks for
 // problems, as `lcm doctor` does. It changes nothing.
 func (h *health) check(ctx context.Context, tell func(progress)) (*Check, error) {

@@ -37,7 +37,7 @@ func (s *reader) markLanes(r *http.Request, c store.Conversation, ms []Message, 
 		}
 		at := -1
 		for i := range ms {
-			if !ms[i].Time.IsZero() && !ms[i].Time.After(o.Created) {
+			if !ms[i].Body.Time.IsZero() && !ms[i].Body.Time.After(o.Created) {
 				at = i
 			}
 		}

@@ -65,8 +65,6 @@ func summaryNodes(ids []string) []store.Node {
 type messageData struct {
 	Session  Session     `json:"session"`
 	Message  Message     `json:"message"`
-	SHA256   string      `json:"sha256"`
-	Bytes    int64       `json:"bytes"`
 	Covering []Reference `json:"covering"` // from the nearest summary up to the one in the view
 	Previous string      `json:"previous,omitempty"`
 	Next     string      `json:"next,omitempty"`
@@ -103,7 +101,7 @@ func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
 	if d.Session, err = s.session(ctx, c); err != nil {
 		return d, err
 	}
-	d.Message, d.SHA256, d.Bytes = showMessage(m, true), fmt.Sprintf("%x", m.SHA256), m.Size
+	d.Message = showMessage(m, true)
 	if d.Erased = m.Flags&store.FlagErased != 0; d.Erased {
 		return d, nil
 	}

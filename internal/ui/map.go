@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -97,23 +96,8 @@ func (s *Server) mapPage(r *http.Request) (mapData, error) {
 	return s.sessionMap(r.Context(), c)
 }
 
-// mapCache keeps the maps of the sessions that were looked at last: a map of a
-// million messages takes a second to read.
-type mapCache struct {
-	mu   sync.Mutex
-	maps map[string]mapData
-}
-
 func (s *reader) sessionMap(ctx context.Context, c store.Conversation) (mapData, error) {
-	// Every append, fold, rewind and erasure changes one of these.
-	key := fmt.Sprint(c.ID, c.Messages, c.Erased, c.Summaries, c.ViewItems, c.ViewTokens)
-	s.maps.mu.Lock()
-	m, ok := s.maps.maps[key]
-	s.maps.mu.Unlock()
-	if ok {
-		return m, nil
-	}
-	m = mapData{Session: c.ID, Messages: c.Messages}
+	m := mapData{Session: c.ID, Messages: c.Messages}
 	offset, err := s.offset(ctx, c)
 	if err != nil {
 		return m, err
@@ -130,12 +114,6 @@ func (s *reader) sessionMap(ctx context.Context, c store.Conversation) (mapData,
 		m.Depths = max(m.Depths, sum.Depth+1)
 	}
 	m.Blocks = coalesce(extend(all, c.Messages), m.Depths, max(c.Messages/(mapHeight*3/4), 1))
-	s.maps.mu.Lock()
-	defer s.maps.mu.Unlock()
-	if s.maps.maps == nil || len(s.maps.maps) >= 16 {
-		s.maps.maps = map[string]mapData{}
-	}
-	s.maps.maps[key] = m
 	return m, nil
 }
 

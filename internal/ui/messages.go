@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -14,18 +13,11 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Message is a message as a page shows it.
+// Message is a stored message as a page shows it. The API has the stored one.
 type Message struct {
-	ID      string               `json:"id"`
-	Session store.ConversationID `json:"session"`
-	Seq     int64                `json:"seq"`
-	Role    llms.Role            `json:"role"`
-	Time    time.Time            `json:"time,omitzero"`
-	Tokens  int                  `json:"tokens"`
-	Notes   []string             `json:"notes,omitempty"` // from the flags
-	Parts   []Part               `json:"parts"`
-	Hidden  bool                 `json:"hidden,omitempty"`
-	Damaged bool                 `json:"damaged,omitempty"`
+	store.Message
+	Notes []string `json:"notes,omitempty"` // from the flags
+	Parts []Part   `json:"-"`
 	// OnBranch says that a rewind took the message out of the view, BranchStart that
 	// it is the first of its branch, which follows the message BranchAfter.
 	OnBranch    bool  `json:"onBranch,omitempty"`
@@ -39,28 +31,25 @@ type Message struct {
 	Focus bool `json:"-"`
 }
 
-// Part is a piece of a message.
+// Part is a piece of a message on a page.
 type Part struct {
-	Kind   llms.PartKind `json:"kind"`
-	Tool   string        `json:"tool,omitempty"`
-	CallID string        `json:"callId,omitempty"`
-	Error  bool          `json:"error,omitempty"`
-	Text   string        `json:"text,omitempty"`
+	Kind  llms.PartKind
+	Tool  string
+	Error bool
+	Text  string
 	// Left is how many characters were cut from the end of Text.
-	Left int `json:"left,omitempty"`
+	Left int
 	// FileID, Name and MIME are those of content outside the conversation.
-	FileID string `json:"fileId,omitempty"`
-	Name   string `json:"name,omitempty"`
-	MIME   string `json:"mime,omitempty"`
-	Bytes  int64  `json:"bytes,omitempty"`
+	FileID, Name, MIME string
+	Bytes              int64
 
-	HTML markup `json:"-"`
-	Head string `json:"-"` // one line for a folded part
+	HTML markup
+	Head string // one line for a folded part
 	// Folded parts are closed until the user opens them.
-	Folded bool `json:"-"`
-	Image  bool `json:"-"`
+	Folded bool
+	Image  bool
 	// Width and Height are those of an image on the page.
-	Width, Height int `json:"-"`
+	Width, Height int
 }
 
 // The largest image in a list of messages, in pixels.
@@ -92,10 +81,7 @@ const shownCharacters = 3000
 // showMessage returns a message for a page. Parts are cut unless it is to be shown
 // whole.
 func showMessage(m store.Message, whole bool) Message {
-	v := Message{
-		ID: m.ID.String(), Session: m.Conversation, Seq: m.Seq, Role: m.Body.Role, Time: m.Body.Time, Tokens: m.Tokens,
-		Hidden: m.Flags&store.FlagHidden != 0, Damaged: m.Damaged, Notes: notes(m.Flags), Parts: []Part{},
-	}
+	v := Message{Message: m, Notes: notes(m.Flags)}
 	for _, p := range m.Body.Parts {
 		v.Parts = append(v.Parts, showParts(p, m.Body.Role, whole)...)
 	}
@@ -124,7 +110,7 @@ func showParts(p llms.Part, role llms.Role, whole bool) []Part {
 	v := Part{Kind: p.Kind}
 	switch {
 	case p.Kind == llms.PartToolResult && p.Result != nil:
-		v.Tool, v.CallID, v.Error = p.Result.Name, p.Result.CallID, p.Result.IsError
+		v.Tool, v.Error = p.Result.Name, p.Result.IsError
 		var all []Part
 		var text []string
 		for _, o := range p.Result.Output {
@@ -143,8 +129,7 @@ func showParts(p llms.Part, role llms.Role, whole bool) []Part {
 		v.Width, v.Height = imageSize(p.Ref.Note)
 		v.Kind = llms.PartBlob
 	case p.Kind == llms.PartToolCall && p.Call != nil:
-		v.Tool, v.CallID = p.Call.Name, p.Call.ID
-		v.Text, _ = cut(indented(p.Call.Arguments), whole)
+		v.Tool = p.Call.Name
 		v.HTML, v.Left = showCall(p.Call.Arguments, whole)
 		v.Folded = !whole
 		v.Head = callHead(p.Call.Arguments)

@@ -120,17 +120,3 @@ func (d sentData) newestFirst() []Sent {
 	slices.Reverse(all)
 	return all
 }
-
-// sentCurve draws the size of the agent's requests against those that were sent.
-func (d sentData) sentCurve() Curve {
-	points := make([]Point, len(d.Requests))
-	budget := 0
-	for i, m := range d.Requests {
-		points[i] = Point{Seq: int64(m.Number), History: int64(m.FullTokens), View: m.Tokens}
-		if m.Fold {
-			points[i].Folds = len(m.Summaries)
-		}
-		budget = max(budget, m.Budget)
-	}
-	return drawCurve(points, 1, int64(len(points)), budget, "request")
-}

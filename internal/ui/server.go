@@ -54,7 +54,6 @@ type reader struct {
 	record       store.Store
 	recall       *recall.Service
 	listBranches func(context.Context, store.ConversationID) ([]stats.Branch, error)
-	maps         mapCache
 }
 
 // New returns a server.
@@ -96,7 +95,6 @@ var functions = map[string]any{
 	"curve":    contextData.curve,
 	"byModel":  askData.byModel,
 	"nothing":  askData.nothing,
-	"asset":    asset,
 	"body":     summaryData.body,
 	"expand":   summaryData.expand,
 	"replayed": contextData.body,
@@ -106,7 +104,6 @@ var functions = map[string]any{
 	"percent":  percent,
 	"runState": Run.state,
 	"duration": func(d time.Duration) string { return d.Round(100 * time.Microsecond).String() },
-	"requests": sentData.sentCurve,
 	"newest":   sentData.newestFirst,
 	"round":    func(n float64) string { return prose.Number(int64(n)) },
 }
@@ -157,7 +154,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /health/check/events", s.health.checkEvents)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
-	mux.HandleFunc("GET /assets/{version}/{name}", serveAsset)
+	mux.Handle("GET /assets/", http.FileServerFS(assetFiles))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, notFound("", "There is no page at this address."))
 	})
@@ -199,26 +196,14 @@ func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load fun
 	if api == "" {
 		api = path
 	}
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, load) })
-	mux.HandleFunc("GET /api"+api, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, load) })
+	handle := func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, load) }
+	mux.HandleFunc("GET "+path, handle)
+	mux.HandleFunc("GET /api"+api, handle)
 }
 
-// form registers the action of a form, and its JSON.
+// form registers the action of a form.
 func form[T any](s *Server, mux *http.ServeMux, path, name string, act func(*http.Request) (T, error)) {
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, act) })
-	mux.HandleFunc("POST /api"+path, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r, act) })
-}
-
-func answerJSON[T any](w http.ResponseWriter, r *http.Request, load func(*http.Request) (T, error)) {
-	data, err := load(r)
-	var away elsewhere
-	if err != nil && !errors.As(err, &away) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status(err))
-		writeJSON(w, map[string]string{"error": message(err)})
-		return
-	}
-	writeJSON(w, data)
 }
 
 func fromAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
@@ -231,12 +216,7 @@ func later(r *http.Request) bool {
 	return !fromAPI(r) && q.Get("fragment") == "" && q.Get("now") == ""
 }
 
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the browser is gone
-}
-
-// answer loads the data of a page and renders it.
+// answer loads the data of a page and renders it, or writes it as JSON.
 func answer[T any](s *Server, w http.ResponseWriter, r *http.Request, name string, load func(*http.Request) (T, error)) {
 	data, err := load(r)
 	var away elsewhere
@@ -248,7 +228,17 @@ func answer[T any](s *Server, w http.ResponseWriter, r *http.Request, name strin
 		s.fail(w, r, err)
 		return
 	}
+	if fromAPI(r) {
+		writeJSON(w, http.StatusOK, data)
+		return
+	}
 	s.render(w, r, http.StatusOK, name, data)
+}
+
+func writeJSON(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // the browser is gone
 }
 
 // elsewhere is the error of a page that leads to another path.
@@ -293,6 +283,10 @@ func (f failure) title() string {
 }
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if fromAPI(r) {
+		writeJSON(w, status(err), map[string]string{"error": message(err)})
+		return
+	}
 	text, advice := hint.Split(err)
 	s.render(w, r, status(err), "failure", failure{status(err), safetext.Line(text), safetext.Line(advice)})
 }

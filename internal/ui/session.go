@@ -257,7 +257,7 @@ func (s *reader) list(ctx context.Context, q store.MessageQuery, n int, all bool
 func markDays(ms []Message) {
 	day := ""
 	for i := range ms {
-		if t := ms[i].Time; !t.IsZero() {
+		if t := ms[i].Body.Time; !t.IsZero() {
 			today := t.Local().Format(time.DateOnly)
 			ms[i].NewDay = today != day
 			day = today

@@ -181,7 +181,7 @@ func TestAsk(t *testing.T) {
 	onEach(t, func(t *testing.T, b *browser, s session) {
 		b.visit("/ask")
 		b.run(chromedp.KeyEvent(s.question), chromedp.KeyEvent("\r")) // the cursor is in the box
-		b.until(`document.querySelector('.citations a[href*="#msg_"]') && document.querySelector('.citations mark')`)
+		b.until(`document.querySelector('.citations a[href*="#msg_"]') && document.querySelector('.citations blockquote')`)
 		b.click(`.citations a[href*="#msg_"]`)
 		b.until(`document.querySelector('.message.focus')?.id === location.hash.slice(1)`)
 		b.clean()
