@@ -48,12 +48,18 @@ func (n *writes) Open(ctx context.Context, c store.NewConversation) (store.Conve
 	return opened, err
 }
 
-// Archive implements [store.Conversations].
-func (n *writes) Archive(ctx context.Context, id store.ConversationID, cause string) error {
+// mayWrite refuses to change a conversation outside, or any if the scope does not allow it.
+func (n *writes) mayWrite(ctx context.Context, id store.ConversationID) error {
 	if err := n.may(n.scope.Append, "writing"); err != nil {
 		return err
 	}
-	if _, err := n.admit(ctx, id); err != nil {
+	_, err := n.admit(ctx, id)
+	return err
+}
+
+// Archive implements [store.Conversations].
+func (n *writes) Archive(ctx context.Context, id store.ConversationID, cause string) error {
+	if err := n.mayWrite(ctx, id); err != nil {
 		return err
 	}
 	return n.whole.Archive(ctx, id, cause)
@@ -79,10 +85,7 @@ func (n *writes) Fork(ctx context.Context, from store.ConversationID, at store.M
 
 // Update implements [store.Store].
 func (n *writes) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	if err := n.may(n.scope.Append, "writing"); err != nil {
-		return err
-	}
-	if _, err := n.admit(ctx, id); err != nil {
+	if err := n.mayWrite(ctx, id); err != nil {
 		return err
 	}
 	if n.all {
@@ -121,15 +124,6 @@ func (w *writer) Append(ctx context.Context, ms ...store.NewMessage) ([]store.Ap
 		}
 	}
 	return w.Writer.Append(ctx, ms...)
-}
-
-// Reword implements [store.Writer].
-func (w *writer) Reword(ctx context.Context, id store.SummaryID, to store.Wording) (store.Summary, error) {
-	s, err := w.Writer.Reword(ctx, id, to)
-	if err != nil {
-		return store.Summary{}, err
-	}
-	return s, nil
 }
 
 // order checks that everything that an order names is inside. Quotes is called with

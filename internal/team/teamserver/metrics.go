@@ -1,7 +1,6 @@
 package teamserver
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -17,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lossless-context/lcm/internal/kit/tracing"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // metrics counts in the text format of Prometheus: lines of a name, labels and a number.
@@ -35,8 +33,6 @@ var help = []struct{ name, kind, text string }{
 	{"lcm_requests_under_way", "gauge", "Requests that are being answered, without streams."},
 	{"lcm_messages_appended_total", "counter", "Messages that clients pushed and that were new."},
 	{"lcm_messages_erased_total", "counter", "Messages that clients erased."},
-	{"lcm_store_seconds", "summary", "How long the store took, by operation (search, append)."},
-	{"lcm_store_errors_total", "counter", "Operations of the store that failed."},
 	{"lcm_folds_total", "counter", "Summaries made in the background."},
 	{"lcm_fold_runs_total", "counter", "Runs of folding, by result; lease_held_elsewhere is a run that another server did."},
 }
@@ -138,32 +134,3 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush implements [http.Flusher], which the MCP library asks for.
 func (w *statusWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
-
-// measuredStore measures searches and writes.
-type measuredStore struct {
-	store.Store
-	metrics *metrics
-}
-
-func (s measuredStore) done(op string, begun time.Time, err error) {
-	s.metrics.observe("lcm_store_seconds", time.Since(begun), "op", op)
-	if err != nil {
-		s.metrics.add("lcm_store_errors_total", 1, "op", op)
-	}
-}
-
-// Search implements [store.Searcher].
-func (s measuredStore) Search(ctx context.Context, q store.Search) (store.Found, error) {
-	begun := time.Now()
-	found, err := s.Store.Search(ctx, q)
-	s.done("search", begun, err)
-	return found, err
-}
-
-// Update implements [store.Store].
-func (s measuredStore) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
-	begun := time.Now()
-	err := s.Store.Update(ctx, id, fn)
-	s.done("append", begun, err)
-	return err
-}

@@ -234,7 +234,7 @@ func (s *Server) client(t access.Token) (*client, error) {
 	if c := s.clients[t.ID]; c != nil {
 		return c, nil
 	}
-	c := &client{Server: s, token: t, store: scope.Narrow(measuredStore{s.config.Store, s.metrics}, t.Scope()), slots: make(chan struct{}, maxRequests)}
+	c := &client{Server: s, token: t, store: scope.Narrow(s.config.Store, t.Scope()), slots: make(chan struct{}, maxRequests)}
 	c.pools = []*semaphore.Weighted{semaphore.NewWeighted(maxTokenBodies), s.bodies}
 	var err error
 	if c.engine, err = s.config.NewEngine(c.store); err != nil {

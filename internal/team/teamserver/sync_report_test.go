@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
 )
@@ -42,28 +41,6 @@ func TestAuditCountsNewErasures(t *testing.T) {
 		if e.Action != "erase" || e.Detail != "sync: 1 message" {
 			t.Errorf("%+v", e)
 		}
-	}
-}
-
-// A laptop whose token may not erase counts the messages that are still on the server.
-func TestErasedByAnother(t *testing.T) {
-	f := newFixture(t)
-	a := f.laptop("one", f.token(access.Token{Append: true}))
-	a.say("s", acme, "the first goes", "the second goes", "the third goes", "stays")
-	a.push()
-	a.forget("goes")
-	if r := a.push(); r.EraseDenied != 3 {
-		t.Errorf("before: %+v", r)
-	}
-	m, err := store.First(f.db.Messages(t.Context(), store.MessageQuery{Limit: 1, NoRaw: true, Conversation: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.engine.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{m.ID}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if r := a.push(); r.EraseDenied != 2 {
-		t.Errorf("after: %+v", r)
 	}
 }
 

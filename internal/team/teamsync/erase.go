@@ -18,23 +18,7 @@ func (p *Pusher) erase(ctx context.Context, src Source, one candidate, through i
 		return err
 	}
 	if !one.erase {
-		left := len(seqs)
-		if one.covered { // somebody else may have erased some of them there
-			there, err := p.compare(ctx, VerifyRequest{Source: src}, through)
-			if err != nil {
-				return err
-			}
-			erased := map[int64]bool{}
-			for _, seq := range seqs {
-				erased[seq] = true
-			}
-			for _, seq := range there.Erased {
-				if erased[seq] {
-					left--
-				}
-			}
-		}
-		r.EraseDenied += left
+		r.EraseDenied += len(seqs)
 		return nil
 	}
 	if !q.All {

@@ -56,7 +56,8 @@ type Report struct {
 	// there.
 	Forgotten int64 `json:"forgotten,omitempty"`
 	Erased    int64 `json:"erased"` // on the server
-	// EraseDenied counts messages that were erased here and stay on the server.
+	// EraseDenied counts messages that were erased here and that the token may not erase
+	// on the server.
 	EraseDenied int `json:"eraseDenied,omitempty"`
 }
 
@@ -155,7 +156,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	var mine []candidate
 	for _, c := range all {
 		stays, covered := p.stays(c), token.Covers(c.Project)
-		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase, covered}
+		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase}
 		if stays {
 			r.Private++
 		}
@@ -214,7 +215,6 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 type candidate struct {
 	store.Conversation
 	push, erase bool // what may be done
-	covered     bool // the project is one of the token's
 }
 
 // deny notes a project that the token may not push to.
