@@ -154,7 +154,11 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /health/check/events", s.health.checkEvents)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
-	mux.Handle("GET /assets/", http.FileServerFS(assetFiles))
+	assets := http.FileServerFS(assetFiles)
+	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "private, max-age=60") // a page and its next ones have the style at once
+		assets.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, notFound("", "There is no page at this address."))
 	})

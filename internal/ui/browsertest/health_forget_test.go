@@ -167,8 +167,8 @@ func TestSent(t *testing.T) {
 	t.Cleanup(func() { _ = proxy.Process.Kill(); _ = proxy.Wait() })
 	base := ""
 	for lines := bufio.NewScanner(out); base == "" && lines.Scan(); {
-		if name, address, _ := strings.Cut(lines.Text(), "\t"); name == "anthropic" {
-			base = address
+		if columns := strings.Split(lines.Text(), "\t"); len(columns) > 1 && columns[0] == "anthropic" {
+			base = columns[1]
 		}
 	}
 	for range 2 {
