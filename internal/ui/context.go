@@ -209,7 +209,14 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 		}
 		last := read[len(read)-1]
 		batch, read = nil, nil
-		if shown, err = session.Context(ctx, d.Budget); err != nil {
+		_, err = session.Context(ctx, d.Budget)
+		if err == nil {
+			err = engine.Settle(ctx) // Context waits for a second at most, and a replay is the same on a slow machine
+		}
+		if err == nil {
+			shown, err = session.Context(ctx, d.Budget)
+		}
+		if err != nil {
 			return err
 		}
 		now, err := session.Conversation(ctx)
