@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lossless-context/lcm/internal/mcpserver"
 )
 
 // usage returns a check of arguments whose error names the missing or superfluous one.
@@ -53,6 +55,19 @@ func exclude(flags ...string) cobra.PositionalArgs {
 		}
 		if len(given) > 1 {
 			return wrongUsage(c, fmt.Errorf("%s exclude each other", strings.Join(given, " and ")))
+		}
+		return nil
+	}
+}
+
+// listenFlag returns a check that makes an address to listen on of a flag's value.
+func listenFlag(name string, value *string) cobra.PositionalArgs {
+	return func(c *cobra.Command, _ []string) (err error) {
+		if *value == "" {
+			return nil
+		}
+		if *value, err = mcpserver.ListenAddress(*value); err != nil {
+			return wrongUsage(c, fmt.Errorf("--%s: %w", name, err))
 		}
 		return nil
 	}

@@ -73,8 +73,8 @@ func (cmd *askCommand) show(ctx context.Context, answer delegation.Answer, err e
 		}
 		return failed(exitUsage, "`lcm ask --help` shows how it is used", "%s", askWords.Replace(err.Error()))
 	}
-	if cmd.json {
-		return cmd.printJSON(answer)
+	if err := cmd.emit(answer); err != nil {
+		return err
 	}
 	if answer.Method == delegation.MethodNone { // its words are ours, not the record's
 		answer.Answer = askWords.Replace(answer.Answer)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,9 @@ func (cmd *backupCommand) backup(ctx context.Context, args []string) error {
 	path := doctor.BackupPath(dbfile.Resolve(cfg.Storage.DatabasePath), begun, "")
 	if len(args) > 0 {
 		path = args[0]
+		if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+			return failed(exitFailure, "make the directory first, or choose one that exists", "%w", err)
+		}
 	}
 	made, err := cmd.copyTo(ctx, cfg.Storage.DatabasePath, path)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -54,7 +53,6 @@ type chat struct {
 	session *lcm.Session
 	agent   *agents.Agent
 	budget  int // of the messages
-	spent   core.Usage
 }
 
 // run opens the database, but not before it is certain that there is a model.
@@ -116,18 +114,6 @@ func (cmd *chatCommand) begin(ctx context.Context, rec *openRecord) (*chat, erro
 	return c, c.start(engine)
 }
 
-// conversation returns the conversation of the session, and does not create one.
-func (c *chat) conversation(ctx context.Context) (store.Conversation, error) {
-	found, err := c.rec.db.Conversations(ctx, store.ConversationQuery{Key: c.session.Key(), ActiveOnly: true, Limit: 1})
-	if err == nil && len(found) == 0 {
-		err = failed(exitNotFound, "type a message first", "nothing was said in this session yet")
-	}
-	if err != nil {
-		return store.Conversation{}, err
-	}
-	return found[0], nil
-}
-
 // start makes the agent. Its messages get the budget that the prompt and the tools leave.
 func (c *chat) start(engine llms.Model) error {
 	c.budget = cmp.Or(c.chatCommand.budget, c.rec.cfg.Context.TokenBudget)
@@ -165,11 +151,6 @@ func (c *chat) take(ctx context.Context, text string) (quit bool) {
 		return true
 	case command == "/help":
 		c.printf("%s", chatHelp)
-	case chatCommands[command] != nil:
-		var v store.Conversation
-		if v, err = c.conversation(ctx); err == nil {
-			err = chatCommands[command](c, ctx, v)
-		}
 	case strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/"):
 		c.warn("%s is not a command; /help lists them", safetext.Line(command))
 	default:
@@ -181,11 +162,7 @@ func (c *chat) take(ctx context.Context, text string) (quit bool) {
 	return false
 }
 
-const chatHelp = `/tree     draw the summaries and what lies beneath them
-/context  list what the model sees now
-/status   count what is kept, and what this conversation has cost
-/quit     leave; the conversation stays
-`
+const chatHelp = "/quit leaves; the conversation stays. `lcm show --tree` and `lcm context` show it from another terminal\n"
 
 // say sends a message, and prints text and tool calls as they arrive.
 func (c *chat) say(ctx context.Context, text string) error {
@@ -205,8 +182,6 @@ func (c *chat) say(ctx context.Context, text string) error {
 			c.doing("→ %s%s(%s)", strings.Repeat("  ", len(e.From)), e.Call.Name, clip(safetext.Line(e.Call.Arguments), 100))
 		case core.EventToolResult:
 			c.doing("← %s: %s", e.Call.Name, clip(safetext.Line(e.Result.Text), 100))
-		case core.EventUsage:
-			c.spent = c.spent.Add(*e.Usage)
 		case core.EventDone:
 			if e.Stop == core.StopLength {
 				c.warn("the model ran into the limit of its answer, which ends in the middle: ask it to go on")
@@ -221,30 +196,4 @@ func (c *chat) say(ctx context.Context, text string) error {
 // doing prints a tool call or its result.
 func (c *chat) doing(format string, args ...any) {
 	fmt.Fprintln(c.err, c.paint(dim, fmt.Sprintf(format, args...)))
-}
-
-// chatCommands are the commands about the conversation.
-var chatCommands = map[string]func(*chat, context.Context, store.Conversation) error{
-	"/tree": (*chat).tree, "/context": (*chat).showContext, "/status": (*chat).status,
-}
-
-func (c *chat) tree(ctx context.Context, v store.Conversation) error {
-	return (&treeDrawing{program: c.program, reader: c.rec.db}).print(ctx, v)
-}
-
-func (c *chat) showContext(ctx context.Context, v store.Conversation) error {
-	view, err := c.session.Context(ctx, c.budget)
-	if err != nil {
-		return explainBudget(err)
-	}
-	printContext(c.program, v, view, c.rec.counter, true)
-	return nil
-}
-
-func (c *chat) status(_ context.Context, v store.Conversation) error {
-	c.printf("conversation %d: %s of %s tokens kept, %s\n", v.ID, prose.Count(v.Messages, "message", "messages"), prose.Number(v.Tokens),
-		prose.Count(v.Summaries, "summary", "summaries"))
-	c.printf("view: %s, %s of %s tokens\n", prose.Count(v.ViewItems, "item", "items"), prose.Number(v.ViewTokens), prose.Number(c.budget))
-	c.printf("since the start: %s tokens in, %s out\n", prose.Number(c.spent.InputTokens), prose.Number(c.spent.OutputTokens))
-	return nil
 }

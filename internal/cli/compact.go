@@ -93,13 +93,10 @@ func eachChosen[R any](ctx context.Context, cmd *compactCommand, rec *openRecord
 			return err
 		}
 	}
-	switch {
-	case cmd.json && cmd.all:
-		return cmd.printJSON(reports)
-	case cmd.json:
-		return cmd.printJSON(reports[0])
+	if cmd.all {
+		return cmd.emit(reports)
 	}
-	return nil
+	return cmd.emit(reports[0])
 }
 
 func (cmd *compactCommand) compactOne(ctx context.Context, rec *openRecord, c store.Conversation) (compactReport, error) {
@@ -113,9 +110,7 @@ func (cmd *compactCommand) compactOne(ctx context.Context, rec *openRecord, c st
 	if r.Cause != nil {
 		cmd.warn("conversation %d: the summariser failed: %v", c.ID, r.Cause)
 	}
-	if !cmd.json {
-		cmd.printCompacted(c, r)
-	}
+	cmd.printCompacted(c, r)
 	r.Conversation = c.ID
 	return compactReport{r, r.Elapsed.Seconds()}, nil
 }
@@ -149,7 +144,7 @@ func (cmd *compactCommand) rewriteOne(ctx context.Context, rec *openRecord, c st
 	if r.Cause != nil && err == nil {
 		cmd.warn("conversation %d: the model failed: %v", c.ID, r.Cause)
 	}
-	if !cmd.json && err == nil {
+	if err == nil {
 		cmd.printf("conversation %d: %s of %s rewritten, %d kept, %d failed, %s tokens spent (%s)\n", c.ID, prose.Number(r.Done),
 			prose.Count(r.Candidates, "summary", "summaries"), r.Kept, r.Failed, prose.Number(r.TokensIn+r.TokensOut), r.Reason)
 	}

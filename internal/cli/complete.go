@@ -12,7 +12,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -42,10 +41,7 @@ var flagValues = map[string][]string{
 
 // register sets the completions of a command and of those below it.
 func (p completer) register(c *cobra.Command) {
-	flags := map[string]cobra.CompletionFunc{"conversation": p.completeNumbers, "summary": p.completeIDs("sum_"), "file-ids": p.completeIDs("file_")}
-	if c.Name() == "show" {
-		flags["id"] = p.completeIDs("sum_", "msg_", "file_")
-	}
+	flags := map[string]cobra.CompletionFunc{"conversation": p.completeNumbers}
 	for name, values := range flagValues {
 		flags[name] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 	}
@@ -59,23 +55,8 @@ func (p completer) register(c *cobra.Command) {
 		c.ValidArgsFunction = hostsAnd(all.Names[hosts.Host](), cobra.ShellCompDirectiveDefault) // or a path
 	case "lcm setup", "lcm hook":
 		c.ValidArgsFunction = hostsAnd(all.Names[setup.Host](), cobra.ShellCompDirectiveNoFileComp)
-	case "lcm show", "lcm compact", "lcm context", "lcm verify":
-		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeNumbers(c, args, begun)
-		}
-	case "lcm describe":
-		c.ValidArgsFunction = p.completeIDs("sum_", "msg_", "file_")
-	case "lcm forget":
-		ids := p.completeIDs("msg_")
-		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if strings.HasPrefix(begun, "m") {
-				return ids(c, args, begun)
-			}
-			return p.completeNumbers(c, args, begun)
-		}
+	case "lcm show", "lcm forget", "lcm compact", "lcm context", "lcm verify":
+		c.ValidArgsFunction = p.completeNumbers
 	}
 	for _, sub := range c.Commands() {
 		p.register(sub)
@@ -102,7 +83,10 @@ func (p completer) looking(ctx context.Context, fn func(*openRecord) error) {
 }
 
 // completeNumbers offers numbers of conversations, those of the current project first.
-func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
+func (p completer) completeNumbers(c *cobra.Command, args []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	p.looking(c.Context(), func(rec *openRecord) error {
 		all, err := rec.db.Conversations(c.Context(), store.ConversationQuery{Limit: maxCompletions})
 		if here, e := currentProject(); e == nil && err == nil {
@@ -122,71 +106,4 @@ func (p completer) completeNumbers(c *cobra.Command, _ []string, begun string) (
 		return err
 	})
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-}
-
-// completeIDs offers ids of the chosen or current conversation that have these prefixes.
-func (p completer) completeIDs(prefixes ...string) cobra.CompletionFunc {
-	return func(c *cobra.Command, _ []string, begun string) (found []cobra.Completion, d cobra.ShellCompDirective) {
-		var ch choice
-		if n, err := c.Flags().GetInt64("conversation"); err == nil {
-			ch.number = n
-		}
-		p.looking(c.Context(), func(rec *openRecord) error {
-			conv, err := rec.pick(c.Context(), ch)
-			if err != nil {
-				return err
-			}
-			for _, prefix := range prefixes {
-				if !strings.HasPrefix(begun, prefix) && !strings.HasPrefix(prefix, begun) {
-					continue
-				}
-				all, err := idsOf(c.Context(), rec.db, conv.ID, prefix)
-				if err != nil {
-					return err
-				}
-				for _, id := range all {
-					if strings.HasPrefix(id, begun) {
-						found = append(found, id)
-					}
-				}
-			}
-			return nil
-		})
-		return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	}
-}
-
-// idsOf lists ids of one kind in a conversation, newest first.
-func idsOf(ctx context.Context, r store.Reader, conv store.ConversationID, prefix string) (ids []cobra.Completion, err error) {
-	const width = 60
-	if prefix == "sum_" {
-		for s, err := range r.Summaries(ctx, store.SummaryQuery{Conversation: conv}) {
-			if err != nil {
-				return nil, err
-			}
-			if !s.Retired {
-				ids = append(ids, cobra.CompletionWithDesc(string(s.ID), fmt.Sprintf("depth %d, %s", s.Depth, prose.Count(s.Messages, "message", "messages"))))
-			}
-		}
-		slices.Reverse(ids)
-		return ids[:min(len(ids), maxCompletions)], nil
-	}
-	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: conv, Newest: true, NoRaw: true}) {
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case len(ids) >= maxCompletions:
-			return ids, nil
-		case prefix == "msg_" && m.Flags&store.FlagHidden == 0:
-			ids = append(ids, cobra.CompletionWithDesc(m.ID.String(), string(m.Body.Role)+": "+excerpt(m.Body, width)))
-		case prefix == "file_":
-			for _, p := range m.Body.Parts {
-				if p.Ref != nil {
-					ids = append(ids, cobra.CompletionWithDesc(p.Ref.ID, "of "+m.ID.String()))
-				}
-			}
-		}
-	}
-	return ids, nil
 }

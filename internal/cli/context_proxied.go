@@ -31,15 +31,12 @@ func (cmd *contextCommand) proxiedRequest(ctx context.Context, rec *openRecord) 
 		return err
 	}
 	m := requests[proxy.LastTurn(requests)]
-	if cmd.json {
-		return cmd.printJSON(m)
-	}
 	cmd.printf("%s, %s to %s\n", safetext.Line(key), m.At.Local().Format(time.DateTime), safetext.Line(m.Model))
 	cmd.printTable(proxiedTable(m))
 	for _, text := range proxiedNotes(m) {
 		cmd.note("%s", safetext.Line(text))
 	}
-	return nil
+	return cmd.emit(m)
 }
 
 // proxiedTable lists the parts of a request. Of an observed one they are what would have

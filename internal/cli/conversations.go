@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -99,96 +97,46 @@ func (cmd *conversationsCommand) find(ctx context.Context, rec *openRecord) ([]s
 
 func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) error {
 	found, err := cmd.find(ctx, rec)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case cmd.json:
-		reports := make([]conversationReport, len(found))
-		for i, c := range found {
-			reports[i] = describeConversation(c)
-		}
-		return cmd.printJSON(reports)
-	case len(found) == 0:
+	}
+	if len(found) == 0 {
 		cmd.note("there are no conversations yet; `lcm import` adds those of your agents")
-		return nil
 	}
-	width, project := cmd.width(), 32
-	if width > 0 && width < 120 {
-		project = 18
+	width := cmd.width()
+	wide := width == 0 || width >= wideList
+	last := "LAST ACTIVITY (" + prose.Zone(time.Now()) + ")"
+	t := newTable(">#", "TITLE", ">MESSAGES", last)
+	room := max(width-len("# MESSAGES ")-len(last)-len(columnGap)*3-4, leastTitle)
+	if wide {
+		t, room = newTable(">#", "TITLE", "AGENT", "PROJECT", ">MESSAGES", ">TOKENS", ">SUMMARIES", ">VIEW", last), mostTitle
 	}
-	columns := []column{
-		{head: ">#", text: func(c store.Conversation) string { return prose.Number(int64(c.ID)) }},
-		{head: "TITLE"},
-		{head: "AGENT", text: func(c store.Conversation) string { return orDash(clip(safetext.Line(c.Agent), 16)) }, drop: 4},
-		{head: "PROJECT", text: func(c store.Conversation) string { return clipLeft(safetext.Line(projectName(c.Project)), project) }, drop: 5},
-		{head: ">MESSAGES", text: func(c store.Conversation) string { return prose.Number(c.Messages - c.Erased) }},
-		{head: ">TOKENS", text: func(c store.Conversation) string { return prose.Number(c.Tokens) }, drop: 2},
-		{head: ">SUMMARIES", text: func(c store.Conversation) string { return prose.Number(c.Summaries) }, drop: 3},
-		{head: ">VIEW", text: func(c store.Conversation) string { return prose.Number(c.ViewTokens) }, drop: 1},
-		{head: "LAST ACTIVITY (" + prose.Zone(time.Now()) + ")", text: func(c store.Conversation) string { return stamp(c.UpdatedAt) }},
-	}
-	titles := make([]string, len(found))
-	longest := 0
+	reports := make([]conversationReport, len(found))
 	for i, c := range found {
-		if titles[i], err = titleOf(ctx, rec.db, c); err != nil {
+		reports[i] = describeConversation(c)
+		title, err := titleOf(ctx, rec.db, c)
+		if err != nil {
 			return err
 		}
-		longest = max(longest, ansi.StringWidth(titles[i]))
-	}
-	columns, room := fit(columns, found, width, min(longest, leastTitle))
-	t := &table{rows: make([][]string, len(found))}
-	for _, col := range columns {
-		t.head = append(t.head, col.head)
-		for i, c := range found {
-			cell := clip(titles[i], room)
-			if col.text != nil {
-				cell = col.text(c)
-			}
-			t.rows[i] = append(t.rows[i], cell)
+		row := []string{prose.Number(int64(c.ID)), clip(title, room), prose.Number(c.Messages - c.Erased), stamp(c.UpdatedAt)}
+		if wide {
+			row = slices.Insert(row, 3, prose.Number(c.Tokens), prose.Number(c.Summaries), prose.Number(c.ViewTokens))
+			row = slices.Insert(row, 2, orDash(clip(safetext.Line(c.Agent), 16)), clipLeft(safetext.Line(projectName(c.Project)), 32))
 		}
+		t.add(row...)
 	}
 	cmd.printTable(t)
-	return nil
+	return cmd.emit(reports)
 }
 
-// column is a column of the list. The one without text is the title, which gets the rest.
-type column struct {
-	head string
-	text func(store.Conversation) string
-	drop int // the order in which columns make way for the title, 0 for never
-}
+// wideList is the width of a terminal from which on the list has all columns.
+const wideList = 160
 
 // The bounds of a title's width.
 const (
 	leastTitle = 24
 	mostTitle  = 72
 )
-
-// fit drops columns until the title has room within a width, 0 for any, and returns that room.
-func fit(columns []column, found []store.Conversation, width, least int) ([]column, int) {
-	for next := 1; ; next++ {
-		used := 0
-		for _, col := range columns {
-			if col.text == nil {
-				continue
-			}
-			w := ansi.StringWidth(strings.TrimPrefix(col.head, ">"))
-			for _, c := range found {
-				w = max(w, ansi.StringWidth(col.text(c)))
-			}
-			used += w + len(columnGap)
-		}
-		room := min(width-used, mostTitle)
-		if width == 0 {
-			room = mostTitle
-		}
-		at := slices.IndexFunc(columns, func(col column) bool { return col.drop == next })
-		if room >= least || at < 0 {
-			return columns, max(room, len("TITLE"))
-		}
-		columns = slices.Delete(columns, at, at+1)
-	}
-}
 
 // titleOf returns the title of a conversation, else its first question, else its key.
 func titleOf(ctx context.Context, r store.Reader, c store.Conversation) (string, error) {

@@ -42,7 +42,6 @@ func newDescribe(p *program) *cobra.Command {
 	fl.IntVar(&cmd.EndLine, "end-line", 0, "end with this line of a file")
 	fl.IntVar(&cmd.MaxTokens, "max-tokens", 0, "show content in pages of this many tokens, 0 for all")
 	fl.IntVar(&cmd.MaxBytes, "max-bytes", 0, "show content in pages of this many bytes, 0 for all")
-	fl.IntVarP(&cmd.Limit, "limit", "n", 50, "list this many nodes beneath a summary")
 	fl.BoolVar(&cmd.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
 	fl.BoolVar(&cmd.expand, "expand", false, "print everything beneath summaries, word for word")
 	fl.IntVar(&cmd.below.Depth, "depth", 0, "with --expand: go down this many steps, 0 for all the way")
@@ -138,27 +137,22 @@ func (cmd *describeCommand) expandAll(ctx context.Context, svc *recall.Service) 
 			if p.Damaged {
 				damaged++
 			}
-			if !cmd.json {
-				style := cyan
-				if p.Role != "" {
-					style = roleStyle(p.Role)
-				}
-				cmd.printf("%s\n%s\n\n", cmd.paint(style, "── "+p.Heading()), cmd.shown(p.Text))
+			style := cyan
+			if p.Role != "" {
+				style = roleStyle(p.Role)
 			}
+			cmd.printf("%s\n%s\n\n", cmd.paint(style, "── "+p.Heading()), cmd.shown(p.Text))
 		}
 		tokens += answer.Tokens
 		if cmd.json {
 			all = append(all, answer.Pieces...)
 		}
-		switch {
-		case !paged && answer.NextCursor != "":
+		if !paged && answer.NextCursor != "" {
 			r.Cursor = answer.NextCursor
 			continue
-		case cmd.json:
-			answer.Pieces, answer.Tokens = all, tokens
-			return errors.Join(cmd.printJSON(answer), damageShown(damaged))
 		}
 		printNotes(cmd.program, answer.Notes, answer.NextCursor)
-		return damageShown(damaged)
+		answer.Pieces, answer.Tokens = all, tokens
+		return errors.Join(cmd.emit(answer), damageShown(damaged))
 	}
 }

@@ -19,6 +19,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 	b.WriteString("# The command line\n\n<!-- Generated from the commands by \"go generate ./internal/cli\"; edit those. -->\n")
 	root := newRoot(newProgram(nil, nil, nil))
 	describe(&b, root)
+	writeExitCodes(&b)
 	path := filepath.Join("..", "..", "docs", "CLI.md")
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {

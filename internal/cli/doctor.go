@@ -157,15 +157,9 @@ func (cmd *doctorCommand) reclaim(ctx context.Context, cfg *config.Config) (byte
 
 func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error {
 	r.Findings, r.Fixed = list(r.Findings), list(r.Fixed)
-	if cmd.json {
-		if err := cmd.printJSON(r); err != nil {
-			return err
-		}
-	} else {
-		cmd.printFindingsOf(r)
-	}
-	if found.Healthy() {
-		return nil
+	cmd.printFindingsOf(r)
+	if err := cmd.emit(r); err != nil || found.Healthy() {
+		return err
 	}
 	problems := 0
 	for _, x := range r.Findings {
@@ -244,7 +238,9 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 		})
 	}
 	if cfg.Log.File != "" {
-		if err := writable(cfg.Log.File); err != nil {
+		if f, err := openLog(cfg.Log.File); err == nil {
+			_ = f.Close() // nothing was written
+		} else {
 			found = append(found, doctor.Finding{
 				Code: "log-file", Severity: doctor.Warning, Where: cfg.Log.File, Message: fmt.Sprintf("nothing can be logged there: %v", err),
 				Advice: "set log.file to a file that can be written",

@@ -83,9 +83,6 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 	if err != nil {
 		return err
 	}
-	if cmd.json {
-		return cmd.printJSON(r)
-	}
 	cmd.printf("%s, %s sent; %s have vectors (%s)\n", prose.Count(int(r.Messages), "message", "messages")+" read", prose.Count(int(r.Sent), "text", "texts"),
 		prose.Number(r.Indexed), prose.Size(r.Bytes))
 	if r.Refused > 0 {
@@ -94,7 +91,7 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 	if r.Waiting > 0 {
 		cmd.note("%s left; `lcm db embed` goes on", prose.Count(int(r.Waiting), "message is", "messages are"))
 	}
-	return nil
+	return cmd.emit(r)
 }
 
 // embeddedReport counts the messages that have a vector of the embedding model.

@@ -149,10 +149,7 @@ func (cmd *forgetCommand) forgetOlder(ctx context.Context, rec *openRecord, sinc
 		order.Conversations = append(order.Conversations, c.ID)
 		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), prose.Number(c.Messages), clip(safetext.Line(cmp.Or(c.Title, c.Key)), 80))
 	}
-	if !cmd.json && len(idle) > 0 {
-		cmd.printTable(t)
-		cmd.printf("\n")
-	}
+	cmd.printTable(t)
 	return cmd.erase(ctx, rec, order, func(order *store.Erasure) error {
 		// Somebody may have gone on with one while the question stood.
 		still, err := rec.engine.Idle(ctx, since, in)
@@ -208,11 +205,8 @@ type eraseReport struct {
 
 // end reports an erasure as JSON, or with a note.
 func (cmd *forgetCommand) end(got store.Erased, format string, args ...any) error {
-	if cmd.json {
-		return cmd.printJSON(eraseReport{cmd.dryRun, got})
-	}
 	cmd.note(format, args...)
-	return nil
+	return cmd.emit(eraseReport{cmd.dryRun, got})
 }
 
 // erase prints the extent of an erasure, asks, and carries it out. recheck updates the order
@@ -225,9 +219,7 @@ func (cmd *forgetCommand) erase(ctx context.Context, rec *openRecord, order stor
 	if weighed.Messages == 0 && weighed.Conversations == 0 {
 		return cmd.end(weighed, "nothing matches: there is nothing to erase")
 	}
-	if !cmd.json {
-		cmd.printErased(weighed)
-	}
+	cmd.printErased(weighed)
 	if cmd.dryRun {
 		return cmd.end(weighed, "nothing was erased: this was a dry run")
 	}
@@ -287,25 +279,21 @@ func (cmd *forgetCommand) listForgotten(ctx context.Context, rec *openRecord) er
 		unfinished = unfinished || !ts.Finished
 		t.add(strconv.FormatInt(ts.ID, 10), ts.Time.Format("2006-01-02 15:04"), safetext.Line(ts.Cause), prose.Number(ts.Messages), clip(strings.Join(keys, ", "), 100))
 	}
-	switch {
-	case cmd.json:
-		return cmd.printJSON(list(all))
-	case len(all) == 0:
+	if len(all) == 0 {
 		cmd.note("nothing was ever forgotten")
-	default:
-		cmd.printTable(t)
 	}
+	cmd.printTable(t)
 	if unfinished {
 		cmd.note("an erasure was cut off: `lcm forget --finish` completes it")
 	}
-	return nil
+	return cmd.emit(list(all))
 }
 
 func (cmd *forgetCommand) finishErasing(ctx context.Context, rec *openRecord) error {
 	bar := cmd.newBar("erasing")
 	err := rec.engine.FinishErasing(ctx, bar.stage)
 	bar.clear()
-	if err == nil && !cmd.json {
+	if err == nil {
 		cmd.note("every erasure is complete")
 	}
 	return err

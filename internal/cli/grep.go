@@ -50,7 +50,7 @@ func newGrep(p *program) *cobra.Command {
 	fl.StringSliceVar(&cmd.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
 	fl.StringVar(&cmd.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
 	fl.StringVar(&cmd.Before, "before", "", "before this time, written as for --since")
-	fl.IntVarP(&cmd.Limit, "limit", "n", grepLimit, "at most this many matches, 1 to 200")
+	fl.IntVarP(&cmd.Limit, "limit", "n", grepLimit, "at most this many matches, up to 200; 0 for no limit")
 	fl.StringVar(&cmd.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
 	fl.StringVar(&cmd.role, "role", "", "only messages of user, assistant, system or tool")
 	fl.StringVar(&cmd.Tool, "tool", "", "only calls of this tool and their results")
@@ -66,10 +66,6 @@ func newGrep(p *program) *cobra.Command {
 // complete makes the request of the flags.
 func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 	cmd.oneMeansNoMatch = true
-	if c.Flags().Changed("limit") && cmd.Limit == 0 {
-		// 0 asks for the default only where it was not typed.
-		return failed(exitUsage, "page through more with --cursor", "limit is 0: it must be from 1 to %d", recall.MaxLimit)
-	}
 	if cmd.words {
 		if c.Flags().Changed("mode") && cmd.mode != string(store.FullText) {
 			return wrongUsage(c, fmt.Errorf("--full-text and --mode %s exclude each other", cmd.mode))
@@ -96,11 +92,28 @@ func (cmd *grepCommand) grep(ctx context.Context, rec *openRecord, svc *recall.S
 		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)
 		defer cancel()
 	}
-	answer, err := svc.Grep(ctx, cmd.GrepRequest)
+	answer, err := everyPage(cmd.GrepRequest, func(r recall.GrepRequest) (recall.GrepAnswer, error) { return svc.Grep(ctx, r) })
 	if err != nil {
 		return err
 	}
 	return cmd.show(ctx, rec, answer)
+}
+
+// everyPage asks for page after page where there is no limit.
+func everyPage(r recall.GrepRequest, ask func(recall.GrepRequest) (recall.GrepAnswer, error)) (recall.GrepAnswer, error) {
+	if r.Limit != 0 {
+		return ask(r)
+	}
+	r.Limit = recall.MaxLimit
+	answer, err := ask(r)
+	for err == nil && answer.NextCursor != "" {
+		r.Cursor = answer.NextCursor
+		before := answer.Matches
+		if answer, err = ask(r); err == nil {
+			answer.Matches = append(before, answer.Matches...)
+		}
+	}
+	return answer, err
 }
 
 // show prints an answer. rec is nil if it is the team's server's.
@@ -111,10 +124,8 @@ func (cmd *grepCommand) show(ctx context.Context, rec *openRecord, answer recall
 			damaged++
 		}
 	}
-	if cmd.json {
-		err = cmd.printJSON(answer)
-	} else {
-		err = cmd.print(ctx, rec, answer)
+	if err = cmd.print(ctx, rec, answer); err == nil {
+		err = cmd.emit(answer)
 	}
 	if err == nil && len(answer.Matches) == 0 {
 		err = errNoMatch
@@ -236,7 +247,7 @@ func (cmd *grepCommand) grepNotes(answer recall.GrepAnswer) {
 		cmd.note("these ids are the server's: `lcm describe --team ID` shows one")
 	}
 	if e := answer.Elsewhere; e != nil {
-		cmd.note("%s elsewhere: add --all-conversations", prose.Count(e.Hits, "match", "matches"))
+		cmd.note("%s elsewhere: add --all", prose.Count(e.Hits, "match", "matches"))
 	}
 	printNotes(cmd.program, answer.Notes, answer.NextCursor)
 }

@@ -80,7 +80,7 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 			return &failure{exitUsage, err} // a slip of the finger: nothing is done
 		}
 		steps[i] = h.step(host, kept)
-		if !h.json && steps[i].err == nil {
+		if steps[i].err == nil {
 			h.showPlan(steps[i].Plan)
 		}
 	}
@@ -96,15 +96,13 @@ func (h *hostChange) change(ctx context.Context, names []string) error {
 		}
 		reports[i] = s.report
 		for _, n := range s.Notes {
-			if s.report.Changed && !h.json {
+			if s.report.Changed {
 				h.note("%s", n)
 			}
 		}
 	}
-	if h.json {
-		if err := h.printJSON(reports); err != nil {
-			return err
-		}
+	if err := h.emit(reports); err != nil {
+		return err
 	}
 	return h.leftOut(steps)
 }
@@ -138,7 +136,7 @@ func (h *hostChange) carryOut(ctx context.Context, dir string, steps []step) err
 				s.err = h.apply(s.Plan, kept)
 			}
 			s.report.Changed = s.err == nil && len(s.Changes) > 0
-			if s.report.Changed && !h.json {
+			if s.report.Changed {
 				h.printf("%s %s is %s\n", h.paint(green, "✓"), s.Title, h.done)
 			}
 		}

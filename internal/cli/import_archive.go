@@ -152,16 +152,12 @@ func unreadable(path string, err error) error {
 }
 
 func (cmd *importCommand) printImported(r archiveReport) error {
-	if cmd.json {
-		return cmd.printJSON(r)
-	}
 	for _, c := range r.Conflicts {
 		cmd.warn("left out: %s (segment %d): %s", safetext.Line(c.Key), c.Segment, c.Why)
 	}
 	if r.Tombstones > 0 {
 		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", prose.Count(r.Tombstones, "tombstone", "tombstones"))
 	}
-	cmd.printf("%s imported with %s, %s, in %s\ndigest of the archive %s\n", prose.Count(r.Conversations, "conversation", "conversations"),
+	return cmd.result(r, "%s imported with %s, %s, in %s\ndigest of the archive %s\n", prose.Count(r.Conversations, "conversation", "conversations"),
 		prose.Count(r.Messages, "message", "messages"), prose.Count(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
-	return nil
 }

@@ -133,9 +133,6 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		}
 		t.add(s.Title, prose.Number(s.Sessions), prose.Number(s.Unchanged), prose.Number(s.Records), prose.Number(s.New), prose.Number(s.Known), prose.Number(s.Hidden), prose.Size(s.Bytes))
 	}
-	if cmd.json {
-		return cmd.printJSON(out)
-	}
 	cmd.printTable(t)
 	for _, r := range out.Hosts {
 		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
@@ -149,5 +146,5 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 	if filter.DryRun {
 		cmd.note("nothing was stored; without --dry-run this would be")
 	}
-	return nil
+	return cmd.emit(out)
 }

@@ -206,7 +206,7 @@ func (cmd *importCommand) printImport(name string, r importReport, current bool)
 	if r.Late > 0 {
 		cmd.note("%s before some that were known: stored in the order of their arrival", prose.Count(r.Late, "new message stands", "new messages stand"))
 	}
-	if !current && !cmd.json {
+	if !current {
 		cmd.note("it is not the current conversation here: use --conversation %d, as in `lcm show --conversation %d`", r.Conversation, r.Conversation)
 	}
 	return cmd.result(r, "conversation %d (%s): %s read, %s new, %s known\n", r.Conversation, safetext.Line(r.Key),

@@ -1,24 +1,16 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/settings/config"
-)
-
-// How large a log file grows, and how many older ones are kept.
-const (
-	maxLogBytes = 10 << 20
-	keptLogs    = 3
 )
 
 // logger returns the log that the settings ask for, without secrets.
@@ -35,8 +27,7 @@ func (p *program) logger(cfg *config.Config) *slog.Logger {
 		w = p.logTo
 	}
 	if cfg.Log.File != "" {
-		file := &logFile{path: cfg.Log.File, limit: maxLogBytes}
-		if err := file.open(); err != nil {
+		if file, err := openLog(cfg.Log.File); err != nil {
 			p.warn("nothing is logged to %s: %v", safetext.Line(cfg.Log.File), err)
 		} else {
 			w = file
@@ -90,74 +81,12 @@ func hideShapes(text string) string {
 	return text
 }
 
-// logFile is a file that several processes log to. Each line is one write.
-type logFile struct {
-	path  string
-	limit int64
-
-	mu   sync.Mutex
-	f    *os.File
-	size int64
-}
-
-func (l *logFile) open() error {
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return err
+// openLog opens a file that several processes log to. Each line is one write.
+func openLog(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
 	}
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if l.f != nil {
-		_ = l.f.Close() // every line was written when it was logged
-	}
-	l.f, l.size = f, info.Size()
-	return nil
-}
-
-// Write implements [io.Writer].
-func (l *logFile) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.size+int64(len(p)) > l.limit && l.size > 0 {
-		if err := l.rotate(); err != nil {
-			return 0, err
-		}
-	}
-	n, err := l.f.Write(p)
-	l.size += int64(n)
-	return n, err
-}
-
-// rotate begins a new file, unless another process has done so.
-func (l *logFile) rotate() error {
-	mine, err := l.f.Stat()
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(l.path)
-	if err == nil && os.SameFile(mine, there) && there.Size() >= l.limit/2 {
-		for n := keptLogs; n > 1; n-- {
-			_ = os.Rename(fmt.Sprintf("%s.%d", l.path, n-1), fmt.Sprintf("%s.%d", l.path, n)) // it may not be there
-		}
-		if err := os.Rename(l.path, l.path+".1"); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return l.open()
-}
-
-// writable reports why a log file cannot be written to.
-func writable(path string) error {
-	l := &logFile{path: path}
-	if err := l.open(); err != nil {
-		return err
-	}
-	return l.f.Close()
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
 // logFlags adds the flags of the log.

@@ -40,7 +40,7 @@ func newMCP(p *program) *cobra.Command {
 		Short: "Serve the record to agents over MCP",
 		Args: cobra.MatchAll(usage(cobra.NoArgs), refuse(
 			func() bool { return cmd.http == "" && (cmd.token != "" || len(cmd.origins) > 0) },
-			"--token and --allow-origin are for --http: over pipes there is only the program that started lcm")),
+			"--token and --allow-origin are for --http: over pipes there is only the program that started lcm"), listenFlag("http", &cmd.http)),
 		RunE: func(c *cobra.Command, _ []string) error { return cmd.serveMCP(c.Context()) },
 	}
 	fl := c.Flags()
@@ -57,11 +57,6 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	cfg, err := cmd.settings()
 	if err != nil {
 		return err
-	}
-	if cmd.http != "" {
-		if _, err := mcpserver.ListenAddress(cmd.http); err != nil {
-			return failed(exitUsage, httpHint, "%w", err)
-		}
 	}
 	child := os.Getenv(childGuard) != ""
 	if child {
@@ -153,8 +148,6 @@ func (cmd *mcpCommand) mcpConfig(rec *openRecord) (mcpserver.Config, error) {
 	return c, err
 }
 
-const httpHint = "--http takes a port or an address like 127.0.0.1:8765"
-
 func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config) error {
 	o := mcpserver.HTTPOptions{Token: cmp.Or(cmd.token, cfg.MCP.Token), Origins: cmd.origins}
 	if o.Token == "" {
@@ -174,7 +167,7 @@ func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server
 	}
 	addr, err := o.CheckAddress(cmd.http)
 	if err != nil {
-		return failed(exitUsage, httpHint+"; a token of your own (LCM_MCP_TOKEN) is a long random text, like the output of `openssl rand -hex 24`", "%w", err)
+		return failed(exitUsage, "a token of your own (LCM_MCP_TOKEN) is a long random text, like the output of `openssl rand -hex 24`", "%w", err)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

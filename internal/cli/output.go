@@ -146,8 +146,21 @@ func styled(on bool, s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[m"
 }
 
-// printf writes a piece of the result.
-func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+// printf writes a piece of the result as text. With --json the text and the notes are left
+// out, and emit writes the result.
+func (p *program) printf(format string, args ...any) {
+	if !p.json {
+		fmt.Fprintf(p.out, format, args...)
+	}
+}
+
+// emit writes a result as JSON if --json is given.
+func (p *program) emit(v any) error {
+	if !p.json {
+		return nil
+	}
+	return p.printJSON(v)
+}
 
 // confirm asks for a yes. Without a terminal it fails with the hint; refused is for a no.
 func (p *program) confirm(ctx context.Context, yes bool, question, hint, refused string) error {
@@ -170,7 +183,9 @@ func (p *program) confirm(ctx context.Context, yes bool, question, hint, refused
 
 // note and warn print to standard error.
 func (p *program) note(format string, args ...any) {
-	fmt.Fprintln(p.err, p.mark(dim, "note:"), fmt.Sprintf(format, args...))
+	if !p.json {
+		fmt.Fprintln(p.err, p.mark(dim, "note:"), fmt.Sprintf(format, args...))
+	}
 }
 
 func (p *program) warn(format string, args ...any) {
@@ -186,11 +201,8 @@ func (p *program) printJSON(v any) error {
 
 // result prints v as JSON if --json is given, else the text.
 func (p *program) result(v any, format string, args ...any) error {
-	if p.json {
-		return p.printJSON(v)
-	}
 	p.printf(format, args...)
-	return nil
+	return p.emit(v)
 }
 
 // list returns a slice that is not nil: JSON has [] for it, and not null.
@@ -298,7 +310,11 @@ func newTable(head ...string) *table { return &table{head: head} }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
+// printTable prints a table that has rows.
 func (p *program) printTable(t *table) {
+	if len(t.rows) == 0 {
+		return
+	}
 	widths := make([]int, len(t.head))
 	right := make([]bool, len(t.head))
 	head := make([]string, len(t.head))

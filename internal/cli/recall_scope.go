@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
@@ -26,21 +25,12 @@ type where struct {
 
 func (w *where) flags(c *cobra.Command) {
 	c.Flags().Int64VarP(&w.number, "conversation", "c", 0, "look in this conversation only")
-	c.Flags().BoolVarP(&w.all, "all-conversations", "a", false, "look in all conversations; =false looks in the newest of this project")
+	c.Flags().BoolVarP(&w.all, "all", "a", false, "look in all conversations; =false looks in the newest of this project")
 	c.Flags().BoolVar(&w.projectOnly, "project-only", false, "look in this project only, even where it has little")
-	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		switch name {
-		case "conversation-id": // as the tools call it
-			name = "conversation"
-		case "all":
-			name = "all-conversations"
-		}
-		return pflag.NormalizedName(name)
-	})
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		w.currentOnly = cmd.Flags().Changed("all-conversations") && !w.all
+		w.currentOnly = cmd.Flags().Changed("all") && !w.all
 		if w.projectOnly && (w.all || w.number != 0 || w.currentOnly) {
-			return wrongUsage(cmd, errors.New("--project-only excludes --conversation and --all-conversations"))
+			return wrongUsage(cmd, errors.New("--project-only excludes --conversation and --all"))
 		}
 		return nil
 	}
@@ -70,7 +60,7 @@ func (w *where) resolve(ctx context.Context, rec *openRecord) (recall.Where, err
 		c, err := rec.pick(ctx, w.choice)
 		var f *failure
 		if errors.As(err, &f) && f.code == exitNotFound {
-			err = advise(exitNotFound, "--conversation N looks in one conversation, --all-conversations in all of them; `lcm conversations --all` lists them", err)
+			err = advise(exitNotFound, "--conversation N looks in one conversation, --all in all of them; `lcm conversations --all` lists them", err)
 		}
 		at.Current = c.ID
 		return at, err
@@ -101,8 +91,8 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 
 // recallWords translates messages of package recall into flags and commands.
 var recallWords = strings.NewReplacer(
-	"conversationId (in Go: Where.ConversationID)", "--conversation", "allConversations: true (Where.AllConversations)", "--all-conversations",
-	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all-conversations",
+	"conversationId (in Go: Where.ConversationID)", "--conversation", "allConversations: true (Where.AllConversations)", "--all",
+	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all",
 	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
 	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",
 	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor", "startLine", "--start-line", "endLine", "--end-line",

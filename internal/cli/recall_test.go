@@ -47,7 +47,7 @@ func TestRecallFailures(t *testing.T) {
 	if code := exitCode(err); code != exitNotFound {
 		t.Errorf("exit code %d", code)
 	}
-	if _, hint := split(err); hint != "find it with `lcm grep`, or pass --all-conversations" {
+	if _, hint := split(err); hint != "find it with `lcm grep`, or pass --all" {
 		t.Errorf("hint %q", hint)
 	}
 	if code := exitCode(recallFailure(&hint.Error{Err: errors.New("the pattern is empty"), Kind: recall.ErrRefused})); code != exitUsage {

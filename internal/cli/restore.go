@@ -83,9 +83,6 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 		Database: cfg.Storage.DatabasePath, Kept: kept, Unforgotten: len(lost), Conversations: made.Proof.Conversations, Messages: made.Proof.Messages,
 		Digest: hex.EncodeToString(made.Proof.Digest[:]), Seconds: time.Since(begun).Seconds(),
 	}
-	if cmd.json {
-		return cmd.printJSON(r)
-	}
 	cmd.printf("%s restored: %s, %s\ndigest %s\n", safetext.Line(r.Database), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
 	if r.Unforgotten > 0 {
 		cmd.warn("the backup knows nothing of %s since it was made: what was forgotten may be back, and is to be forgotten again (`lcm --db %s forget --list` shows what)",
@@ -94,5 +91,5 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 	if r.Kept != "" {
 		cmd.printf("the database that was there is kept as %s\n", safetext.Line(r.Kept))
 	}
-	return nil
+	return cmd.emit(r)
 }

@@ -11,9 +11,6 @@ import (
 func run(ctx context.Context, p *program, args []string) int {
 	root := newRoot(p)
 	root.SetArgs(args)
-	root.SetIn(p.in)
-	root.SetOut(p.out)
-	root.SetErr(p.err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = p.delivered()
@@ -45,6 +42,9 @@ func newRoot(p *program) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("lcm {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)

@@ -49,7 +49,7 @@ func newRun(p *program) *cobra.Command {
 		Use:                   "run [FLAGS] -- PROGRAM [ARGS]",
 		Short:                 "Run an agent through the context proxy",
 		DisableFlagsInUseLine: true,
-		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen")),
+		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen"), listenFlag("listen", &cmd.listen)),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case cmd.list:

@@ -32,12 +32,9 @@ func (cmd *runCommand) printRuns(ctx context.Context, rec *openRecord) error {
 	for i, r := range found {
 		reports[i] = runReport{Run: r, PassedAnyway: r.PassedUnchanged(), CacheHits: r.CacheHitRate(), Saved: r.Saved()}
 	}
-	if cmd.json {
-		return cmd.printJSON(reports)
-	}
 	if len(reports) == 0 {
 		cmd.note("there were no runs: `lcm run -- claude` makes one")
-		return nil
+		return cmd.emit(reports)
 	}
 	t := newTable("started", "agent", ">requests", ">with summaries", ">folds", ">largest", ">saved", ">cache hits", ">above budget", ">failures", "")
 	for _, r := range reports {
@@ -68,7 +65,7 @@ func (cmd *runCommand) printRuns(ctx context.Context, rec *openRecord) error {
 	if observed {
 		cmd.note("observed: no request was changed; with summaries, folds and saved are what would have been")
 	}
-	return nil
+	return cmd.emit(reports)
 }
 
 func percent(share float64, known bool) string {

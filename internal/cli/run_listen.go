@@ -15,7 +15,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/launch"
-	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/proxy"
 )
 
@@ -66,14 +65,10 @@ func (cmd *runCommand) serveProxy(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	address, err := mcpserver.ListenAddress(cmd.listen)
-	if err != nil {
-		return wrongUsage(c, fmt.Errorf("--listen takes a port or a loopback address, not %q", cmd.listen))
-	}
-	return cmd.use(c.Context(), toWrite, func(rec *openRecord) error { return cmd.serve(c.Context(), rec, address, routes) })
+	return cmd.use(c.Context(), toWrite, func(rec *openRecord) error { return cmd.serve(c.Context(), rec, routes) })
 }
 
-func (cmd *runCommand) serve(ctx context.Context, rec *openRecord, address string, routes map[string]*url.URL) error {
+func (cmd *runCommand) serve(ctx context.Context, rec *openRecord, routes map[string]*url.URL) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
@@ -82,7 +77,7 @@ func (cmd *runCommand) serve(ctx context.Context, rec *openRecord, address strin
 	if err != nil {
 		return err
 	}
-	l, err := server.Listen(address)
+	l, err := server.Listen(cmd.listen)
 	if err != nil {
 		return failed(exitFailure, "choose another loopback address with --listen", "%w", err)
 	}

@@ -31,7 +31,7 @@ func newServe(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve one record to a team",
-		Args:  cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return (cmd.cert == "") != (cmd.key == "") }, "--tls-cert and --tls-key belong together")),
+		Args:  cobra.MatchAll(usage(cobra.NoArgs), refuse(func() bool { return (cmd.cert == "") != (cmd.key == "") }, "--tls-cert and --tls-key belong together"), listenFlag("http", &cmd.http)),
 		RunE:  func(c *cobra.Command, args []string) error { return p.runs(toWrite, cmd.serve)(c, args) },
 	}
 	fl := c.Flags()
@@ -80,13 +80,9 @@ func (cmd *serveCommand) serve(ctx context.Context, rec *openRecord) error {
 		}
 		cert = &pair
 	}
-	addr, err := mcpserver.ListenAddress(cmd.http)
+	l, err := net.Listen("tcp", cmd.http)
 	if err != nil {
-		return failed(exitUsage, "--http takes a port or an address like 127.0.0.1:8766", "%w", err)
-	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return failed(exitFailure, "choose another port with --http", "listen on %s: %w", addr, err)
+		return failed(exitFailure, "choose another port with --http", "listen on %s: %w", cmd.http, err)
 	}
 	// The server outlives ctx to drain.
 	cmd.lingers.Store(true)

@@ -74,7 +74,7 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 	if err := cmd.change(c.Context(), names); err != nil {
 		return err
 	}
-	if !cmd.print && !cmd.json {
+	if !cmd.print {
 		cmd.note("`lcm import` brings in the sessions that are on this disk already; `lcm doctor` says whether all is well")
 	}
 	return nil

@@ -25,13 +25,7 @@ type statusReport struct {
 	// Embedded counts vectors; nil without an embedding model.
 	Embedded *embeddedReport `json:"embedded,omitempty"`
 	By       string          `json:"by,omitempty"`
-	Groups   []groupReport   `json:"groups,omitempty"`
-}
-
-// groupReport counts a group of conversations.
-type groupReport struct {
-	stats.Group
-	Total int64 `json:"totalMessages,omitempty"` // up to the end of a month
+	Groups   []stats.Group   `json:"groups,omitempty"`
 }
 
 type statusCommand struct {
@@ -75,21 +69,22 @@ func (cmd *statusCommand) run(ctx context.Context, rec *openRecord) error {
 	if r.Embedded, err = rec.embedded(ctx); err != nil {
 		return err
 	}
-	if r.Groups, err = rec.groups(ctx, cmd.by); err != nil {
-		return err
-	}
-	switch {
-	case cmd.json:
-		return cmd.printJSON(r)
-	case cmd.by != "":
-		cmd.printGroups(cmd.by, r.Groups)
-	default:
-		cmd.printStatus(r)
-		for _, f := range runFindings(ctx, rec.db, time.Now()) {
-			cmd.note("%s: %s; %s", f.Where, f.Message, f.Advice)
+	if cmd.by != "" {
+		if r.Groups, err = stats.CountBy(ctx, rec.db.SQL(), cmd.by); err != nil {
+			return err
 		}
+		t := newTable(cmd.by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries")
+		for _, g := range r.Groups {
+			t.add(clipLeft(safetext.Line(orDash(g.Name)), 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens), prose.Number(g.Bytes), prose.Number(g.Summaries))
+		}
+		cmd.printTable(t)
+		return cmd.emit(r)
 	}
-	return nil
+	cmd.printStatus(r)
+	for _, f := range runFindings(ctx, rec.db, time.Now()) {
+		cmd.note("%s: %s; %s", f.Where, f.Message, f.Advice)
+	}
+	return cmd.emit(r)
 }
 
 func (cmd *statusCommand) printStatus(r statusReport) {
@@ -142,44 +137,6 @@ func (cmd *statusCommand) printStatus(r statusReport) {
 	}
 	if all.Calls > 0 {
 		t.add("spent in all", fmt.Sprintf("%s, %s in, %s out", prose.Count(all.Calls, "call", "calls"), prose.Number(all.InputTokens), prose.Number(all.OutputTokens)))
-	}
-	cmd.printTable(t)
-}
-
-// groups counts conversations as --by asks.
-func (rec *openRecord) groups(ctx context.Context, by string) ([]groupReport, error) {
-	if by == "" {
-		return nil, nil
-	}
-	found, err := stats.CountBy(ctx, rec.db.SQL(), by)
-	all := []groupReport{}
-	total := int64(0)
-	for _, g := range found {
-		r := groupReport{Group: g}
-		if total += g.Messages; by == stats.ByMonth {
-			r.Total = total
-		}
-		all = append(all, r)
-	}
-	return all, err
-}
-
-func (cmd *statusCommand) printGroups(by string, groups []groupReport) {
-	t := newTable(by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries")
-	if by == stats.ByMonth {
-		t = newTable(by, ">conversations", ">messages", ">growth", ">total")
-	}
-	for i, g := range groups {
-		name := safetext.Line(orDash(g.Name))
-		if by != stats.ByMonth {
-			t.add(clipLeft(name, 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens), prose.Number(g.Bytes), prose.Number(g.Summaries))
-			continue
-		}
-		growth := "-"
-		if i > 0 && groups[i-1].Total > 0 {
-			growth = fmt.Sprintf("%+.0f %%", 100*float64(g.Messages)/float64(groups[i-1].Total))
-		}
-		t.add(name, prose.Number(g.Conversations), prose.Number(g.Messages), growth, prose.Number(g.Total))
 	}
 	cmd.printTable(t)
 }

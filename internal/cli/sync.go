@@ -132,9 +132,6 @@ func (cmd *syncCommand) run(ctx context.Context, rec *openRecord) error {
 }
 
 func (cmd *syncCommand) print(r teamsync.Report) error {
-	if cmd.json {
-		return cmd.printJSON(r)
-	}
 	cmd.printf("pushed %s (%s) of %s as %s@%s\n", prose.Count(r.Messages, "message", "messages"), prose.Size(r.Bytes),
 		prose.Count(r.Conversations, "conversation", "conversations"), safetext.Line(r.User), r.Machine)
 	if r.Erased > 0 {
@@ -163,7 +160,7 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 		}
 		cmd.warn("nothing was sent of %s that the token may not push to: %s", prose.Count(n, "project", "projects"), safetext.Line(names))
 	}
-	return nil
+	return cmd.emit(r)
 }
 
 // compare proves that the server has what was pushed.
@@ -172,11 +169,7 @@ func (cmd *syncCommand) compare(ctx context.Context, p *teamsync.Pusher) error {
 	if err != nil {
 		return teamFailure(err)
 	}
-	if cmd.json {
-		err = cmd.printJSON(v)
-	} else {
-		cmd.printf("%s of %s agree with the server\n", prose.Count(v.Messages, "message", "messages"), prose.Count(v.Conversations-len(v.Differ), "conversation", "conversations"))
-	}
+	err = cmd.result(v, "%s of %s agree with the server\n", prose.Count(v.Messages, "message", "messages"), prose.Count(v.Conversations-len(v.Differ), "conversation", "conversations"))
 	if v.ErasedThere > 0 {
 		cmd.note("%s on the server, and not here", prose.Count(v.ErasedThere, "message was erased", "messages were erased"))
 	}

@@ -26,7 +26,7 @@ func withTeam(p *program, team *bool, w *where, complete func(*cobra.Command, []
 			return local(c, args)
 		}
 		if w.projectOnly || w.currentOnly {
-			return wrongUsage(c, errors.New("--team looks in all projects that the token may see: leave --project-only and --all-conversations=false out"))
+			return wrongUsage(c, errors.New("--team looks in all projects that the token may see: leave --project-only and --all=false out"))
 		}
 		if err := complete(c, args); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (cmd *grepCommand) grepTeam(ctx context.Context, c teamsync.Client) error {
 		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)
 		defer cancel()
 	}
-	answer, err := c.Grep(ctx, cmd.GrepRequest)
+	answer, err := everyPage(cmd.GrepRequest, func(r recall.GrepRequest) (recall.GrepAnswer, error) { return c.Grep(ctx, r) })
 	if err != nil {
 		return err
 	}

@@ -91,13 +91,10 @@ func (cmd *tokenAdd) add(ctx context.Context, rec *openRecord) error {
 	if err != nil {
 		return failed(exitUsage, "`lcm team token add --help` shows how it is used", "%w", err)
 	}
-	if cmd.json {
-		return cmd.printJSON(addedToken{text, added})
-	}
 	cmd.printf("%s\n", text)
 	cmd.note("this is shown once; %s sets it as sync.token or LCM_SYNC_TOKEN, or sends it as a bearer token", added.User)
 	cmd.note("`lcm team token revoke %s` ends it", added.ID)
-	return nil
+	return cmd.emit(addedToken{text, added})
 }
 
 func newTokenList(p *program) *cobra.Command {
@@ -110,19 +107,15 @@ func newTokenList(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(list(all))
-			}
 			if len(all) == 0 {
 				p.note("there is no token: `lcm team token add` makes one")
-				return nil
 			}
 			t := newTable("id", "user", "rights", "projects", "expires", "state")
 			for _, k := range all {
 				t.add(k.ID, safetext.Line(k.User), k.Rights(), safetext.Line(cmp.Or(strings.Join(k.Projects, " "), "all")), stamp(k.Expires), k.State(time.Now()))
 			}
 			p.printTable(t)
-			return nil
+			return p.emit(list(all))
 		}),
 	})
 }
@@ -155,19 +148,15 @@ func newAudit(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(list(all))
-			}
 			t := newTable("when", "who", "action", "detail")
 			for _, e := range all {
 				t.add(stamp(e.Time), safetext.Line(e.Who), e.Action, safetext.Line(e.Detail))
 			}
 			if len(all) == 0 {
 				p.note("nothing was erased, and no token was made")
-				return nil
 			}
 			p.printTable(t)
-			return nil
+			return p.emit(list(all))
 		}),
 	})
 }

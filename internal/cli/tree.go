@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -75,14 +73,11 @@ func span(from, to time.Time) string {
 	return from.Format("01-02") + " – " + to.Format("01-02")
 }
 
-// showTree draws the view of a conversation, or writes it as a page.
+// showTree draws the view of a conversation.
 func (cmd *showCommand) showTree(ctx context.Context, rec *openRecord) error {
 	conv, err := rec.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
-	}
-	if cmd.html != "" {
-		return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
 	}
 	return (&treeDrawing{program: cmd.program, reader: rec.db, messages: cmd.all, depth: cmd.depth}).print(ctx, conv)
 }
@@ -102,14 +97,11 @@ func (d *treeDrawing) print(ctx context.Context, c store.Conversation) error {
 	if err != nil {
 		return err
 	}
-	if d.json {
-		return d.printJSON(treeReport{describeConversation(c), roots})
-	}
 	d.printf("%s\n", d.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(safetext.Line(c.Key), 50))))
 	d.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), prose.Number(c.Tokens),
 		prose.Count(len(view.Items), "item", "items"), prose.Number(view.Tokens), prose.Zone(time.Now()))
 	d.draw(roots, "")
-	return nil
+	return d.emit(treeReport{describeConversation(c), roots})
 }
 
 // build reads the view of a conversation and the sources below it.

@@ -179,12 +179,10 @@ func (cmd *verifyCommand) print(r verifyReport) error {
 	for _, c := range r.Conversations {
 		faults += len(c.Faults)
 	}
-	if !cmd.json {
-		for _, c := range r.Conversations {
-			cmd.printVerified(c)
-		}
-		cmd.printFaults(r.Faults)
+	for _, c := range r.Conversations {
+		cmd.printVerified(c)
 	}
+	cmd.printFaults(r.Faults)
 	digest := "digest " + r.Digest
 	if r.Digest == "" {
 		digest = "no digest: it would be of what arrived, not of what is here"

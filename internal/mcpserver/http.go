@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func ListenAddress(addr string) (string, error) {
 		addr = ":" + addr
 	}
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
+	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil {
 		return "", fmt.Errorf("%q is not an address to listen on: it is a port, or a host and a port like 127.0.0.1:8765", addr)
 	}
 	if host == "" {

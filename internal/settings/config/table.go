@@ -154,7 +154,7 @@ var table = []Setting{
 	{Key: "log.format", Env: "LCM_LOG_FORMAT", Kind: String, Default: "text", Enum: []string{"text", "json"},
 		Doc: "How it is logged."},
 	{Key: "log.file", Env: "LCM_LOG_FILE", Kind: String,
-		Doc: "Where it is logged: a file, which is begun anew at 10 MB while three older ones are kept. Empty means standard error. A leading `~/` is the home directory."},
+		Doc: "Where it is logged: a file, which grows. Empty means standard error. A leading `~/` is the home directory."},
 }
 
 // lookup finds a setting by its key.
