@@ -17,7 +17,6 @@ type found struct {
 	score float64
 	terms uint64 // of the query that it has, as far as they were looked up
 	doc   uint32
-	exact uint16 // identifiers of the query that its text has, as far as is known
 	// scored says that its text counts, if it is read, not only its postings.
 	scored bool
 }

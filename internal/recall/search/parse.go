@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/search/analysis"
@@ -28,7 +29,7 @@ type Query struct {
 	pairs       []pair
 	phrases     []phrase
 	index       map[string]int // term → its place in terms
-	identifiers [][]byte       // words that decide; see exactForms
+	identifiers bool           // it has words that nobody would write in prose
 	Dropped     []string       // function words left out
 	Ignored     int            // words beyond the limit
 
@@ -82,7 +83,7 @@ func ParseQuery(s string) (*Query, error) {
 	clauses := splitClauses(s)
 	p.stop = stopsOf(clauses)
 	p.keepStops = allStops(clauses, p.stop)
-	p.q.identifiers = exactForms(clauses)
+	p.q.identifiers = slices.ContainsFunc(clauses, clause.identifier)
 	p.strict = !slices.ContainsFunc(clauses, func(c clause) bool { return c.plainWord(p.stop) })
 	for _, c := range clauses {
 		p.add(c)
@@ -111,7 +112,7 @@ func (q *Query) Words() []string {
 // Plain reports a query of words alone: none is an identifier, required, excluded
 // or a beginning.
 func (q *Query) Plain() bool {
-	return len(q.identifiers) == 0 && !slices.ContainsFunc(q.terms, func(t queryTerm) bool {
+	return !q.identifiers && !slices.ContainsFunc(q.terms, func(t queryTerm) bool {
 		return t.must || t.not || t.prefix != "" || t.kind == analysis.NameToken
 	})
 }
@@ -128,6 +129,15 @@ type clause struct {
 func (c clause) plainWord(stop func(string) bool) bool {
 	return !c.phrase && !c.must && !c.not && !c.prefix &&
 		slices.ContainsFunc(analysis.PlainWords([]byte(c.text)), func(w string) bool { return !stop(w) })
+}
+
+// identifier reports a word of at least five letters that nobody would write in
+// prose: letters together with digits, or parts joined by underscores, slashes,
+// colons or dots.
+func (c clause) identifier() bool {
+	word := strings.TrimFunc(c.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '/' })
+	return !c.phrase && !c.not && !c.prefix && len(word) >= 5 && strings.ContainsFunc(word, unicode.IsLetter) &&
+		(strings.ContainsFunc(word, unicode.IsDigit) || strings.ContainsAny(word, "_/:.@#\\"))
 }
 
 // splitClauses cuts a query at white space and quotes. A quote without its

@@ -41,7 +41,6 @@ type Candidate struct {
 	Counts       []float64 // occurrences of each term of the query, may be nil
 	Words        int       // length of its text
 	Asks         bool      // its text ends with a question
-	Exact        int       // identifiers of the query that it has: more of them come first
 }
 
 // Question is the part of the query that Rank needs.
@@ -102,7 +101,7 @@ func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
 	}
 	slices.SortFunc(out, func(x, y Ranked) int {
-		return cmp.Or(cmp.Compare(y.Exact, x.Exact), cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
+		return cmp.Or(cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
 	})
 	return out
 }

@@ -124,7 +124,6 @@ func (p *search) readPart(ids []int64, list []found, at map[int64]int, sc *score
 		i, ok := at[id]
 		if ok && (!p.verify || p.query.satisfied(text)) {
 			d := scoredDoc{found: list[i], id: id}
-			d.exact = uint16(p.query.exact(text))
 			if d.scored && len(text) <= scoreTextBytes {
 				d.text, d.read = sc.score(text), true
 			}

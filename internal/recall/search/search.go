@@ -252,7 +252,6 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 			return nil, err
 		}
 		c := candidate(row, d.score)
-		c.Exact = int(d.exact)
 		if d.read {
 			c.Score, c.Counts, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.asks
 		} else {
@@ -331,6 +330,6 @@ func fade(ranked []Ranked, asked time.Time) {
 		ranked[i].Rank /= 1 + 0.001*hours
 	}
 	slices.SortStableFunc(ranked, func(x, y Ranked) int {
-		return cmp.Or(cmp.Compare(y.Exact, x.Exact), cmp.Compare(y.Rank, x.Rank))
+		return cmp.Compare(y.Rank, x.Rank)
 	})
 }

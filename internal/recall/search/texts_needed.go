@@ -1,31 +1,18 @@
 package search
 
-import (
-	"regexp/syntax"
-	"slices"
-
-	"github.com/lossless-context/lcm/internal/recall/search/analysis"
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
-)
+import "slices"
 
 // toRead divides the candidates into those whose texts are read and the rest,
 // which keep the score of their postings. Reading took most of the time of a
 // search, and the texts of candidates beyond the first hundred do not raise
-// r@10. All texts are read for phrases and prefixes, and those that may have an
-// identifier of the query, which decides.
+// r@10. All texts are read where they must be checked.
 func (p *search) toRead(list []found) (read, rest []found, err error) {
 	if p.verify {
 		return list, nil, nil
 	}
-	blocks, wholes := newIdentifierBlocks(p.query, p.shares), p.query.identifierTerms()
 	for _, f := range list {
-		var need bool
-		if wholes != 0 && f.terms&wholes == wholes {
-			f.exact = uint16(len(p.query.identifiers)) // the postings have them whole
-		} else if need, err = blocks.mayHave(f); err != nil {
-			return nil, nil, err
-		}
-		if !need && f.scored {
+		need := false
+		if f.scored {
 			need, err = p.needsText(f)
 		}
 		if err != nil {
@@ -59,58 +46,6 @@ func (p *search) needsText(f found) (bool, error) {
 	}
 	n, err := p.words(place{f.share, f.doc}, row)
 	return n <= maxTurnWords, err
-}
-
-// identifierTerms are the terms of the query that are its identifiers, zero if
-// one of them has no term of its own.
-func (q *Query) identifierTerms() (terms uint64) {
-	for _, id := range q.identifiers {
-		tokens := analysis.QueryTokens(string(id))
-		if len(tokens) == 0 || !tokens[0].Whole() {
-			return 0
-		}
-		n, ok := q.index[tokens[0].Term()]
-		if !ok {
-			return 0
-		}
-		terms |= 1 << n
-	}
-	return terms
-}
-
-// identifierBlocks tells by trigrams which texts may have an identifier of the
-// query.
-type identifierBlocks struct {
-	shares []*share
-	grams  []*analysis.TrigramQuery // of each identifier
-	sets   [][]*segment.BlockSet    // by share, once it was asked for
-}
-
-func newIdentifierBlocks(q *Query, shares []*share) *identifierBlocks {
-	b := &identifierBlocks{shares: shares, sets: make([][]*segment.BlockSet, len(shares))}
-	for _, id := range q.identifiers {
-		b.grams = append(b.grams, analysis.RequiredTrigrams(&syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune(string(id))}))
-	}
-	return b
-}
-
-// mayHave reports whether the text of a candidate may have an identifier.
-func (b *identifierBlocks) mayHave(f found) (bool, error) {
-	if len(b.grams) > 0 && b.sets[f.share] == nil {
-		for _, g := range b.grams {
-			set, err := b.shares[f.share].r.Blocks(g)
-			if err != nil {
-				return false, err
-			}
-			b.sets[f.share] = append(b.sets[f.share], set)
-		}
-	}
-	for _, set := range b.sets[f.share] {
-		if has, err := set.Has(f.doc); err != nil || has {
-			return has, err
-		}
-	}
-	return false, nil
 }
 
 // scoreFirst scores the texts of the first documents that passed. Of a query

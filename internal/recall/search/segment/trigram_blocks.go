@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
-	"sort"
 
 	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 )
@@ -161,34 +160,4 @@ func (r *Reader) Candidates(q *analysis.TrigramQuery, yield func(doc uint32) err
 	}
 	// A filter that was cut off accepts nothing.
 	return r.ctx.Err()
-}
-
-// BlockSet is the blocks of a segment whose texts may match a query.
-type BlockSet struct {
-	r      *Reader
-	blocks []uint32
-	all    bool
-}
-
-// Blocks returns the blocks whose texts may hold the trigrams of a query.
-func (r *Reader) Blocks(q *analysis.TrigramQuery) (*BlockSet, error) {
-	blocks, all, err := r.blocksOf(q)
-	return &BlockSet{r, blocks, all}, err
-}
-
-// Has reports whether a document is in one of the blocks.
-func (s *BlockSet) Has(doc uint32) (bool, error) {
-	if s.all || len(s.blocks) == 0 {
-		return s.all, nil
-	}
-	var failed error
-	behind := sort.Search(int(s.r.Segment.blocks), func(i int) bool {
-		first, err := s.r.uint32At(streamBlocks, uint32(i))
-		if err != nil {
-			failed = err
-		}
-		return first > doc
-	})
-	_, has := slices.BinarySearch(s.blocks, uint32(behind-1))
-	return has, failed
 }
