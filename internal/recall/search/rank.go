@@ -35,7 +35,7 @@ type Candidate struct {
 	Conversation int64
 	Time         int64
 	Role         uint8
-	Session      int64     // equal for documents of one session, or of one group of the caller's
+	Session      int64     // equal for documents of one session
 	Prev, Next   int64     // ids of the neighbours in the conversation, or zero
 	Score        float64   // of its best passage
 	Counts       []float64 // occurrences of each term of the query, may be nil

@@ -36,10 +36,6 @@ type Request struct {
 	// dates such as "last week" count back, in its zone. Zero: ages count from
 	// the newest hit, and only dates with a year are read.
 	Now time.Time
-	// Group, when set, names the group of each document (a summary's sources,
-	// a thread), which then takes the place of sessions in the ranking. Zero
-	// keeps the session.
-	Group func(ctx context.Context, ids []int64) ([]int64, error)
 }
 
 // Hit is one answer.
@@ -115,7 +111,7 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	if res.Hits, err = p.order(ctx, req, weights, hits); err != nil {
+	if res.Hits, err = p.order(req, weights, hits); err != nil {
 		return Result{}, err
 	}
 	if req.Limit > 0 && len(res.Hits) > req.Limit {
@@ -267,7 +263,7 @@ func candidate(row segment.DocRow, score float64) Candidate {
 }
 
 // order ranks the candidates, with their neighbours, as the request asks.
-func (p *search) order(ctx context.Context, req Request, weights Weights, list []Candidate) ([]Hit, error) {
+func (p *search) order(req Request, weights Weights, list []Candidate) ([]Hit, error) {
 	if req.Sort == ByRecency {
 		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
 		hits := make([]Hit, len(list))
@@ -278,9 +274,6 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 	}
 	list, err := p.surround(list)
 	if err != nil {
-		return nil, err
-	}
-	if err := regroup(ctx, req, list); err != nil {
 		return nil, err
 	}
 	q := Question{IDF: p.stats.idf, Spans: p.spans}
@@ -294,26 +287,6 @@ func (p *search) order(ctx context.Context, req Request, weights Weights, list [
 	}
 	nameMatches(hits, ranked)
 	return hits, nil
-}
-
-func regroup(ctx context.Context, req Request, list []Candidate) error {
-	if req.Group == nil {
-		return nil
-	}
-	ids := make([]int64, len(list))
-	for i, c := range list {
-		ids[i] = c.ID
-	}
-	groups, err := req.Group(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for i, g := range groups {
-		if g != 0 && i < len(list) {
-			list[i].Session = -g
-		}
-	}
-	return nil
 }
 
 // fade divides scores by age: a hit of a thousand hours ago counts half.
