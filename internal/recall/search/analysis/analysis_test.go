@@ -71,7 +71,7 @@ func requiredOf(t interface{ Fatal(...any) }, expr string) *TrigramQuery {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return RequiredTrigrams(tree)
+	return RequiredTrigrams(tree.Simplify())
 }
 
 // The trigrams of a text that a pattern matches satisfy the pattern's query.

@@ -17,234 +17,100 @@ type TrigramQuery struct {
 	Never bool
 }
 
-// Bounds on the sets of strings that the analysis carries along.
-const (
-	maxExact   = 16  // strings, if they are all that an expression matches
-	maxEdge    = 100 // strings that it may begin or end with: two digits are a hundred
-	maxCross   = 100 // strings of a product that are kept as all that is matched
-	maxOptions = 300 // strings whose trigrams are asked for as alternatives
-	maxClass   = 100 // runes of a class that are tried one by one
-	maxCopies  = 4   // of a repeated expression that are looked at
-)
+// maxExact bounds the strings that the analysis carries along as all that an
+// expression matches: two digits are a hundred.
+const maxExact = 100
 
-// RequiredTrigrams derives the grams that any match of a parsed expression must have.
-// The analysis is the one of Russ Cox's codesearch ("Regular Expression
-// Matching with a Trigram Index"), over text folded by gramFold.
+// RequiredTrigrams derives the grams that any match of a simplified expression must
+// have, over text folded by gramFold.
 func RequiredTrigrams(re *syntax.Regexp) *TrigramQuery {
-	info := analysePattern(re)
-	info.settle(true)
-	return info.match
+	exact, match := required(re)
+	return both(match, gramsOf(exact))
 }
 
-// patternInfo describes the strings that an expression matches.
-type patternInfo struct {
-	exact  []string // all of them, when not nil
-	prefix []string // how they begin
-	suffix []string // how they end
-	match  *TrigramQuery
-}
-
-func anything() patternInfo {
-	return patternInfo{prefix: []string{""}, suffix: []string{""}}
-}
-
-func analysePattern(re *syntax.Regexp) patternInfo {
-	var info patternInfo
+// required returns the strings that an expression matches, nil if they are too many,
+// and the grams that a match must have beside them.
+func required(re *syntax.Regexp) (exact []string, match *TrigramQuery) {
 	switch re.Op {
 	case syntax.OpNoMatch:
-		return patternInfo{exact: []string{}, match: &TrigramQuery{Never: true}}
+		return nil, &TrigramQuery{Never: true}
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
 		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return patternInfo{exact: []string{""}}
+		return []string{""}, nil
 	case syntax.OpLiteral:
 		var b []byte
 		for _, r := range re.Rune {
 			b = utf8.AppendRune(b, gramFold(r))
 		}
-		info = patternInfo{exact: []string{string(b)}}
+		return []string{string(b)}, nil
 	case syntax.OpCharClass:
-		info = classInfo(re.Rune)
+		return ofClass(re.Rune)
 	case syntax.OpCapture:
-		return analysePattern(re.Sub[0])
+		return required(re.Sub[0])
 	case syntax.OpConcat:
-		info = patternInfo{exact: []string{""}}
-		for _, sub := range re.Sub {
-			info = concatInfo(info, analysePattern(sub))
-		}
-		return info
+		return ofConcat(re.Sub)
 	case syntax.OpAlternate:
-		info = analysePattern(re.Sub[0])
-		for _, sub := range re.Sub[1:] {
-			info = alternateInfo(info, analysePattern(sub))
-		}
-		return info
+		return ofAlternate(re.Sub)
 	case syntax.OpQuest:
-		return alternateInfo(analysePattern(re.Sub[0]), patternInfo{exact: []string{""}})
+		return ofAlternate([]*syntax.Regexp{re.Sub[0], {Op: syntax.OpEmptyMatch}})
 	case syntax.OpPlus:
-		info = analysePattern(re.Sub[0])
-		info.open()
-	case syntax.OpRepeat:
-		return repeatInfo(re)
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		info = anything()
-	default: // star, and operators that a later version of the syntax may add
-		return anything()
+		return nil, RequiredTrigrams(re.Sub[0])
 	}
-	info.settle(false)
-	return info
+	return nil, nil // any character, star, and operators that a later version of the syntax may add
 }
 
-func classInfo(ranges []rune) patternInfo {
-	if len(ranges) == 0 {
-		return patternInfo{exact: []string{}, match: &TrigramQuery{Never: true}}
-	}
-	n := 0
+func ofClass(ranges []rune) (exact []string, match *TrigramQuery) {
 	for i := 0; i < len(ranges); i += 2 {
-		n += int(ranges[i+1]-ranges[i]) + 1
-		if n > maxClass {
-			info := anything()
-			return info
+		if len(exact)+int(ranges[i+1]-ranges[i]) >= maxExact {
+			return nil, nil
 		}
-	}
-	var exact []string
-	for i := 0; i < len(ranges); i += 2 {
 		for r := ranges[i]; r <= ranges[i+1]; r++ {
 			exact = append(exact, string(gramFold(r)))
 		}
 	}
-	return patternInfo{exact: sortedSet(exact)}
+	if len(exact) == 0 {
+		return nil, &TrigramQuery{Never: true}
+	}
+	return sortedSet(exact), nil
 }
 
-// prefixes and suffixes are the strings that a match begins and ends with.
-func (p patternInfo) prefixes() []string {
-	if p.exact != nil {
-		return p.exact
-	}
-	return p.prefix
-}
-
-func (p patternInfo) suffixes() []string {
-	if p.exact != nil {
-		return p.exact
-	}
-	return p.suffix
-}
-
-func concatInfo(x, y patternInfo) patternInfo {
-	out := patternInfo{match: both(x.match, y.match)}
-	if x.exact != nil && y.exact != nil && len(x.exact)*len(y.exact) <= maxCross {
-		out.exact = cross(x.exact, y.exact)
-		out.settle(false)
-		return out
-	}
-	out.match = both(out.match, both(gramsOf(x.exact), gramsOf(y.exact)))
-	out.prefix, out.suffix = x.prefixes(), y.suffixes()
-	if x.exact != nil && len(x.exact)*len(y.prefixes()) <= maxOptions {
-		out.prefix = cross(x.exact, y.prefixes())
-	}
-	if y.exact != nil && len(x.suffixes())*len(y.exact) <= maxOptions {
-		out.suffix = cross(x.suffixes(), y.exact)
-	}
-	// The grams where the two meet are in neither.
-	if ends, begins := x.suffixes(), y.prefixes(); len(ends)*len(begins) <= maxOptions {
-		out.match = both(out.match, gramsOf(cross(ends, begins)))
-	} else {
-		out.match = both(out.match, both(meeting(ends, begins, 2, 1), meeting(ends, begins, 1, 2)))
-	}
-	out.settle(false)
-	return out
-}
-
-// meeting asks for the grams of so many bytes of ends followed by so many bytes
-// of begins, if they are not too many.
-func meeting(ends, begins []string, before, after int) *TrigramQuery {
-	ends, begins = lastBytes(ends, before), firstBytes(begins, after)
-	if len(ends)*len(begins) > maxOptions {
-		return nil
-	}
-	return gramsOf(cross(ends, begins))
-}
-
-// repeatInfo is the info of an expression that is repeated: its matches begin
-// and end with the least number of copies.
-func repeatInfo(re *syntax.Regexp) patternInfo {
-	if re.Min == 0 {
-		return anything()
-	}
-	sub := analysePattern(re.Sub[0])
-	info := sub
-	for range min(re.Min, maxCopies) - 1 {
-		info = concatInfo(info, sub)
-	}
-	if re.Max != re.Min || re.Min > maxCopies {
-		info.open()
-	}
-	info.settle(false)
-	return info
-}
-
-func alternateInfo(x, y patternInfo) patternInfo {
-	if x.exact != nil && y.exact != nil && len(x.exact)+len(y.exact) <= maxExact {
-		return patternInfo{exact: sortedSet(slices.Concat(x.exact, y.exact)), match: either(x.match, y.match)}
-	}
-	x.open()
-	y.open()
-	out := patternInfo{
-		prefix: sortedSet(slices.Concat(x.prefix, y.prefix)),
-		suffix: sortedSet(slices.Concat(x.suffix, y.suffix)),
-		match:  either(x.match, y.match),
-	}
-	out.settle(false)
-	return out
-}
-
-// open replaces the exact strings by their beginnings and ends, after noting
-// their trigrams.
-func (p *patternInfo) open() {
-	if p.exact != nil {
-		p.match = both(p.match, gramsOf(p.exact))
-		p.prefix, p.suffix, p.exact = p.exact, slices.Clone(p.exact), nil
-	}
-}
-
-// settle keeps the sets small: it moves their trigrams into the match.
-func (p *patternInfo) settle(final bool) {
-	if p.exact != nil {
-		if len(p.exact) <= maxExact && !final {
-			return
+// ofConcat asks for the grams of each run of expressions that match few strings
+// together.
+func ofConcat(subs []*syntax.Regexp) (exact []string, match *TrigramQuery) {
+	run, whole := []string{""}, true
+	for _, sub := range subs {
+		e, m := required(sub)
+		match = both(match, m)
+		if e != nil && len(run)*len(e) <= maxExact {
+			run = cross(run, e)
+			continue
 		}
-		p.open()
-	} else {
-		p.match = both(p.match, both(gramsOf(p.prefix), gramsOf(p.suffix)))
-	}
-	for n := 2; ; n-- {
-		p.prefix = firstBytes(p.prefix, n)
-		if len(p.prefix) <= maxEdge {
-			break
+		match, whole = both(match, gramsOf(run)), false
+		if run = e; e == nil {
+			run = []string{""}
 		}
 	}
-	for n := 2; ; n-- {
-		p.suffix = lastBytes(p.suffix, n)
-		if len(p.suffix) <= maxEdge {
-			break
+	if whole {
+		return run, match
+	}
+	return nil, both(match, gramsOf(run))
+}
+
+func ofAlternate(subs []*syntax.Regexp) (exact []string, match *TrigramQuery) {
+	exact, match = []string{}, &TrigramQuery{Never: true}
+	for _, sub := range subs {
+		e, m := required(sub)
+		match = either(match, both(m, gramsOf(e)))
+		if e == nil || m != nil || exact == nil || len(exact)+len(e) > maxExact {
+			exact = nil
+		} else {
+			exact = sortedSet(slices.Concat(exact, e))
 		}
 	}
-}
-
-func firstBytes(set []string, n int) []string {
-	return shorten(set, func(s string) string { return s[:min(n, len(s))] })
-}
-
-func lastBytes(set []string, n int) []string {
-	return shorten(set, func(s string) string { return s[len(s)-min(n, len(s)):] })
-}
-
-func shorten(set []string, cut func(string) string) []string {
-	out := make([]string, len(set))
-	for i, s := range set {
-		out[i] = cut(s)
+	if exact != nil {
+		return exact, nil
 	}
-	return sortedSet(out)
+	return nil, match
 }
 
 // sortedSet sorts a set and drops duplicates.
@@ -264,14 +130,10 @@ func cross(x, y []string) []string {
 	return sortedSet(out)
 }
 
-// gramsOf asks for all grams of one of the strings. A nil set, and one of too
-// many strings, asks for nothing.
+// gramsOf asks for all grams of one of the strings. An empty set asks for nothing.
 func gramsOf(set []string) *TrigramQuery {
-	if set == nil || len(set) > maxOptions {
-		return nil
-	}
 	if len(set) == 0 {
-		return &TrigramQuery{Never: true}
+		return nil
 	}
 	var options []*TrigramQuery
 	for _, s := range set {
