@@ -34,16 +34,19 @@ var catalogue = map[string]entry{
 
 	// The schema.
 	"schema-code":    {Problem, rebuilt + "; the trigger or view has not run", ""},
-	"schema-foreign": {Warning, "", "find out what put it there; lcm does not use it"},
+	"schema-foreign": {Problem, "", "find out what put it there, and remove it: lcm does not use it"},
 
 	// The record, which is never changed.
 	"record":            {Problem, "", fromBackup},
 	"body":              {Problem, "", fromBackup},
 	"chain":             {Problem, "", fromBackup},
+	"row":               {Problem, "", fromBackup},
 	"sequence":          {Problem, "", fromBackup},
 	"erased":            {Problem, "", "something wrote to it after it was erased: repeat `lcm forget` for it, or restore a backup"},
 	"payload":           {Problem, "", "restore a backup; messages that refer to it are readable without it"},
-	"session":           {Problem, "", "restore a backup to get its name and project; its messages stay readable"},
+	"branch":            {Problem, "", "restore a backup to get when and why it was left; its messages stay readable"},
+	"state":             {Problem, "", "restore a backup; transcripts are read again from their beginning, and nothing is stored twice"},
+	"session":           {Problem, rebuilt, "restore a backup to get its name and project; its messages stay readable"},
 	"conversation-list": {Problem, "", "restore the missing conversations from a backup; everything else stays readable"},
 	"revision":          {Problem, "", "restore a backup to get the earlier text; the text of the summary is not affected"},
 	"tombstones":        {Problem, "", comeBack},
@@ -63,7 +66,7 @@ var catalogue = map[string]entry{
 
 // derived are the codes of what a new database has right: its pages and schema, and rows
 // that follow from the messages.
-const derived = ` file truncated wal-orphan page unreadable table-index schema-index schema-table schema-column schema-changed missing erased-mark conversation-missing dangling head totals base times view-order view-totals view-item cycle doubly-covered uncovered no-sources orphan retired foreign inherited source-order branch-order summary summary-numbers payload-numbers payload-link payload-about erasure-missing `
+const derived = ` file truncated wal-orphan page unreadable table-index schema-index schema-table schema-column schema-changed missing erased-mark conversation-missing dangling head totals base view-order view-totals view-item cycle doubly-covered uncovered no-sources orphan retired foreign inherited source-order branch-order summary summary-numbers payload-numbers payload-link payload-about erasure-missing `
 
 // explain returns the entry of a code.
 func explain(code string) entry {

@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -184,7 +185,7 @@ var columns = []kind{
 	column("messages", "cuts", "'[]'", "id = 3", is("record"), is("record")),
 	column("messages", "seq", "99", "id = 54", is("sequence"), is("sequence")),
 	// Derived data: named, and rebuilt.
-	column("messages", "tokens", "tokens + 1", "id = 9", is("totals"), nil),
+	column("messages", "tokens", "tokens + 1", "id = 9", is("row", "totals"), is("row")),
 	column("conversations", "head", "zeroblob(32)", "id = 1", is("head"), nil),
 	column("conversations", "messages", "99", "id = 1", is("totals"), nil),
 	column("conversations", "summaries", "99", "id = 1", is("totals"), nil),
@@ -194,7 +195,7 @@ var columns = []kind{
 	column("conversations", "view_tokens", "99", "id = 1", is("view-totals"), nil),
 	column("conversations", "last_user", "1", "id = 1", is("view-totals"), nil),
 	column("conversations", "base", "3", "id = 3", is("base"), nil),
-	column("conversations", "updated_at", "updated_at + 1", "id = 1", is("times"), nil),
+	column("conversations", "updated_at", "updated_at + 1", "id = 1", is("session"), nil),
 	column("summaries", "id", "'sum_0000000000000000'", "num = 1", is("summary-text"), nil),
 	column("summaries", "body", "'something else'", "num = 1", is("summary-text"), nil),
 	column("summaries", "kind", "'condensed'", "num = 1", is("summary-numbers"), nil),
@@ -334,7 +335,16 @@ var files = []kind{
 }
 
 var leftovers = []kind{
-	{"stuck maintenance", with(`INSERT INTO state VALUES ('compact', '1', 1, NULL, '{"conversation":1,"attempts":9,"reason":"failing"}')`), is("maintenance-stuck"), is("maintenance-stuck")},
+	{"stuck maintenance", func(t *testing.T, path string) {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Put(t.Context(), store.CompactSpace, "1", []byte(`{"conversation":1,"attempts":9,"reason":"failing"}`), 0, time.Time{})
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}, is("maintenance-stuck"), is("maintenance-stuck")},
 }
 
 // made makes a sound database.

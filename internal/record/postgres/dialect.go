@@ -19,6 +19,7 @@ var dialect = sqldb.Dialect{
 	LockName:         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))",
 	Greatest:         "greatest",
 	NextConversation: "nextval('conversations_id_seq')",
+	NextMessage:      "nextval('messages_id_seq')",
 	NextMessages:     "SELECT nextval('messages_id_seq') FROM generate_series(1, ?::bigint)",
 	AfterCopy: []string{
 		continueAfter("projects", "id"), continueAfter("conversations", "id"), continueAfter("messages", "id"), continueAfter("summaries", "num"),

@@ -11,13 +11,21 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 )
 
-// version is the version of the schema, in the table lcm_schema.
-const version = 4
+// version is the version of the schema, in the table lcm_schema. A database of the version
+// before is converted when it is opened to be written.
+const (
+	version = 5
+	before  = 4
+)
 
 //go:embed schema.sql
 var schemaSQL string
 
-// prepare makes the tables of an empty database, and refuses one of another version.
+//go:embed convert.sql
+var convertSQL string
+
+// prepare makes the tables of an empty database, converts one of the version before, and
+// refuses others.
 // Several processes may do so at once: each waits for the one before it.
 func (p *pool) prepare(ctx context.Context) error {
 	have := 0
@@ -29,22 +37,25 @@ func (p *pool) prepare(ctx context.Context) error {
 	switch {
 	case err != nil || have == version:
 		return err
-	case have == 0 && p.opts.ReadOnly:
-		advice = "open it for writing once: its tables are made then"
-	case have == 0:
-		return p.Transact(ctx, createTables)
-	case have < version:
+	case (have == 0 || have == before) && p.opts.ReadOnly:
+		advice = "open it once to be written: its tables are made or converted then"
+	case have == 0 || have == before:
+		return p.Transact(ctx, prepareTables)
+	case have < before:
 		advice = "it was written before lcm 0.1.0: open it once with the last lcm before that, or import its transcripts into a new database"
 	}
 	return &hint.Error{Err: fmt.Errorf("database %s has schema version %d, this lcm reads version %d", p.name, have, version), Hint: advice}
 }
 
-func createTables(c sqldb.Conn) error {
+func prepareTables(c sqldb.Conn) error {
 	if err := sqldb.LockName(c, "lcm/schema"); err != nil {
 		return err
 	}
-	if have, err := schemaVersion(c); err != nil || have > 0 { // another process was faster
+	switch have, err := schemaVersion(c); {
+	case err != nil || have == version: // another process was faster
 		return err
+	case have == before:
+		return sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.Convert(c) })
 	}
 	return sqldb.Steps(
 		func() error { return c.Script(schemaSQL) },

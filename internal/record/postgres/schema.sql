@@ -1,4 +1,4 @@
--- The schema of version 4. The tables and columns are those of the SQLite backend
+-- The schema of version 5. The tables and columns are those of the SQLite backend
 -- (internal/record/sqlite/dbfile/schema.sql, which explains them): both run the statements of
 -- internal/record/sqldb. References are not declared as foreign keys: a writer refers only to
 -- rows that it has just read or written, and Verify checks them.
@@ -59,7 +59,8 @@ CREATE TABLE messages (
     chain        bytea    NOT NULL,
     record       bytea    NOT NULL,
     cuts         text,
-    body         bytea
+    body         bytea,
+    seal         bytea
 );
 CREATE UNIQUE INDEX messages_seq ON messages (conversation, seq);
 CREATE UNIQUE INDEX messages_native ON messages (conversation, native) WHERE native IS NOT NULL;
@@ -90,7 +91,9 @@ CREATE TABLE summaries (
     created_at     bigint  NOT NULL,
     revision       integer NOT NULL DEFAULT 0,
     retired        boolean NOT NULL DEFAULT FALSE,
-    seal           bytea
+    seal           bytea,
+    sources        bigint  NOT NULL DEFAULT 0,
+    earlier        bigint  NOT NULL DEFAULT 0
 );
 CREATE INDEX summaries_conversation ON summaries (conversation, pos);
 CREATE INDEX summaries_erased ON summaries (depth) WHERE method = 'erased';
@@ -140,7 +143,8 @@ CREATE TABLE branches (
     conversation bigint NOT NULL,
     after        bigint,
     cause        text   NOT NULL,
-    created_at   bigint NOT NULL
+    created_at   bigint NOT NULL,
+    seal         bytea
 );
 CREATE INDEX branches_conversation ON branches (conversation);
 CREATE TABLE branch_items (
@@ -165,7 +169,8 @@ CREATE TABLE payloads (
     kind       text   NOT NULL,
     summary    text   NOT NULL,
     tokens     bigint NOT NULL,
-    created_at bigint NOT NULL
+    created_at bigint NOT NULL,
+    seal       bytea
 );
 CREATE TABLE chunks (
     payload    bigint  NOT NULL,
@@ -187,6 +192,7 @@ CREATE TABLE state (
     version bigint NOT NULL,
     expires bigint,
     data    bytea  NOT NULL,
+    seal    bytea,
     PRIMARY KEY (space, key)
 );
 
@@ -274,12 +280,12 @@ ALTER TABLE vector_blocks ALTER COLUMN data SET STORAGE EXTERNAL;
 ALTER TABLE projects ALTER COLUMN origin SET STATISTICS 0, ALTER COLUMN root SET STATISTICS 0;
 ALTER TABLE conversations ALTER COLUMN title SET STATISTICS 0;
 ALTER TABLE messages ALTER COLUMN native SET STATISTICS 0, ALTER COLUMN sha256 SET STATISTICS 0, ALTER COLUMN record SET STATISTICS 0,
-    ALTER COLUMN cuts SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
-ALTER TABLE summaries ALTER COLUMN body SET STATISTICS 0, ALTER COLUMN files SET STATISTICS 0;
+    ALTER COLUMN cuts SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0, ALTER COLUMN seal SET STATISTICS 0;
+ALTER TABLE summaries ALTER COLUMN body SET STATISTICS 0, ALTER COLUMN files SET STATISTICS 0, ALTER COLUMN seal SET STATISTICS 0;
 ALTER TABLE revisions ALTER COLUMN body SET STATISTICS 0;
 ALTER TABLE view ALTER COLUMN links SET STATISTICS 0;
 ALTER TABLE payloads ALTER COLUMN id SET STATISTICS 0, ALTER COLUMN sha256 SET STATISTICS 0, ALTER COLUMN name SET STATISTICS 0,
-    ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN summary SET STATISTICS 0;
+    ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN summary SET STATISTICS 0, ALTER COLUMN seal SET STATISTICS 0;
 ALTER TABLE chunks ALTER COLUMN data SET STATISTICS 0;
 ALTER TABLE state ALTER COLUMN data SET STATISTICS 0;
 ALTER TABLE sections ALTER COLUMN data SET STATISTICS 0;
@@ -287,4 +293,4 @@ ALTER TABLE vectors ALTER COLUMN text SET STATISTICS 0, ALTER COLUMN vector SET 
 ALTER TABLE vector_blocks ALTER COLUMN data SET STATISTICS 0;
 
 CREATE TABLE lcm_schema (version integer PRIMARY KEY);
-INSERT INTO lcm_schema VALUES (4);
+INSERT INTO lcm_schema VALUES (5);

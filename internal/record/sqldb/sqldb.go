@@ -143,9 +143,10 @@ type Dialect struct {
 	LockName string
 	// NextConversation is an expression: the number of a new conversation.
 	NextConversation string
-	// NextMessages is a query for as many numbers of new messages as its parameter
-	// says, in order. It is empty where an INSERT costs no more than a number.
-	NextMessages string
+	// NextMessage is an expression: the number of a new message. NextMessages is a query
+	// for as many of them as its parameter says, in order. It is empty where the next
+	// numbers are known without asking.
+	NextMessage, NextMessages string
 	// AfterCopy are statements to run after rows were copied with their numbers.
 	AfterCopy []string
 	// Greatest is the function that returns the greater of two values.

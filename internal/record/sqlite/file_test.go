@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -198,5 +200,40 @@ func TestOpenWaitsForWhoeverMakesIt(t *testing.T) {
 	}
 	if err := <-opened; err != nil {
 		t.Error(err)
+	}
+}
+
+// testdata/v7.db was written by the program before the present schema. It is converted when it
+// is opened, without a fault; what was damaged in it before stays named.
+func TestTheVersionBeforeIsConverted(t *testing.T) {
+	old, err := os.ReadFile("testdata/v7.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for damage, code := range map[string]string{
+		"SELECT 1": "",
+		"UPDATE conversations SET title = 'forged' WHERE id = 1":                                                   "session",
+		"UPDATE summaries SET body = 'forged' WHERE num = (SELECT min(summary) FROM revisions)":                    "summary-text",
+		"UPDATE revisions SET body = 'forged'":                                                                     "revision",
+		"UPDATE tombstones SET n = n + 1":                                                                          "tombstones",
+		"PRAGMA foreign_keys=OFF; DELETE FROM view WHERE conversation = 2; DELETE FROM conversations WHERE id = 2": "conversation-list",
+		"UPDATE messages SET record = x'41' || substr(record, 2) WHERE id = 3":                                     "record",
+	} {
+		path := filepath.Join(t.TempDir(), "lcm.db")
+		if err := os.WriteFile(path, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sql(t, path, damage)
+		if _, err := sqlite.Open(t.Context(), path, sqlite.Options{ReadOnly: true}); err == nil || !strings.Contains(err.Error(), "open it once to be written") {
+			t.Errorf("read only it opens with %v", err)
+		}
+		proof, err := check.Prove(t.Context(), open(t, path, sqlite.Options{}).File())
+		if err != nil || proof.Messages == 0 {
+			t.Fatalf("%s: %+v, %v", damage, proof, err)
+		}
+		named := slices.ContainsFunc(proof.Faults, func(f store.Fault) bool { return f.Code == code })
+		if code == "" && len(proof.Faults) > 0 || code != "" && !named {
+			t.Errorf("%s: %v, want %q", damage, proof.Faults, code)
+		}
 	}
 }

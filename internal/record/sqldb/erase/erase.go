@@ -76,7 +76,7 @@ func (e *erasing) run() error {
 	}
 	for _, step := range []func() error{
 		e.collect, e.findAffected, e.findSummaries, e.writeTombstones, e.dropTraces, e.moveBranches,
-		e.detach, e.dropPayloads, e.wipe, e.recount, e.endWhole, e.unindexed, e.account,
+		e.detach, e.dropPayloads, e.wipe, e.recount, e.endWhole, e.unindexed, e.account, e.reseal, e.dropScratch,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -190,7 +190,7 @@ func (e *erasing) findAffected() (err error) {
 		if err != nil {
 			return err
 		}
-		if bytes.Equal(r.Seal, seal.Conversation(r.Conversation)) {
+		if r.Sealed() {
 			e.sealed = append(e.sealed, int64(id))
 		}
 	}
@@ -235,20 +235,18 @@ func (e *erasing) unindexed() error {
 	return nil
 }
 
-// account completes the row of the erasure and seals it, and empties the temporary tables.
+// account completes the row of the erasure and seals it.
 func (e *erasing) account() error {
 	err := e.Exec(`UPDATE erasures SET messages = ?, bytes = ? WHERE id = ?`, e.out.Messages, e.out.Bytes, e.out.Tombstone)
 	if err != nil {
 		return err
 	}
-	if err := seal.Erased(e.Conn, e.out.Tombstone); err != nil {
-		return err
-	}
-	err = sqldb.Each(e.sealed, func(id int64) error { return seal.Named(e.Conn, id) })
-	if err != nil {
-		return err
-	}
-	return e.dropScratch()
+	return seal.Set(e.Conn, seal.Erasure(e.out.Tombstone))
+}
+
+// reseal seals the affected conversations again.
+func (e *erasing) reseal() error {
+	return sqldb.Each(e.sealed, func(id int64) error { return seal.Conversations.Again(e.Conn, "c.id = ?", id) })
 }
 
 // dropScratch empties the temporary tables.

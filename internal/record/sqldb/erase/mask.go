@@ -7,6 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -30,7 +31,7 @@ func (e Eraser) Mask(ctx context.Context, masks []store.Mask) error {
 			func() error {
 				return w.Exec(`DELETE FROM revisions WHERE summary IN (SELECT num FROM temp.unwording)`)
 			},
-			w.unwordAll, w.recount, w.unindexed, w.dropScratch)
+			w.unwordAll, w.recount, w.unindexed, w.reseal, w.dropScratch)
 	})
 }
 
@@ -63,8 +64,10 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) (err error) {
 	if err != nil {
 		return err
 	}
-	err = e.Exec(`UPDATE messages SET flags = flags | ?, record = ?, cuts = ?, body = ? WHERE id = ? AND sha256 = ?`,
-		int64(store.FlagMasked), m.Row.Record, cuts, record.BodyColumn(body), int64(m.ID), m.Row.SHA256[:])
+	err = seal.Messages.Keep(e.Conn, "m.id = ?", func() error {
+		return e.Exec(`UPDATE messages SET flags = flags | ?, record = ?, cuts = ?, body = ? WHERE id = ? AND sha256 = ?`,
+			int64(store.FlagMasked), m.Row.Record, cuts, record.BodyColumn(body), int64(m.ID), m.Row.SHA256[:])
+	}, int64(m.ID))
 	if err != nil {
 		return err
 	}
@@ -89,22 +92,24 @@ func (e *erasing) relink(id store.ConversationID) error {
 	}
 	var links []link
 	head := store.Genesis
-	err := e.Stream(`SELECT m.id, `+record.LinkColumns+` FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
-		m := record.ScanLink(s, 1)
+	err := e.Stream(`SELECT `+record.MessageColumns+` FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
+		m := record.ScanMessage(s, 0)
 		if m.Flags&store.FlagErased != 0 {
 			head = m.Chain
 			return nil
 		}
 		head = store.Link(head, m.NewMessage, m.StoredBody)
 		if head != m.Chain {
-			links = append(links, link{s.ColumnInt64(0), bytes.Clone(head[:])})
+			links = append(links, link{int64(m.ID), bytes.Clone(head[:])})
 		}
 		return nil
 	}, int64(id))
 	if err != nil {
 		return err
 	}
-	err = sqldb.Each(links, func(l link) error { return e.Exec(`UPDATE messages SET chain = ? WHERE id = ?`, l.chain, l.id) })
+	err = sqldb.Each(links, func(l link) error {
+		return seal.Messages.Keep(e.Conn, "m.id = ?", func() error { return e.Exec(`UPDATE messages SET chain = ? WHERE id = ?`, l.chain, l.id) }, l.id)
+	})
 	if err != nil {
 		return err
 	}

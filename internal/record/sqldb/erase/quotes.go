@@ -3,6 +3,7 @@ package erase
 import (
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/state"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -37,12 +38,12 @@ func (e *erasing) dropTraces() error {
 		if !t.quotes && (e.order.Quotes == nil || !e.order.Quotes(t.text)) {
 			continue
 		}
-		if err := e.Exec(t.drop, t.args...); err != nil {
+		if err := t.drop(); err != nil {
 			return err
 		}
 		*t.count++
 	}
-	return e.Exec(`UPDATE state SET data = ? WHERE expires IS NOT NULL AND expires <= ? AND length(data) > 0`, []byte{}, e.now)
+	return state.Clear(e.Conn, `expires IS NOT NULL AND expires <= ? AND length(data) > 0`, e.now)
 }
 
 // quotes are the titles and values that may quote erased messages.
@@ -56,8 +57,7 @@ type quotes struct {
 type trace struct {
 	text   string
 	quotes bool
-	drop   string // the statement that removes it
-	args   []any
+	drop   func() error
 	count  *int
 }
 
@@ -66,7 +66,7 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 	err := e.Query(`SELECT id, title FROM conversations WHERE id IN (SELECT id FROM temp.touched) AND title <> ''`, func(s sqldb.Row) error {
 		id, text := s.ColumnInt64(0), s.ColumnText(1)
 		t := &trace{text: text, quotes: e.whole[id],
-			drop: `UPDATE conversations SET title = '' WHERE id = ?`, args: []any{id}, count: &e.out.Titles}
+			drop: func() error { return e.Exec(`UPDATE conversations SET title = '' WHERE id = ?`, id) }, count: &e.out.Titles}
 		q.traces = append(q.traces, t)
 		if !t.quotes {
 			q.titles.Add(text, func() { t.quotes = true })
@@ -81,7 +81,7 @@ func (e *erasing) loadQuotes() (*quotes, error) {
 		if s, err := store.SpaceNamed(space); err == nil && !s.Text {
 			return nil // a space that only another version knows may have text
 		}
-		t := &trace{text: string(data), drop: `UPDATE state SET expires = 0, data = ? WHERE space = ? AND key = ?`, args: []any{[]byte{}, space, key}, count: &e.out.Values}
+		t := &trace{text: string(data), drop: func() error { return state.Clear(e.Conn, `space = ? AND key = ?`, space, key) }, count: &e.out.Values}
 		q.traces = append(q.traces, t)
 		for i := 0; i+quoteRun <= len(data); i++ {
 			run := [quoteRun]byte(data[i:])

@@ -3,6 +3,7 @@ package erase
 import (
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -32,10 +33,14 @@ func (e *erasing) dropPayloads() error {
 
 // wipe leaves only id, position and link of each message.
 func (e *erasing) wipe() error {
-	return e.Exec(`
+	err := e.Exec(`
 		UPDATE messages SET role = 0, flags = ?1, said = NULL, tokens = 0, native = NULL, format = '', size = 0, sha256 = ?2,
 		       record = ?2, cuts = NULL, body = NULL
 		WHERE id IN (SELECT id FROM temp.erasing)`, int64(store.FlagErased), []byte{})
+	if err != nil {
+		return err
+	}
+	return seal.Messages.Again(e.Conn, `m.id IN (SELECT id FROM temp.erasing)`)
 }
 
 // recount updates the totals of the affected conversations.

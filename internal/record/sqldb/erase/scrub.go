@@ -5,6 +5,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -12,8 +13,8 @@ import (
 func (e Eraser) Unworded(ctx context.Context) ([]store.Summary, error) {
 	return sqldb.Read(ctx, e.DB, func(c sqldb.Conn) (all []store.Summary, err error) {
 		err = c.Query(`SELECT`+record.SummaryColumns+` WHERE s.method = 'erased' ORDER BY s.depth, s.num`, func(s sqldb.Row) error {
-			_, sum, err := record.ScanSummary(s)
-			all = append(all, sum)
+			sum, err := record.ScanSummary(s)
+			all = append(all, sum.Summary)
 			return err
 		})
 		return all, err
@@ -32,5 +33,13 @@ func (e Eraser) Scrub(ctx context.Context) error {
 	if err := e.DB.Scrub(ctx); err != nil {
 		return err
 	}
-	return e.DB.Transact(ctx, func(c sqldb.Conn) error { return c.Exec(`UPDATE erasures SET finished = TRUE WHERE id <= ?`, last) })
+	return e.DB.Transact(ctx, func(c sqldb.Conn) error {
+		ids, err := sqldb.Column[int64](c, `SELECT id FROM erasures WHERE id <= ? AND NOT finished`, last)
+		if err != nil {
+			return err
+		}
+		return sqldb.Each(ids, func(id int64) error {
+			return seal.Change(c, seal.Erasure(id), func() error { return c.Exec(`UPDATE erasures SET finished = TRUE WHERE id = ?`, id) })
+		})
+	})
 }

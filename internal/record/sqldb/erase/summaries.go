@@ -82,7 +82,9 @@ func (e *erasing) moveBranches() error {
 		if err != nil {
 			return err
 		}
-		return e.Exec(`UPDATE branches SET after = ? WHERE id = ?`, sqldb.Null(int64(after)), m.branch)
+		return seal.Branches.Keep(e.Conn, "b.id = ?", func() error {
+			return e.Exec(`UPDATE branches SET after = ? WHERE id = ?`, sqldb.Null(int64(after)), m.branch)
+		}, m.branch)
 	})
 }
 
@@ -215,14 +217,12 @@ func (e *erasing) unword(num int64) error {
 	if err := record.UpdateDerived(e.Conn, num, total); err != nil {
 		return err
 	}
-	s, err := record.SummaryByNum(e.Conn, num)
-	if err != nil {
-		return err
-	}
-	to := store.Wording{Body: store.UnwordedBody, Tokens: unwordedTokens, Level: summary.Fallback, Method: store.MethodErased}
 	err = e.Exec(`
-		UPDATE summaries SET body = ?, tokens = ?, source_tokens = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1, seal = ?
-		WHERE num = ?`, to.Body, to.Tokens, total.SourceTokens, string(to.Level), to.Method, seal.Text(nil, s.ID, s.CreatedAt, s.Revision+1, to), num)
+		UPDATE summaries SET body = ?, tokens = ?, source_tokens = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1, earlier = 0
+		WHERE num = ?`, store.UnwordedBody, unwordedTokens, total.SourceTokens, string(summary.Fallback), store.MethodErased, num)
+	if err == nil {
+		err = record.SealSummary(e.Conn, num)
+	}
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
+	"github.com/lossless-context/lcm/internal/record/sqldb/state"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -99,17 +100,10 @@ func (e Eraser) Lift(ctx context.Context, id int64) error {
 		case !finished:
 			return &hint.Error{Err: fmt.Errorf("erasure %d is not finished", id), Hint: "run `lcm forget --finish`, then lift it"}
 		}
-		if err := c.Exec(`UPDATE state SET expires = 0, data = ? WHERE space = ?`, []byte{}, store.CursorSpace); err != nil {
+		if err := state.Clear(c, `space = ?`, store.CursorSpace); err != nil {
 			return err
 		}
-		freed, err := sqldb.Column[int64](c, `SELECT id FROM conversations WHERE `+freesKey, id)
-		if err != nil {
-			return err
-		}
-		if err := c.ExecAll(lifted, id); err != nil {
-			return err
-		}
-		if err := sqldb.Each(freed, func(conversation int64) error { return seal.Named(c, conversation) }); err != nil {
+		if err := seal.Conversations.Keep(c, freesKey, func() error { return c.ExecAll(lifted, id) }, id); err != nil {
 			return err
 		}
 		return seal.Lifted(c, id)

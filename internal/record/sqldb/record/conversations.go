@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -27,14 +28,25 @@ type Row struct {
 	Seal      []byte // see package seal
 }
 
-// ConversationColumns selects conversations c for [ScanConversation].
-const ConversationColumns = conversationFields + conversationTables
+// seal is the seal that the row should have.
+func (r *Row) seal() []byte {
+	var inherited any
+	if r.Inherited != nil {
+		inherited = r.Inherited
+	}
+	return seal.Conversations.Of(int64(r.ID), r.Key, r.Segment, r.Agent, r.Project.Origin, r.Project.Root, r.Title,
+		sqldb.Null(int64(r.Parent)), sqldb.Null(int64(r.ForkedFrom)), sqldb.Null(int64(r.ForkedAt)),
+		r.CreatedAt, r.UpdatedAt, r.ArchivedAt, sqldb.Null(r.ArchiveCause),
+		r.Messages, r.Summaries, r.Tokens, r.Bytes, r.ViewItems, r.ViewTokens, r.Head[:], r.Base, r.LastUser, inherited, r.ErasedAt, r.Erased)
+}
 
-const conversationFields = `
-	c.id, c.key, c.segment, c.agent, p.origin, p.root, c.title, c.parent, c.forked_from, c.forked_at,
-	c.created_at, c.updated_at, c.archived_at, c.archive_cause,
-	c.messages, c.summaries, c.tokens, c.bytes, c.view_items, c.view_tokens, c.head, c.base, c.last_user, c.inherited,
-	c.erased_at, c.erased, c.seal`
+// Sealed reports whether the row is as it was written.
+func (r *Row) Sealed() bool { return bytes.Equal(r.Seal, r.seal()) }
+
+// ConversationColumns selects conversations c for [ScanConversation].
+var ConversationColumns = conversationFields + conversationTables
+
+var conversationFields = " " + seal.Conversations.Columns()
 
 const conversationTables = `
 	FROM conversations c LEFT JOIN projects p ON p.id = c.project` // damage may have taken the project
@@ -76,7 +88,7 @@ func lockConversation(c sqldb.Conn, id store.ConversationID) (r Row, erasures bo
 		}
 	}
 	found, err := c.One(`SELECT`+conversationFields+`, `+tombstone.Exist+conversationTables+` WHERE c.id = ?`, func(s sqldb.Row) error {
-		r, erasures = ScanConversation(s), s.ColumnBool(27)
+		r, erasures = ScanConversation(s), s.ColumnBool(seal.Conversations.Len()+1)
 		return nil
 	}, int64(id))
 	if err == nil && !found {
@@ -173,11 +185,20 @@ func (r *Records) Open(ctx context.Context, n store.NewConversation) (store.Conv
 		}
 		id, err := insertConversation(c, n, r.DB.Now())
 		if err == nil {
-			row, err = ReadConversation(c, id)
+			row, err = sealConversation(c, id)
 		}
 		return err
 	})
 	return row.Conversation, err
+}
+
+// sealConversation seals a new conversation.
+func sealConversation(c sqldb.Conn, id store.ConversationID) (Row, error) {
+	row, err := ReadConversation(c, id)
+	if err == nil {
+		err = c.Exec(`UPDATE conversations SET seal = ? WHERE id = ?`, row.seal(), int64(id))
+	}
+	return row, err
 }
 
 // lockSession keeps other transactions from opening a conversation of a session.
@@ -229,7 +250,9 @@ func (r *Records) Archive(ctx context.Context, id store.ConversationID, cause st
 		if err != nil || !row.Active() {
 			return err
 		}
-		return c.Exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, r.DB.Now(), cause, int64(id))
+		return seal.Conversations.Keep(c, "c.id = ?", func() error {
+			return c.Exec(`UPDATE conversations SET archived_at = ?, archive_cause = ? WHERE id = ?`, r.DB.Now(), sqldb.Null(cause), int64(id))
+		}, int64(id))
 	})
 }
 
@@ -265,7 +288,7 @@ func (r *Records) Fork(ctx context.Context, from store.ConversationID, at store.
 		if err := inheritView(c, id, origin, at, pos); err != nil {
 			return err
 		}
-		fork, err = ReadConversation(c, id)
+		fork, err = sealConversation(c, id)
 		return err
 	})
 	return fork.Conversation, err

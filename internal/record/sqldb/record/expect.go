@@ -9,8 +9,8 @@ import (
 )
 
 // expected is what a [Writer] has looked up about the messages to come, so that their
-// rows are sent together: a server answers each INSERT that returns a number only after
-// a round trip.
+// rows are sent together: a server answers each statement whose result is needed only
+// after a round trip.
 type expected struct {
 	ids     []store.MessageID
 	natives map[string]store.Appended // those that are stored have Existed
@@ -23,7 +23,7 @@ func (w *Writer) Expect(_ context.Context, natives []string) error {
 	if next == "" || len(natives) < 2 {
 		return nil
 	}
-	e := expected{natives: map[string]store.Appended{}}
+	e := expected{ids: w.expected.ids, natives: map[string]store.Appended{}}
 	var named []string
 	for _, native := range natives {
 		if _, twice := e.natives[native]; native != "" && !twice {
@@ -46,29 +46,37 @@ func (w *Writer) Expect(_ context.Context, natives []string) error {
 		}
 	}
 	var err error
-	if fresh > 1 {
-		e.ids, err = sqldb.Column[store.MessageID](w.Conn, next, fresh)
+	if more := fresh - len(e.ids); more > 0 {
+		var ids []store.MessageID
+		ids, err = sqldb.Column[store.MessageID](w.Conn, next, more)
+		e.ids = append(e.ids, ids...)
 	}
 	w.expected = e
 	return err
 }
 
-// take returns the number of the next message, or 0 if its row has to be inserted to
-// find out. The numbers of a conversation rise, so that those that are left are not used
-// after that.
-func (e *expected) take(native string, seq int64, sum [sha256.Size]byte) store.MessageID {
-	if native != "" {
-		if _, looked := e.natives[native]; !looked {
-			e.ids = nil
+// number returns the number of the next message, and whether its native id is known to be
+// new. It is 0 if the conversation is known to have the native id.
+func (w *Writer) number(native string, seq int64, sum [sha256.Size]byte) (id store.MessageID, known bool, err error) {
+	e := &w.expected
+	_, looked := e.natives[native]
+	known = looked || native == ""
+	switch d := w.Dialect(); {
+	case len(e.ids) > 0:
+		id, e.ids = e.ids[0], e.ids[1:]
+	case d.NextMessages == "" && w.wrote.Last != 0: // there is one writer at a time
+		id = w.wrote.Last + 1
+	case d.NextMessages == "" || known:
+		id, err = sqldb.Value[store.MessageID](w.Conn, `SELECT `+d.NextMessage)
+	default: // both in one round trip
+		var there int64
+		_, err = w.One(`SELECT `+d.NextMessage+`, m.id FROM (SELECT 1) AS one LEFT JOIN messages m ON m.conversation = ? AND m.native = ?`, sqldb.Into(&id, &there), int64(w.ID), native)
+		if known = true; there != 0 {
+			id = 0
 		}
 	}
-	if len(e.ids) == 0 {
-		return 0
-	}
-	id := e.ids[0]
-	e.ids = e.ids[1:]
-	if native != "" {
+	if looked {
 		e.natives[native] = store.Appended{ID: id, Seq: seq, Existed: true, SHA256: sum}
 	}
-	return id
+	return id, known, err
 }

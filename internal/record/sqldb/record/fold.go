@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -35,9 +34,11 @@ func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	}
 	edges := make([]Edge, len(over))
 	tokens := 0 // a stub has fewer than its message
+	var sources int64
 	for i, it := range over {
 		edges[i] = Edge{it.Node, it.Num}
 		tokens += it.Tokens
+		sources = seal.Source(sources, it.Pos, int64(it.Message), it.Num)
 	}
 	s, err := derive(w.Conn, edges, nil)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // Verify reports a missing message
@@ -50,7 +51,7 @@ func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	}
 	s.ID, s.Conversation, s.Pos, s.SourceTokens, s.CreatedAt = store.SummaryID(id), w.ID, first.Pos, tokens, w.Now
 	reword(&s, n.Wording)
-	num, err := w.insertSummary(s)
+	num, err := w.insertSummary(s, sources)
 	if err != nil {
 		return store.Summary{}, err
 	}
@@ -121,18 +122,15 @@ func SummaryDigest(c store.Conversation, over []ViewItem, body string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (w *Writer) insertSummary(s store.Summary) (num int64, err error) {
+func (w *Writer) insertSummary(s store.Summary, sources int64) (num int64, err error) {
 	files, err := filesOf(s.Files)
 	if err != nil {
 		return 0, err
 	}
-	num, err = w.Insert("num", `
-		INSERT INTO summaries (id, conversation, kind, depth, pos, body, tokens, source_tokens, descendants, messages, message_tokens,
-		                       earliest, latest, files, level, method, model, tokens_in, tokens_out, created_at, seal)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, s.Pos, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages,
-		s.MessageTokens, s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt,
-		seal.Text(nil, s.ID, s.CreatedAt, 0, wording(s)))
+	num, err = w.Insert("num", seal.Summaries.Insert(), seal.Summaries.Row(
+		string(s.ID), int64(s.Conversation), string(s.Kind), s.Depth, s.Body, s.Tokens, s.SourceTokens, s.Descendants, s.Messages, s.MessageTokens,
+		s.Earliest.UnixMilli(), s.Latest.UnixMilli(), files, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, s.CreatedAt, s.Revision, s.Retired,
+		s.Pos, sources, 0)...)
 	w.wrote.LastSummary, w.wrote.SummaryBytes = num, w.wrote.SummaryBytes+int64(len(s.Body))
 	return num, err
 }
@@ -141,46 +139,29 @@ func reword(s *store.Summary, w store.Wording) {
 	s.Body, s.Tokens, s.Level, s.Method, s.Model, s.TokensIn, s.TokensOut = w.Body, w.Tokens, w.Level, w.Method, w.Model, w.TokensIn, w.TokensOut
 }
 
-// wording is the part of a summary that a summariser wrote.
-func wording(s store.Summary) store.Wording {
-	return store.Wording{Body: s.Body, Tokens: s.Tokens, Level: s.Level, Method: s.Method, Model: s.Model, TokensIn: s.TokensIn, TokensOut: s.TokensOut}
-}
-
 // Reword implements [store.Writer].
 func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording) (store.Summary, error) {
 	if to.Body == "" {
 		return store.Summary{}, errors.New("reword: the summary has no text")
 	}
-	var num int64
-	var s store.Summary
-	var old []byte // its seal
-	found, err := w.One(`SELECT`+SummaryColumns+` WHERE s.id = ?`, func(r sqldb.Row) (err error) {
-		num, s, err = ScanSummary(r)
-		old = r.ColumnBlob(SealColumn, nil)
-		return err
-	}, string(id))
-	if err == nil && !found {
-		err = store.Missing(string(id))
-	}
+	num, s, err := summaryByID(w.Conn, id)
 	if err != nil {
 		return s, err
 	}
 	if s.Conversation != w.ID {
 		return s, fmt.Errorf("%s belongs to conversation %d, not %d", id, s.Conversation, w.ID)
 	}
-	if s.Damaged { // it is kept as it is
-		old = seal.Text(seal.Before(old), s.ID, s.CreatedAt, s.Revision, wording(s))
-	}
-	err = w.Exec(`
-		INSERT INTO revisions (summary, revision, body, tokens, level, method, model, tokens_in, tokens_out, replaced_at, seal)
-		SELECT num, revision, body, tokens, level, method, model, tokens_in, tokens_out, ?, ? FROM summaries WHERE num = ?`, w.Now, old, num)
+	err = w.Exec(seal.Revisions.Insert(), // a damaged text is kept as it is
+		seal.Revisions.Row(num, s.Revision, s.Body, s.Tokens, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, w.Now)...)
 	if err != nil {
 		return s, err
 	}
 	err = w.Exec(`
-		UPDATE summaries SET body = ?, tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1, seal = ?
-		WHERE num = ?`, to.Body, to.Tokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut,
-		seal.Text(seal.Hash(old), s.ID, s.CreatedAt, s.Revision+1, to), num)
+		UPDATE summaries SET body = ?, tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1, earlier = earlier + 1
+		WHERE num = ?`, to.Body, to.Tokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut, num)
+	if err == nil {
+		err = SealSummary(w.Conn, num)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -201,53 +182,72 @@ func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	return s, nil
 }
 
-// SummaryColumns selects summaries s for [ScanSummary].
-const SummaryColumns = `
-	s.num, s.id, s.conversation, s.kind, s.depth, s.body, s.tokens, s.source_tokens, s.descendants, s.messages, s.message_tokens,
-	s.earliest, s.latest, s.files, s.level, s.method, s.model, s.tokens_in, s.tokens_out, s.created_at, s.revision, s.retired, s.pos, s.seal
-	FROM summaries s`
-
-// SealColumn is the index of the seal in SummaryColumns.
-const SealColumn = 23
-
-// ScanSummary reads a summary and its number, and tells whether its text is the one that was
-// written. A summary of a version before seals has none.
-func ScanSummary(s sqldb.Row) (num int64, sum store.Summary, err error) {
-	var files []byte
-	sqldb.Scan(s, &num, &sum.ID, &sum.Conversation, &sum.Kind, &sum.Depth, &sum.Body, &sum.Tokens, &sum.SourceTokens, &sum.Descendants, &sum.Messages,
-		&sum.MessageTokens, &sum.Earliest, &sum.Latest, &files, &sum.Level, &sum.Method, &sum.Model, &sum.TokensIn, &sum.TokensOut, &sum.CreatedAt,
-		&sum.Revision, &sum.Retired, &sum.Pos)
-	if have := s.ColumnRawBlob(SealColumn); len(have) > 0 {
-		sum.Damaged = !bytes.Equal(have, seal.Text(seal.Before(have), sum.ID, sum.CreatedAt, sum.Revision, wording(sum)))
+// SealSummary seals a summary whose text was written from the sources that it has now.
+func SealSummary(c sqldb.Conn, num int64) error {
+	sources, err := seal.Sources(c, num)
+	if err == nil {
+		err = c.Exec(`UPDATE summaries SET sources = ? WHERE num = ?`, sources, num)
 	}
+	if err != nil {
+		return err
+	}
+	return seal.Summaries.Again(c, "s.num = ?", num)
+}
+
+// SummaryColumns selects summaries s for [ScanSummary].
+var SummaryColumns = " s.num, " + seal.Summaries.Columns() + " FROM summaries s"
+
+// SummaryRow is a row of summaries.
+type SummaryRow struct {
+	Num int64
+	store.Summary
+	sources int64
+	Earlier int // how many earlier texts are kept
+}
+
+// ScanSummary reads a summary, and tells whether it is the one that was written.
+func ScanSummary(s sqldb.Row) (sum SummaryRow, err error) {
+	var files []byte
+	sqldb.Scan(s, &sum.Num, &sum.ID, &sum.Conversation, &sum.Kind, &sum.Depth, &sum.Body, &sum.Tokens, &sum.SourceTokens, &sum.Descendants, &sum.Messages,
+		&sum.MessageTokens, &sum.Earliest, &sum.Latest, &files, &sum.Level, &sum.Method, &sum.Model, &sum.TokensIn, &sum.TokensOut, &sum.CreatedAt,
+		&sum.Revision, &sum.Retired, &sum.Pos, &sum.sources, &sum.Earlier)
+	sum.Damaged = !seal.Summaries.Holds(s, 1)
 	if len(files) > 0 {
-		if err = json.Unmarshal(files, &sum.Files); err != nil {
+		if err = json.Unmarshal(files, &sum.Summary.Files); err != nil {
 			err = fmt.Errorf("%s: files: %w", sum.ID, err)
 		}
 	}
-	return num, sum, err
+	return sum, err
 }
 
-func summaryWhere(c sqldb.Conn, cond, name string, arg any) (num int64, sum store.Summary, err error) {
+// CheckSources tells whether the sources of a summary are those that it was written from.
+func (sum *SummaryRow) CheckSources(c sqldb.Conn) error {
+	have, err := seal.Sources(c, sum.Num)
+	sum.Damaged = sum.Damaged || err == nil && have != sum.sources
+	return err
+}
+
+func summaryWhere(c sqldb.Conn, cond, name string, arg any) (sum SummaryRow, err error) {
 	found, err := c.One(`SELECT`+SummaryColumns+` WHERE `+cond, func(s sqldb.Row) (err error) {
-		num, sum, err = ScanSummary(s)
+		sum, err = ScanSummary(s)
 		return err
 	}, arg)
 	if err == nil && !found {
 		err = store.Missing(name)
 	}
-	return num, sum, err
+	return sum, err
 }
 
 // summaryByID reads a summary and its number.
 func summaryByID(c sqldb.Conn, id store.SummaryID) (int64, store.Summary, error) {
-	return summaryWhere(c, "s.id = ?", string(id), string(id))
+	sum, err := summaryWhere(c, "s.id = ?", string(id), string(id))
+	return sum.Num, sum.Summary, err
 }
 
 // SummaryByNum reads the summary with a number.
 func SummaryByNum(c sqldb.Conn, num int64) (store.Summary, error) {
-	_, s, err := summaryWhere(c, "s.num = ?", fmt.Sprintf("summary number %d", num), num)
-	return s, err
+	sum, err := summaryWhere(c, "s.num = ?", fmt.Sprintf("summary number %d", num), num)
+	return sum.Summary, err
 }
 
 // filesOf encodes the files of a summary.

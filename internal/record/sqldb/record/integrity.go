@@ -4,48 +4,64 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Content that is shown is checked here against the hashes taken when it
-// arrived. Searches check nothing: they return no text.
+// Content that is shown is checked here against the hashes taken when it arrived and
+// against the seal of its row. Searches check nothing: they return no text.
 
 // errChanged says that stored bytes differ from those that arrived.
-var errChanged = errors.New("it does not match the SHA-256 taken when it arrived")
+var errChanged = errors.New("it is not the one that arrived")
 
 // errRewritten says that the text of a summary was changed by something else.
 var errRewritten = errors.New("it is not the text that was written")
 
-// LinkColumns are the columns of a message m that its link of the chain covers,
-// and the link. [ScanLink] reads them.
-const LinkColumns = `m.role, m.flags, m.said, m.native, m.format, m.size, m.sha256, m.body, m.chain`
+// MessageColumns selects a row of messages m for [ScanMessage].
+var MessageColumns = seal.Messages.Columns()
 
-// Linked is a message with its link of the chain.
-type Linked struct {
+// messageColumns is how many columns MessageColumns has.
+var messageColumns = seal.Messages.Len() + 1
+
+// MessageRow is a row of messages. Its record is valid until the next row.
+type MessageRow struct {
 	store.NewMessage
-	StoredBody []byte // nil if only the record is stored
-	Chain      [sha256.Size]byte
-	Cut        bool // payloads were cut out of the record
+	ID           store.MessageID
+	Conversation store.ConversationID
+	Seq          int64
+	Stored       time.Time
+	StoredBody   []byte // nil if only the record is stored
+	Chain        [sha256.Size]byte
+	CutList      string // JSON: where payloads belong in the record
 }
 
-// ScanLink reads the columns of [LinkColumns], which begin at column n. The
-// caller sets Record and Cut.
-func ScanLink(s sqldb.Row, n int) Linked {
-	m := Linked{NewMessage: store.NewMessage{
-		Role: store.RoleOf(s.ColumnInt(n)), Flags: store.Flag(s.ColumnInt64(n + 1)), Said: sqldb.Millis(s, n+2), Native: s.ColumnText(n + 3),
-		Format: llms.Format(s.ColumnText(n + 4)), Size: s.ColumnInt64(n + 5), SHA256: sqldb.Hash(s, n+6),
-	}, Chain: sqldb.Hash(s, n+8)}
-	if !s.ColumnNull(n + 7) {
-		m.StoredBody = s.ColumnBlob(n+7, []byte{})
+// ScanMessage reads the columns of [MessageColumns], which begin at column n.
+func ScanMessage(s sqldb.Row, n int) MessageRow {
+	m := MessageRow{NewMessage: store.NewMessage{
+		Role: store.RoleOf(s.ColumnInt(n + 3)), Flags: store.Flag(s.ColumnInt64(n + 4)), Said: sqldb.Millis(s, n+6), Tokens: s.ColumnInt(n + 7), Native: s.ColumnText(n + 8),
+		Format: llms.Format(s.ColumnText(n + 9)), Size: s.ColumnInt64(n + 10), SHA256: sqldb.Hash(s, n+11), Record: s.ColumnRawBlob(n + 13),
+	}, ID: store.MessageID(s.ColumnInt64(n)), Conversation: store.ConversationID(s.ColumnInt64(n + 1)), Seq: s.ColumnInt64(n + 2), Stored: sqldb.Millis(s, n+5),
+		Chain: sqldb.Hash(s, n+12), CutList: s.ColumnText(n + 14)}
+	if !s.ColumnNull(n + 15) {
+		m.StoredBody = s.ColumnBlob(n+15, []byte{})
 	}
 	return m
 }
 
+// intact reports whether a row of [MessageColumns], which begin at column n, is the one that
+// was stored: its record by the SHA-256 taken on arrival, unless payloads were cut out of it,
+// and all of its columns by their seal.
+func (m MessageRow) intact(s sqldb.Row, n int) bool {
+	sum := sha256.Sum256(m.Record)
+	return (m.CutList != "" || sum == m.SHA256) && seal.HoldsRecord(s, n, sum)
+}
+
 // Follows reports whether the link of the message follows from the one before.
-func (m Linked) Follows(prev [sha256.Size]byte) bool {
+func (m MessageRow) Follows(prev [sha256.Size]byte) bool {
 	return store.Link(prev, m.NewMessage, m.StoredBody) == m.Chain
 }
 
@@ -59,32 +75,14 @@ func LinkAt(c sqldb.Conn, id store.ConversationID, seq int64) (link [sha256.Size
 	return link, found, err
 }
 
-// Intact reports whether a message is unchanged, as far as its own row shows:
-// the record by its SHA-256, unless payloads were cut out of it, and a stored
-// body by its link of the chain.
-func Intact(c sqldb.Conn, id store.ConversationID, seq int64, m Linked) (bool, error) {
-	if !m.Cut && sha256.Sum256(m.Record) != m.SHA256 {
-		return false, nil
-	}
-	if m.StoredBody == nil {
-		return true, nil
-	}
-	prev, found, err := LinkAt(c, id, seq-1)
-	return !found || m.Follows(prev), err // Verify reports a missing message
-}
-
 // checkedText returns the searchable text of a message, with an error if the
 // message has changed.
 func checkedText(c sqldb.Conn, id store.MessageID) (text []byte, err error) {
 	intact := true
-	found, err := c.One(`
-		SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body, m.seq, m.cuts IS NOT NULL, `+LinkColumns+`
+	found, err := c.One(`SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body, `+MessageColumns+`
 		FROM messages m WHERE m.id = ? AND m.`+NotErased, func(s sqldb.Row) (err error) {
-		m := ScanLink(s, 10)
-		m.Record, m.Cut = s.ColumnRawBlob(6), s.ColumnBool(9)
-		if intact, err = Intact(c, store.ConversationID(s.ColumnInt64(1)), s.ColumnInt64(8), m); err != nil {
-			return err
-		}
+		m := ScanMessage(s, 8)
+		intact = m.intact(s, 8)
 		if m.StoredBody == nil {
 			text, err = SearchText(c, s)
 			return err

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -21,34 +22,27 @@ import (
 // [store.Conversations].
 type Records struct{ DB sqldb.DB }
 
-const messageColumns = `m.id, m.conversation, m.seq, m.stored, m.tokens, m.record, m.cuts IS NOT NULL, ` + LinkColumns
-
 // present leaves out erased messages, unless its parameter is true.
 var present = ` AND (m.` + NotErased + ` OR ?)`
 
 // scanMessage decodes a message, and marks it if it is damaged. One that does
 // not decode has its raw bytes as text, and an error. With brief the message
 // does not keep its record.
-func scanMessage(c sqldb.Conn, s sqldb.Row, brief bool) (store.Message, error) {
-	row := ScanLink(s, 7)
-	m := store.Message{
-		ID: store.MessageID(s.ColumnInt64(0)), Conversation: store.ConversationID(s.ColumnInt64(1)), Seq: s.ColumnInt64(2),
-		Stored: sqldb.Millis(s, 3), Tokens: s.ColumnInt(4), Flags: row.Flags, Native: row.Native, Format: row.Format, Size: row.Size, SHA256: row.SHA256,
+func scanMessage(s sqldb.Row, brief bool) (m store.Message, err error) {
+	row := ScanMessage(s, 0)
+	m = store.Message{
+		ID: row.ID, Conversation: row.Conversation, Seq: row.Seq, Stored: row.Stored, Tokens: row.Tokens,
+		Flags: row.Flags, Native: row.Native, Format: row.Format, Size: row.Size, SHA256: row.SHA256,
 	}
 	if m.Flags&store.FlagErased != 0 {
 		return m, nil
 	}
-	format, data := m.Format, s.ColumnRawBlob(5)
-	row.Record, row.Cut = data, s.ColumnBool(6)
-	intact, err := Intact(c, m.Conversation, m.Seq, row)
-	if err != nil {
-		return m, err
-	}
+	format, data := m.Format, row.Record
 	switch {
 	case row.StoredBody != nil:
 		format, data = llms.FormatLCM, row.StoredBody
 	case !brief:
-		data = s.ColumnBlob(5, nil)
+		data = bytes.Clone(data)
 	}
 	if m.Body, err = wire.Decode(format, row.Role, data); err != nil {
 		err = fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
@@ -61,7 +55,7 @@ func scanMessage(c sqldb.Conn, s sqldb.Row, brief bool) (store.Message, error) {
 	if m.Body.Time.IsZero() {
 		m.Body.Time = m.Stored
 	}
-	if err != nil || !intact {
+	if err != nil || !row.intact(s, 0) {
 		store.MarkDamaged(&m)
 	}
 	return m, err
@@ -97,7 +91,7 @@ func stream[T any](ctx context.Context, name string, f sqldb.DB, read func(c sql
 func (r *Records) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
 	return stream(ctx, "store.messages", r.DB, func(c sqldb.Conn, pass func(store.Message) error) error {
 		row := func(s sqldb.Row) error {
-			m, err := scanMessage(c, s, q.NoRaw)
+			m, err := scanMessage(s, q.NoRaw)
 			if err != nil && !m.Damaged { // damage is marked, and the messages around it are returned
 				return err
 			}
@@ -108,7 +102,7 @@ func (r *Records) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[
 			return queryIDs(c, q.IDs, q.Erased, row)
 		case q.Natives != nil:
 			return sqldb.Each(q.Natives, func(native string) error {
-				_, err := c.One(`SELECT `+messageColumns+` FROM messages m WHERE m.conversation = ? AND m.native = ?`, row, int64(q.Conversation), native)
+				_, err := c.One(`SELECT `+MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.native = ?`, row, int64(q.Conversation), native)
 				return err
 			})
 		}
@@ -117,10 +111,10 @@ func (r *Records) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[
 }
 
 func queryIDs(c sqldb.Conn, ids []store.MessageID, erased bool, row func(sqldb.Row) error) error {
-	return c.Query(`SELECT `+messageColumns+`, j.value FROM json_each(?) j LEFT JOIN messages m ON m.id = j.value`+present+` ORDER BY j.rowid`,
+	return c.Query(`SELECT `+MessageColumns+`, j.value FROM json_each(?) j LEFT JOIN messages m ON m.id = j.value`+present+` ORDER BY j.rowid`,
 		func(s sqldb.Row) error {
 			if s.ColumnNull(0) {
-				return store.Missing(store.MessageID(s.ColumnInt64(16)).String())
+				return store.Missing(store.MessageID(s.ColumnInt64(messageColumns)).String())
 			}
 			return row(s)
 		}, sqldb.IDs(ids), erased)
@@ -131,16 +125,17 @@ func queryRange(c sqldb.Conn, q store.MessageQuery, row func(sqldb.Row) error) e
 	if q.Newest {
 		order = "DESC"
 	}
-	return c.Stream(`SELECT `+messageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq > ? AND m.seq < ?`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
+	return c.Stream(`SELECT `+MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq > ? AND m.seq < ?`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
 		row, int64(q.Conversation), q.After, cmp.Or(q.Before, 1<<62), q.Erased, cmp.Or(q.Limit, math.MaxInt64))
 }
 
 // Record implements [store.Reader].
 func (r *Records) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
 	return sqldb.Read(ctx, r.DB, func(c sqldb.Conn) (record []byte, err error) {
-		found, err := c.One(`SELECT record, cuts, sha256 FROM messages WHERE id = ? AND `+NotErased, func(s sqldb.Row) (err error) {
-			record, err = Join(c, s.ColumnBlob(0, nil), s.ColumnText(1))
-			if err == nil && sha256.Sum256(record) != sqldb.Hash(s, 2) {
+		found, err := c.One(`SELECT `+MessageColumns+` FROM messages m WHERE m.id = ? AND m.`+NotErased, func(s sqldb.Row) (err error) {
+			m := ScanMessage(s, 0)
+			record, err = Join(c, bytes.Clone(m.Record), m.CutList)
+			if err == nil && (!m.intact(s, 0) || sha256.Sum256(record) != m.SHA256) {
 				err = errChanged
 			}
 			return sqldb.Damaged("the record of "+id.String(), err)

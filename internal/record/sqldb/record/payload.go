@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -29,9 +30,8 @@ func (w *Writer) PutPayload(_ context.Context, p store.NewPayload) (store.Payloa
 	if id, err = freeID(w.Conn, "file_", hex.EncodeToString(sum[:]), `SELECT 1 FROM payloads WHERE id = ?`); err != nil {
 		return "", err
 	}
-	num, err = w.Insert("num", `
-		INSERT INTO payloads (id, sha256, size, mime, name, path, kind, summary, tokens, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, sum[:], len(p.Data), p.MIME, p.Name, p.Path, p.Kind, p.Summary, p.Tokens, w.Now)
+	num, err = w.Insert("num", seal.Payloads.Insert(),
+		seal.Payloads.Row(id, sum[:], len(p.Data), p.MIME, p.Name, p.Path, p.Kind, p.Summary, p.Tokens, w.Now)...)
 	if err != nil {
 		return "", err
 	}
@@ -70,8 +70,11 @@ func (r *Records) Payload(ctx context.Context, id store.PayloadID) (store.Payloa
 	var p store.Payload
 	in := &content{ctx: ctx, db: r.DB}
 	err := r.DB.Reader(ctx, func(c sqldb.Conn) error {
-		found, err := c.One(`SELECT num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at FROM payloads WHERE id = ?`,
-			sqldb.Into(&in.row.Num, &p.ID, &p.SHA256, &p.Size, &p.MIME, &p.Name, &p.Path, &p.Kind, &p.Summary, &p.Tokens, &p.Created), string(id))
+		found, err := c.One(`SELECT f.num, `+seal.Payloads.Columns()+` FROM payloads f WHERE f.id = ?`, func(s sqldb.Row) error {
+			sqldb.Scan(s, &in.row.Num, &p.ID, &p.SHA256, &p.Size, &p.MIME, &p.Name, &p.Path, &p.Kind, &p.Summary, &p.Tokens, &p.Created)
+			p.Damaged = !seal.Payloads.Holds(s, 1)
+			return nil
+		}, string(id))
 		if err == nil && !found {
 			err = store.Missing(string(id))
 		}
@@ -84,7 +87,7 @@ func (r *Records) Payload(ctx context.Context, id store.PayloadID) (store.Payloa
 	if in.sums, err = r.provePayload(ctx, in.row); err != nil {
 		return p, err
 	}
-	p.Content, p.Damaged = in, in.sums == nil
+	p.Content, p.Damaged = in, p.Damaged || in.sums == nil
 	return p, nil
 }
 

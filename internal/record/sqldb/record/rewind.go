@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -192,8 +193,8 @@ func messageItem(c sqldb.Conn, id store.MessageID) (store.Item, error) {
 		return store.Item{}, err
 	}
 	it := store.Item{Pos: pos, Node: store.Node{Message: id}}
-	_, err = c.One(`SELECT `+messageColumns+` FROM messages m WHERE m.id = ?`, func(s sqldb.Row) error {
-		m, err := scanMessage(c, s, true)
+	_, err = c.One(`SELECT `+MessageColumns+` FROM messages m WHERE m.id = ?`, func(s sqldb.Row) error {
+		m, err := scanMessage(s, true)
 		if err != nil {
 			return err
 		}
@@ -210,8 +211,7 @@ func (w *Writer) branchOff(after store.MessageID, cause string, gone []ViewItem)
 	if len(gone) == 0 {
 		return b, nil
 	}
-	id, err := w.Insert("id", `INSERT INTO branches (conversation, after, cause, created_at) VALUES (?, ?, ?, ?)`,
-		int64(w.ID), sqldb.Null(int64(after)), cause, w.Now)
+	id, err := w.Insert("id", seal.Branches.Insert(), seal.Branches.Row(int64(w.ID), sqldb.Null(int64(after)), cause, w.Now)...)
 	if err != nil {
 		return b, err
 	}
@@ -265,7 +265,10 @@ func (w *Writer) retireNode(e Edge, stays map[int64]bool) error {
 	if !e.IsSummary() || stays[e.Num] {
 		return nil
 	}
-	if err := w.Exec(`UPDATE summaries SET retired = TRUE WHERE num = ? AND conversation = ?`, e.Num, int64(w.ID)); err != nil {
+	err := seal.Summaries.Keep(w.Conn, "s.num = ? AND s.conversation = ?", func() error {
+		return w.Exec(`UPDATE summaries SET retired = TRUE WHERE num = ? AND conversation = ?`, e.Num, int64(w.ID))
+	}, e.Num, int64(w.ID))
+	if err != nil {
 		return err
 	}
 	sources, err := Edges(w.Conn, e.Num)

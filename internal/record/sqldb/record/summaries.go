@@ -25,10 +25,10 @@ func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2
 			return nil
 		}
 		return c.Query(`SELECT`+SummaryColumns+` WHERE s.conversation = ? ORDER BY s.pos, s.depth DESC, s.num LIMIT ?`, func(s sqldb.Row) error {
-			_, sum, err := ScanSummary(s)
+			sum, err := ScanSummary(s)
 			if err == nil {
-				store.MarkSummaryDamaged(&sum)
-				err = pass(sum)
+				store.MarkSummaryDamaged(&sum.Summary)
+				err = pass(sum.Summary)
 			}
 			return err
 		}, int64(q.Conversation), cmp.Or(q.Limit, math.MaxInt64))
@@ -39,16 +39,16 @@ func (r *Records) Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2
 const summaryPage = 256
 
 // summariesByID passes the summaries with these ids, in this order. It takes one
-// statement, and one more for their sources.
+// statement, and one more for their sources. Those of a single summary, which is described
+// with them, are checked.
 func summariesByID(c sqldb.Conn, ids []store.SummaryID, sources bool, pass func(store.Summary) error) error {
-	found := make(map[store.SummaryID]*store.Summary, len(ids))
-	condensed := map[int64]*store.Summary{}
+	found := make(map[store.SummaryID]*SummaryRow, len(ids))
+	condensed := map[int64]*SummaryRow{}
 	err := c.Query(`SELECT`+SummaryColumns+` WHERE s.id IN (SELECT t.value FROM json_each(?) t)`, func(s sqldb.Row) error {
-		num, sum, err := ScanSummary(s)
-		store.MarkSummaryDamaged(&sum)
+		sum, err := ScanSummary(s)
 		found[sum.ID] = &sum
 		if sources && sum.Kind == summary.Condensed {
-			condensed[num] = &sum
+			condensed[sum.Num] = &sum
 		}
 		return err
 	}, sqldb.Texts(ids))
@@ -61,6 +61,9 @@ func summariesByID(c sqldb.Conn, ids []store.SummaryID, sources bool, pass func(
 			return nil
 		}, slices.Collect(maps.Keys(condensed)))
 	}
+	if err == nil && len(ids) == 1 && found[ids[0]] != nil {
+		err = found[ids[0]].CheckSources(c)
+	}
 	if err != nil {
 		return err
 	}
@@ -68,7 +71,8 @@ func summariesByID(c sqldb.Conn, ids []store.SummaryID, sources bool, pass func(
 		if found[id] == nil {
 			return store.Missing(string(id))
 		}
-		return pass(*found[id])
+		store.MarkSummaryDamaged(&found[id].Summary)
+		return pass(found[id].Summary)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/tracing"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
@@ -37,6 +38,7 @@ type Writer struct {
 	refusal *tombstone.Refusal
 	// expected are numbers and known native ids of the messages to come.
 	expected expected
+	sealed   bool // the row was as it was written when the transaction began
 }
 
 var _ store.Writer = (*Writer)(nil)
@@ -67,7 +69,7 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 		if err != nil {
 			return err
 		}
-		w := &Writer{Conn: c, Row: row, Now: r.DB.Now().UTC()}
+		w := &Writer{Conn: c, Row: row, Now: r.DB.Now().UTC(), sealed: row.Sealed()}
 		if !erasures {
 			w.refusal = &tombstone.Refusal{}
 		}
@@ -82,17 +84,20 @@ func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(s
 	return done, err
 }
 
-// flush writes the row of the conversation.
+// flush writes the row of the conversation. One that was damaged before keeps its seal.
 func (w *Writer) flush() error {
 	if !w.dirty {
 		return nil
 	}
+	if w.sealed {
+		w.Seal = w.Row.seal()
+	}
 	return w.Exec(`
 		UPDATE conversations
 		SET created_at = ?, updated_at = ?, messages = ?, summaries = ?, tokens = ?, bytes = ?, head = ?,
-		    view_items = ?, view_tokens = ?, last_user = ?
+		    view_items = ?, view_tokens = ?, last_user = ?, seal = ?
 		WHERE id = ?`,
-		w.CreatedAt, w.UpdatedAt, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.LastUser, int64(w.ID))
+		w.CreatedAt, w.UpdatedAt, w.Messages, w.Summaries, w.Tokens, w.Bytes, w.Head[:], w.ViewItems, w.ViewTokens, w.LastUser, w.Seal, int64(w.ID))
 }
 
 // Conversation implements [store.Writer].
@@ -206,19 +211,29 @@ func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	if err != nil {
 		return 0, err
 	}
-	values := []any{int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
-		sqldb.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, m.Record, cuts, BodyColumn(body)}
-	if id := w.expected.take(m.Native, seq, m.SHA256); id != 0 {
-		return id, w.Exec(`
-			INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body, id)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, int64(id))...)
+	id, known, err := w.number(m.Native, seq, m.SHA256)
+	if err != nil || id == 0 {
+		return 0, err
 	}
-	id, err := w.Insert("id", `
-		INSERT INTO messages (conversation, seq, role, flags, stored, said, tokens, native, format, size, sha256, chain, record, cuts, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`, values...)
-	return store.MessageID(id), err
+	var record any = m.Record
+	if cuts == nil {
+		record = seal.Sum(m.SHA256) // it is not hashed again
+	}
+	values := []any{int64(id), int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
+		sqldb.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, record, cuts, BodyColumn(body)}
+	values = seal.Messages.Row(values...)
+	values[13] = m.Record
+	if known {
+		return id, w.Exec(insertMessage, values...)
+	}
+	stored, err := w.Conn.Update(insertMessage+` ON CONFLICT (conversation, native) WHERE native IS NOT NULL DO NOTHING`, values...)
+	if stored == 0 {
+		id = 0
+	}
+	return id, err
 }
+
+var insertMessage = seal.Messages.Insert()
 
 // CutsOf encodes the cuts of a record.
 func CutsOf(cuts []store.Cut) (any, error) {

@@ -1,11 +1,13 @@
-// Package seal proves rows that no hash chain covers: the list of conversations, what
-// they are called, the texts of summaries, and the tombstones of erased messages.
+// Package seal proves the rows of the record.
 //
-// A seal of a summary, of an earlier text of it ([Text]) or of a conversation
-// ([Conversation]) is a hash in the row itself. A seal of a set of rows is a row of the table seals: how many
-// there are, and the sum of their hashes. The sum of the list of conversations is
-// changed by differences, so that opening a conversation is one more statement, and
-// a sum that was wrong once stays wrong.
+// Every row of a [Table] has a seal: a hash of all its other columns. A row that is shown
+// is checked against it, and a missing seal is damage like a wrong one. Rows that may not
+// disappear are counted and summed up in the table seals: the conversations, the keys of
+// the state, the salt, and what each erasure left. Everything else is proved otherwise:
+// messages also by the hash chain, content by its SHA-256, and the rest by computing it
+// from the messages.
+//
+// A change of a row that was damaged before does not make it whole: see [Table.Keep].
 //
 // The hashes have no key. They show what a disk or an editor changed, not what somebody
 // changed who also computed them again.
@@ -21,325 +23,256 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// The names of the sets of rows. Each erasure has one more, see [Erasure].
-const (
-	conversations = "conversations"
-	Salt          = "salt"
-)
-
-const erasurePrefix = "erasure/"
-
-// Erasure names the seal of the tombstones of an erasure.
-func Erasure(id int64) string { return fmt.Sprint(erasurePrefix, id) }
-
-// modulus keeps a sum of two digests within the integers of both backends.
-const modulus = 1<<61 - 1
-
-// sum is the value of a seal.
-type sum struct{ entries, digest int64 }
-
-func (s *sum) add(values ...any) {
-	s.entries++
-	h := hash(values...)
-	s.digest = (s.digest + int64(binary.BigEndian.Uint64(h[:])%modulus)) % modulus
+// Table is a table whose rows have a seal.
+type Table struct {
+	name string
+	from string // what its rows are read from
+	keys []string
+	// columns are those that the seal covers, in the order of the hash.
+	columns []string
 }
 
-// hash hashes values so that no two lists of them are written alike.
-func hash(values ...any) (out [sha256.Size]byte) {
-	h := sha256.New()
+func table(name, from, keys, columns string) Table {
+	return Table{name, from, strings.Fields(keys), strings.Fields(columns)}
+}
+
+// The tables. The numbers of summaries, payloads and branches are not part of their seals:
+// the database gives them, and the rows that refer to them prove them.
+var (
+	Messages = table("messages", "messages m", "m.id",
+		"m.id m.conversation m.seq m.role m.flags m.stored m.said m.tokens m.native m.format m.size m.sha256 m.chain m.record m.cuts m.body")
+	// A conversation is sealed with the project that it belongs to.
+	Conversations = table("conversations", "conversations c LEFT JOIN projects p ON p.id = c.project", "c.id",
+		`c.id c.key c.segment c.agent p.origin p.root c.title c.parent c.forked_from c.forked_at c.created_at c.updated_at c.archived_at c.archive_cause
+		c.messages c.summaries c.tokens c.bytes c.view_items c.view_tokens c.head c.base c.last_user c.inherited c.erased_at c.erased`)
+	// A summary is sealed with the sum of its sources and the count of its earlier texts.
+	Summaries = table("summaries", "summaries s", "s.num",
+		`s.id s.conversation s.kind s.depth s.body s.tokens s.source_tokens s.descendants s.messages s.message_tokens s.earliest s.latest s.files
+		s.level s.method s.model s.tokens_in s.tokens_out s.created_at s.revision s.retired s.pos s.sources s.earlier`)
+	Revisions = table("revisions", "revisions r", "r.summary r.revision",
+		"r.summary r.revision r.body r.tokens r.level r.method r.model r.tokens_in r.tokens_out r.replaced_at")
+	Branches = table("branches", "branches b", "b.id", "b.conversation b.after b.cause b.created_at")
+	Payloads = table("payloads", "payloads f", "f.num", "f.id f.sha256 f.size f.mime f.name f.path f.kind f.summary f.tokens f.created_at")
+	State    = table("state", "state t", "t.space t.key", "t.space t.key t.version t.expires t.data")
+)
+
+var tables = []Table{Messages, Conversations, Summaries, Revisions, Branches, Payloads, State}
+
+// Columns selects the columns under the seal, and the seal after them.
+func (t Table) Columns() string { return strings.Join(t.columns, ", ") + ", " + t.alias() + ".seal" }
+
+// Len is the number of columns under the seal, and so the place of the seal after them.
+func (t Table) Len() int { return len(t.columns) }
+
+// Insert is a statement that adds a row, with the values of [Table.Row].
+func (t Table) Insert() string {
+	return "INSERT INTO " + t.name + " (" + plain(t.columns, ", ") + ", seal) VALUES (?" + strings.Repeat(", ?", len(t.columns)) + ")"
+}
+
+// Row returns the values of a row with their seal.
+func (t Table) Row(values ...any) []any { return append(values, t.Of(values...)) }
+
+func (t Table) alias() string { return t.keys[0][:1] }
+
+// plain lists columns without the name of their table.
+func plain(columns []string, between string) string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c[2:]
+	}
+	return strings.Join(names, between)
+}
+
+// Size is the length of a seal.
+const Size = 16
+
+// Sum stands for bytes with this SHA-256.
+type Sum [sha256.Size]byte
+
+// Of returns the seal of a row with these values.
+func (t Table) Of(values ...any) []byte {
+	if len(values) != len(t.columns) {
+		panic(fmt.Sprintf("a row of %s has %d values", t.name, len(values)))
+	}
+	h := hash(t.name, values)
+	return h[:Size]
+}
+
+// hash hashes values so that no two lists of them are written alike, and a number, a text
+// and bytes differ.
+func hash(name string, values []any) [sha256.Size]byte {
+	b := append(make([]byte, 0, 512), name...)
 	for _, v := range values {
-		switch v := v.(type) {
-		case []byte:
-			fmt.Fprintf(h, "b%d:", len(v))
-			h.Write(v)
-		case string:
-			fmt.Fprintf(h, "s%d:%s", len(v), v)
-		default:
-			fmt.Fprintf(h, "v%v;", v)
+		b = appendValue(b, v)
+	}
+	return sha256.Sum256(b)
+}
+
+func appendValue(b []byte, v any) []byte {
+	number := func(n int64) []byte { return binary.BigEndian.AppendUint64(append(b, 'i'), uint64(n)) }
+	switch v := v.(type) {
+	case nil:
+		return append(b, 'n')
+	case int64:
+		return number(v)
+	case int:
+		return number(int64(v))
+	case bool: // one backend has numbers
+		if v {
+			return number(1)
+		}
+		return number(0)
+	case time.Time:
+		if v.IsZero() {
+			return append(b, 'n')
+		}
+		return number(v.UnixMilli())
+	case string:
+		return append(binary.BigEndian.AppendUint64(append(b, 's'), uint64(len(v))), v...)
+	case Sum:
+		return append(append(b, 'b'), v[:]...)
+	case []byte:
+		return appendValue(b, Sum(sha256.Sum256(v)))
+	}
+	panic(fmt.Sprintf("a value of type %T is not stored", v))
+}
+
+// Holds reports whether a row is as it was written. Its columns begin at from.
+func (t Table) Holds(s sqldb.Row, from int) bool {
+	return bytes.Equal(t.Of(t.values(s, from)...), s.ColumnRawBlob(from+len(t.columns)))
+}
+
+// HoldsRecord is Holds for a message whose record has a known SHA-256.
+func HoldsRecord(s sqldb.Row, from int, record [sha256.Size]byte) bool {
+	values := make([]any, len(Messages.columns))
+	for i, name := range Messages.columns {
+		if name == "m.record" {
+			values[i] = Sum(record)
+		} else {
+			values[i] = s.ColumnValue(from + i)
 		}
 	}
-	h.Sum(out[:0])
-	return out
+	return bytes.Equal(Messages.Of(values...), s.ColumnRawBlob(from+len(values)))
 }
 
-// rows are the queries for the rows under a seal, and the argument of each.
-func rows(name string) (queries []string, args []any) {
-	switch {
-	case name == conversations:
-		return []string{`SELECT id FROM conversations`}, nil
-	case name == Salt:
-		return []string{`SELECT salt FROM tombstone_salt`}, nil
+func (t Table) values(s sqldb.Row, from int) []any {
+	values := make([]any, len(t.columns))
+	for i := range values {
+		values[i] = s.ColumnValue(from + i)
 	}
-	var id int64
-	if _, err := fmt.Sscanf(strings.TrimPrefix(name, erasurePrefix), "%d", &id); err != nil {
-		return nil, nil
-	}
-	return []string{`SELECT hash, n FROM tombstones WHERE erasure = ?`, `SELECT key, messages, through FROM forgotten WHERE erasure = ?`}, []any{id}
+	return values
 }
 
-// measure sums the rows under a seal.
-func measure(c sqldb.Conn, name string) (s sum, err error) {
-	queries, args := rows(name)
-	for _, sql := range queries {
-		columns := 1 + strings.Count(sql, ",")
-		err := c.Query(sql, func(r sqldb.Row) error {
-			values := make([]any, columns)
-			for i := range values {
-				values[i] = r.ColumnValue(i)
-			}
-			s.add(values...)
+// HoldsNamed is Holds for the columns of a row by their names. Tables without seals hold, and
+// so do conversations, whose seals cover more.
+func HoldsNamed(table string, columns []string, values []any) bool {
+	seal, i := named(table, columns, values)
+	if i < 0 {
+		return seal == nil
+	}
+	have, _ := values[i].([]byte)
+	return bytes.Equal(have, seal)
+}
+
+// Renew seals the columns of a row by their names, if it was whole before they were changed.
+func Renew(table string, columns []string, values []any, whole bool) {
+	if seal, i := named(table, columns, values); i >= 0 && seal != nil && whole {
+		values[i] = seal
+	}
+}
+
+// named returns the seal that a row should have, and its place.
+func named(table string, columns []string, values []any) ([]byte, int) {
+	at := slices.IndexFunc(tables, func(t Table) bool { return t.name == table && table != Conversations.name })
+	if at < 0 {
+		return nil, -1
+	}
+	under := make([]any, len(tables[at].columns))
+	for i, c := range tables[at].columns {
+		if n := slices.Index(columns, c[2:]); n >= 0 {
+			under[i] = values[n]
+		}
+	}
+	return tables[at].Of(under...), slices.Index(columns, "seal")
+}
+
+// row is a row of a table: its key, its seal as it should be, and whether that is the one it has.
+type row struct {
+	key   []any
+	seal  []byte
+	holds bool
+}
+
+// each reads the rows that meet a condition.
+func (t Table) each(c sqldb.Conn, where string, args []any) ([]row, error) {
+	sql := "SELECT " + strings.Join(t.keys, ", ") + ", " + t.Columns() + " FROM " + t.from + " WHERE " + where
+	return sqldb.List(c, sql, func(s sqldb.Row) row {
+		key := make([]any, len(t.keys))
+		for i := range key {
+			key[i] = s.ColumnValue(i)
+		}
+		return row{key, t.Of(t.values(s, len(key))...), t.Holds(s, len(key))}
+	}, args...)
+}
+
+// Broken returns the keys of the rows that meet a condition and are not as they were
+// written.
+func (t Table) Broken(c sqldb.Conn, where string, args ...any) (keys [][]any, err error) {
+	rows, err := t.each(c, where, args)
+	for _, r := range rows {
+		if !r.holds {
+			keys = append(keys, r.key)
+		}
+	}
+	return keys, err
+}
+
+// Again seals the rows that meet a condition as they are.
+func (t Table) Again(c sqldb.Conn, where string, args ...any) error {
+	rows, err := t.each(c, where, args)
+	if err != nil {
+		return err
+	}
+	sql := "UPDATE " + t.name + " SET seal = ? WHERE " + plain(t.keys, " = ? AND ") + " = ?"
+	return sqldb.Each(rows, func(r row) error {
+		if r.holds {
 			return nil
-		}, args...)
-		if err != nil {
-			return s, err
 		}
+		return c.Exec(sql, append([]any{r.seal}, r.key...)...)
+	})
+}
+
+// Keep runs a function that changes rows that meet a condition, and seals them again. Those
+// that were damaged before stay so, unless the change makes them what they were.
+func (t Table) Keep(c sqldb.Conn, where string, change func() error, args ...any) error {
+	rows, err := t.each(c, where, args)
+	if err == nil {
+		err = change()
 	}
-	return s, nil
-}
-
-// read returns the stored value of a seal.
-func read(c sqldb.Conn, name string) (s sum, found bool, err error) {
-	found, err = c.One(`SELECT entries, digest FROM seals WHERE name = ?`, sqldb.Into(&s.entries, &s.digest), name)
-	return s, found, err
-}
-
-// Set writes the seal of the rows that there are.
-func Set(c sqldb.Conn, name string) error {
-	s, err := measure(c, name)
 	if err != nil {
 		return err
 	}
-	return c.Exec(`INSERT INTO seals (name, entries, digest) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET entries = ?2, digest = ?3`, name, s.entries, s.digest)
+	where = strings.Join(t.keys, " = ? AND ") + " = ?"
+	return sqldb.Each(rows, func(r row) error {
+		if !r.holds {
+			return nil
+		}
+		return t.Again(c, where, r.key...)
+	})
 }
 
-// Change runs a function that changes the rows under a seal, and seals them again. A seal
-// that was broken before stays broken.
-func Change(c sqldb.Conn, name string, change func() error) error {
-	have, err := measure(c, name)
-	if err != nil {
-		return err
-	}
-	want, found, err := read(c, name)
-	if err != nil {
-		return err
-	}
-	if err := change(); err != nil {
-		return err
-	}
-	if found && have != want || !found && have.entries > 0 {
+// Sources returns the sum of the sources of a summary.
+func Sources(c sqldb.Conn, num int64) (sum int64, err error) {
+	err = c.Query(`SELECT ord, message, source FROM edges WHERE summary = ?`, func(s sqldb.Row) error {
+		sum = Source(sum, s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2))
 		return nil
-	}
-	return Set(c, name)
+	}, num)
+	return sum, err
 }
 
-// Erased seals the tombstones of a new erasure.
-func Erased(c sqldb.Conn, erasure int64) error { return Set(c, Erasure(erasure)) }
-
-// Lifted removes the seal of an erasure that was lifted. Once nothing is erased any more,
-// the salt is sealed again: no tombstone depends on it.
-func Lifted(c sqldb.Conn, erasure int64) error {
-	if err := c.Exec(`DELETE FROM seals WHERE name = ?`, Erasure(erasure)); err != nil {
-		return err
-	}
-	if left, err := c.Has(EverErased); err != nil || left {
-		return err
-	}
-	return Set(c, Salt)
-}
-
-// Opened seals a conversation that was added, and adds it to the list.
-func Opened(c sqldb.Conn, id int64) error {
-	if err := Named(c, id); err != nil {
-		return err
-	}
-	return list(c, id, 1)
-}
-
-// Dropped removes a conversation from the list.
-func Dropped(c sqldb.Conn, id int64) error { return list(c, id, -1) }
-
-func list(c sqldb.Conn, id, sign int64) error {
-	var s sum
-	s.add(id)
-	if sign < 0 {
-		s.digest = modulus - s.digest
-	}
-	return c.Exec(`UPDATE seals SET entries = entries + ?, digest = (digest + ?) % ? WHERE name = ?`, sign, s.digest, int64(modulus), conversations)
-}
-
-// Conversation returns the seal of what a conversation is called and belongs to.
-func Conversation(v store.Conversation) []byte {
-	h := hash("conversation", int64(v.ID), v.Key, v.Segment, v.Agent, v.Title, v.Project.Origin, v.Project.Root)
-	return h[:]
-}
-
-// Named seals what a conversation is called and belongs to.
-func Named(c sqldb.Conn, id int64) error {
-	v := store.Conversation{ID: store.ConversationID(id)}
-	_, err := c.One(`SELECT c.key, c.segment, c.agent, c.title, p.origin, p.root FROM conversations c LEFT JOIN projects p ON p.id = c.project WHERE c.id = ?`,
-		sqldb.Into(&v.Key, &v.Segment, &v.Agent, &v.Title, &v.Project.Origin, &v.Project.Root), id)
-	if err != nil {
-		return err
-	}
-	return c.Exec(`UPDATE conversations SET seal = ? WHERE id = ?`, Conversation(v), id)
-}
-
-// Text returns the seal of a text of a summary: the hash of the text before it, which is
-// zeros where none is kept, and the hash of both.
-func Text(before []byte, id store.SummaryID, created time.Time, revision int, w store.Wording) []byte {
-	prev := make([]byte, sha256.Size)
-	copy(prev, before)
-	h := hash("summary", prev, string(id), created.UnixMilli(), revision, w.Body, w.Tokens, string(w.Level), w.Method, w.Model, w.TokensIn, w.TokensOut)
-	return append(prev, h[:]...)
-}
-
-// Before returns the hash of the text before that a seal of [Text] holds.
-func Before(seal []byte) []byte { return seal[:min(len(seal), sha256.Size)] }
-
-// Hash returns the hash of a text that its seal holds.
-func Hash(seal []byte) []byte { return seal[min(len(seal), sha256.Size):] }
-
-// Follows reports whether a seal names a hash as that of the text before, and for nil that
-// there is none.
-func Follows(seal, before []byte) bool {
-	want := make([]byte, sha256.Size)
-	copy(want, before)
-	return bytes.Equal(Before(seal), want)
-}
-
-// Fill seals everything as it is.
-func Fill(c sqldb.Conn) error {
-	if err := fillTexts(c); err != nil {
-		return err
-	}
-	ids, err := sqldb.Column[int64](c, `SELECT id FROM conversations`)
-	if err != nil {
-		return err
-	}
-	erasures, err := sqldb.Column[int64](c, EverErased)
-	if err != nil {
-		return err
-	}
-	if err := sqldb.Each(ids, func(id int64) error { return Named(c, id) }); err != nil {
-		return err
-	}
-	names := []string{conversations, Salt}
-	for _, id := range erasures {
-		names = append(names, Erasure(id))
-	}
-	return sqldb.Each(names, func(name string) error { return Set(c, name) })
-}
-
-// EverErased selects the erasures that anything is left of.
-const EverErased = `SELECT id FROM erasures UNION SELECT erasure FROM forgotten UNION SELECT erasure FROM tombstones`
-
-// fillTexts seals the texts of summaries, the earlier ones first.
-func fillTexts(c sqldb.Conn) error {
-	type text struct {
-		num      int64
-		id       store.SummaryID
-		created  time.Time
-		revision int
-		store.Wording
-		earlier bool
-	}
-	columns := func(t string) string {
-		return t + `.revision, ` + t + `.body, ` + t + `.tokens, ` + t + `.level, ` + t + `.method, ` + t + `.model, ` + t + `.tokens_in, ` + t + `.tokens_out`
-	}
-	for after := int64(0); ; {
-		var all []text
-		err := c.Query(`
-			SELECT s.num, s.id, s.created_at, `+columns("r")+`, 1 FROM summaries s JOIN revisions r ON r.summary = s.num WHERE s.num > ?1 AND s.num <= ?1 + 500
-			UNION ALL SELECT s.num, s.id, s.created_at, `+columns("s")+`, 0 FROM summaries s WHERE s.num > ?1 AND s.num <= ?1 + 500 ORDER BY 1, 4`, func(s sqldb.Row) error {
-			var t text
-			sqldb.Scan(s, &t.num, &t.id, &t.created, &t.revision, &t.Body, &t.Tokens, &t.Level, &t.Method, &t.Model, &t.TokensIn, &t.TokensOut, &t.earlier)
-			all = append(all, t)
-			return nil
-		}, after)
-		if err != nil {
-			return err
-		}
-		var last []byte
-		for i, t := range all {
-			if i == 0 || all[i-1].num != t.num {
-				last = nil
-			}
-			seal := Text(last, t.id, t.created, t.revision, t.Wording)
-			sql, args := `UPDATE summaries SET seal = ? WHERE num = ?`, []any{seal, t.num}
-			if t.earlier {
-				sql, args = `UPDATE revisions SET seal = ? WHERE summary = ? AND revision = ?`, append(args, t.revision)
-			}
-			if err := c.Exec(sql, args...); err != nil {
-				return err
-			}
-			last = Hash(seal)
-		}
-		next, err := sqldb.Value[int64](c, `SELECT min(num) FROM summaries WHERE num > ?`, after+500)
-		if err != nil || next == 0 {
-			return err
-		}
-		after = next - 1
-	}
-}
-
-// SaltHolds reports whether the salts are those that tombstones were made with.
-func SaltHolds(c sqldb.Conn, salts [][]byte) (bool, error) {
-	var have sum
-	for _, salt := range salts {
-		have.add(salt)
-	}
-	want, _, err := read(c, Salt)
-	return have == want, err
-}
-
-// Faults checks the seals of sets of rows.
-func Faults(c sqldb.Conn) (faults []store.Fault, err error) {
-	stored, err := sqldb.Column[string](c, `SELECT name FROM seals`)
-	if err != nil {
-		return nil, err
-	}
-	erasures, err := sqldb.Column[int64](c, EverErased)
-	if err != nil {
-		return nil, err
-	}
-	names := append(stored, conversations, Salt)
-	for _, id := range erasures {
-		names = append(names, Erasure(id))
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		have, err := measure(c, name)
-		if err != nil {
-			return nil, err
-		}
-		want, _, err := read(c, name)
-		if err != nil {
-			return nil, err
-		}
-		if have != want {
-			faults = append(faults, fault(name, have, want))
-		}
-	}
-	return faults, nil
-}
-
-func fault(name string, have, want sum) store.Fault {
-	id, isErasure := strings.CutPrefix(name, erasurePrefix)
-	switch {
-	case name == conversations && have.entries != want.entries:
-		return store.Fault{Code: "conversation-list", Node: "the list of conversations",
-			Detail: fmt.Sprintf("%d conversations were opened here, there are %d", want.entries, have.entries)}
-	case name == conversations:
-		return store.Fault{Code: "conversation-list", Node: "the list of conversations", Detail: "they are not those that were opened here"}
-	case name == Salt:
-		return store.Fault{Code: "tombstone-salt", Node: "the salt of the tombstones",
-			Detail: "it is not the one that the tombstones were made with: messages that were erased would not be recognised"}
-	case isErasure:
-		return store.Fault{Code: "tombstones", Node: "tombstone " + id,
-			Detail: fmt.Sprintf("it has %d hashes and sessions, %d were written, or they were changed: messages that were erased may come back", have.entries, want.entries)}
-	}
-	return store.Fault{Code: "tombstones", Node: "seal " + name, Detail: "it belongs to nothing"}
+// Source adds a source of a summary to the sum of those before it.
+func Source(sum, ord, message, source int64) int64 {
+	return add(sum, digest(ord, message, source))
 }

@@ -9,22 +9,23 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 func scanValue(s sqldb.Row) store.Value {
-	return store.Value{Key: s.ColumnText(0), Version: s.ColumnInt64(1), Expires: sqldb.Millis(s, 2), Data: s.ColumnBlob(3, nil)}
+	return store.Value{Key: s.ColumnText(1), Version: s.ColumnInt64(2), Expires: sqldb.Millis(s, 3), Data: s.ColumnBlob(4, nil)}
 }
 
-const liveValues = `SELECT key, version, expires, data FROM state WHERE space = ? AND (expires IS NULL OR expires > ?)`
+// live reports whether a value has not expired.
+func live(v store.Value, now time.Time) bool { return v.Expires.IsZero() || v.Expires.After(now) }
 
-// readValue reads a value that has not expired; its version is 0 if there is
-// none.
-func readValue(c sqldb.Conn, space, key string, now time.Time) (v store.Value, err error) {
-	_, err = c.One(liveValues+` AND key = ?`, func(s sqldb.Row) error {
+// read reads a value, also one that has expired; its version is 0 if there is none.
+func read(c sqldb.Conn, space, key string) (v store.Value, err error) {
+	_, err = c.One(`SELECT space, key, version, expires, data FROM state WHERE space = ? AND key = ?`, func(s sqldb.Row) error {
 		v = scanValue(s)
 		return nil
-	}, space, now, key)
+	}, space, key)
 	return v, err
 }
 
@@ -34,9 +35,9 @@ type Table struct{ DB sqldb.DB }
 // Get implements [store.State].
 func (t Table) Get(ctx context.Context, space, key string) (store.Value, error) {
 	return sqldb.Read(ctx, t.DB, func(c sqldb.Conn) (store.Value, error) {
-		v, err := readValue(c, space, key, t.DB.Now())
-		if err == nil && v.Version == 0 {
-			err = store.Missing(space + "/" + key)
+		v, err := read(c, space, key)
+		if err == nil && (v.Version == 0 || !live(v, t.DB.Now())) {
+			v, err = store.Value{}, store.Missing(space+"/"+key)
 		}
 		return v, err
 	})
@@ -48,16 +49,19 @@ func (t Table) Put(ctx context.Context, space, key string, data []byte, version 
 		return 0, err
 	}
 	err = t.DB.TransactOn(ctx, lockOf(space, key), func(c sqldb.Conn) error {
-		if err := expectVersion(c, space, key, version, t.DB.Now()); err != nil {
+		old, err := expectVersion(c, space, key, version, t.DB.Now())
+		if err == nil && old == 0 {
+			err = seal.Noted(c, space, key)
+		}
+		if err != nil {
 			return err
 		}
 		// Versions go on across an expiry, so that a holder of the expired
 		// value cannot mistake a new one for it.
-		next, err = sqldb.Value[int64](c, `
-			INSERT INTO state (space, key, version, expires, data) VALUES (?, ?, 1, ?, ?)
-			ON CONFLICT (space, key) DO UPDATE SET version = state.version + 1, expires = excluded.expires, data = excluded.data
-			RETURNING version`, space, key, expires, data)
-		return err
+		next = old + 1
+		return c.Exec(seal.State.Insert()+` ON CONFLICT (space, key) DO UPDATE
+			SET version = excluded.version, expires = excluded.expires, data = excluded.data, seal = excluded.seal`,
+			seal.State.Row(space, key, next, expires, data)...)
 	})
 	return next, err
 }
@@ -70,31 +74,45 @@ func (t Table) Delete(ctx context.Context, space, key string, version int64) err
 
 // DeleteIn is Delete inside a transaction.
 func DeleteIn(c sqldb.Conn, space, key string, version int64, now time.Time) error {
-	if err := expectVersion(c, space, key, version, now); err != nil {
+	if _, err := expectVersion(c, space, key, version, now); err != nil {
 		return err
 	}
-	return c.Exec(`UPDATE state SET expires = 0, data = ? WHERE space = ? AND key = ?`, []byte{}, space, key)
+	return Clear(c, `space = ? AND key = ?`, space, key)
+}
+
+// Clear deletes the values that meet a condition, inside a transaction.
+func Clear(c sqldb.Conn, where string, args ...any) error {
+	return seal.State.Keep(c, where, func() error {
+		return c.Exec(`UPDATE state SET expires = 0, data = ? WHERE `+where, append([]any{[]byte{}}, args...)...)
+	}, args...)
 }
 
 // lockOf names the lock of a value.
 func lockOf(space, key string) string { return "state/" + space + "/" + key }
 
-// expectVersion fails unless a value has a version. Until the transaction ends, no
-// other changes the value.
-func expectVersion(c sqldb.Conn, space, key string, version int64, now time.Time) error {
+// expectVersion fails unless a value has a version, and returns that of its row. Until the
+// transaction ends, no other changes the value.
+func expectVersion(c sqldb.Conn, space, key string, version int64, now time.Time) (int64, error) {
 	if err := sqldb.LockName(c, lockOf(space, key)); err != nil {
-		return err
+		return 0, err
 	}
-	v, err := readValue(c, space, key, now)
-	if err == nil && v.Version != version {
-		err = fmt.Errorf("%s/%s has version %d, not %d: %w", space, key, v.Version, version, store.ErrConflict)
+	v, err := read(c, space, key)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	have := int64(0)
+	if live(v, now) {
+		have = v.Version
+	}
+	if have != version {
+		return 0, fmt.Errorf("%s/%s has version %d, not %d: %w", space, key, have, version, store.ErrConflict)
+	}
+	return v.Version, nil
 }
 
 // List implements [store.State].
 func (t Table) List(ctx context.Context, space string) ([]store.Value, error) {
 	return sqldb.Read(ctx, t.DB, func(c sqldb.Conn) ([]store.Value, error) {
-		return sqldb.List(c, liveValues+` ORDER BY key`, scanValue, space, t.DB.Now())
+		return sqldb.List(c, `SELECT space, key, version, expires, data FROM state WHERE space = ? AND (expires IS NULL OR expires > ?) ORDER BY key`, scanValue, space, t.DB.Now())
 	})
 }

@@ -44,8 +44,17 @@ func OrphanFaults(c sqldb.Conn) ([]store.Fault, error) {
 // tombstones. It is quick.
 func SetFaults(c sqldb.Conn) ([]store.Fault, error) {
 	var f Findings
-	err := sqldb.Steps(func() error { return unrecorded(c, &f) }, func() error { return f.Take(seal.Faults(c)) })
+	err := sqldb.Steps(func() error { return unrecorded(c, &f) }, func() error { return unlisted(c, &f) }, func() error { return f.Take(seal.Faults(c)) })
 	return f.List, err
+}
+
+// unlisted checks the rows of conversations that are not shown, and so not verified.
+func unlisted(c sqldb.Conn, f *Findings) error {
+	broken, err := seal.Conversations.Broken(c, "NOT ("+record.Listed+")")
+	for _, key := range broken {
+		f.Fault("session", fmt.Sprintf("conversation %d", key[0]), "%s", rowChanged)
+	}
+	return err
 }
 
 // UnrecordedErasures selects the erasures that have tombstones and no row of their own.

@@ -1,38 +1,43 @@
 package verify
 
 import (
-	"bytes"
+	"fmt"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// named checks what the conversation is called and belongs to.
-func (v *verifier) named() error {
-	if !bytes.Equal(v.Seal, seal.Conversation(v.Row.Conversation)) {
-		v.Fault("session", v.name(), "its session key, agent, title or project is not the one that it was opened with")
+// rowChanged describes a conversation whose row is not the one that was written.
+const rowChanged = "its session key, agent, title, project, times or numbers are not those that were written"
+
+// rows checks the seals of the conversation and of its branches.
+func (v *verifier) rows() error {
+	broken, err := seal.Conversations.Broken(v.Conn, "c.id = ?", int64(v.Row.ID))
+	if len(broken) > 0 {
+		v.Fault("session", v.name(), "%s", rowChanged)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	broken, err = seal.Branches.Broken(v.Conn, "b.conversation = ?", int64(v.Row.ID))
+	for _, key := range broken {
+		v.Fault("branch", fmt.Sprintf("branch %d of %s", key[0], v.name()), "its beginning, its cause or its time is not the one that was written")
+	}
+	return err
 }
 
-// revisions checks the earlier texts of a summary: each seal holds the hash of the text
-// before it.
+// revisions checks the earlier texts of a summary.
 func (v *verifier) revisions(n SummaryNode) error {
-	var last []byte // the hash of the text before
-	err := v.Query(`SELECT revision, body, tokens, level, method, model, tokens_in, tokens_out, seal FROM revisions WHERE summary = ? ORDER BY revision`, func(s sqldb.Row) error {
-		var revision int
-		var w store.Wording
-		var have []byte
-		sqldb.Scan(s, &revision, &w.Body, &w.Tokens, &w.Level, &w.Method, &w.Model, &w.TokensIn, &w.TokensOut, &have)
-		if want := seal.Text(last, n.ID, n.CreatedAt, revision, w); !bytes.Equal(have, want) {
-			v.Fault("revision", string(n.ID), "its earlier text %d was changed, or one before it is missing", revision)
-		}
-		last = bytes.Clone(seal.Hash(have))
-		return nil
-	}, n.Num)
-	if err == nil && !seal.Follows(n.Seal, last) {
-		v.Fault("revision", string(n.ID), "an earlier text of it is missing")
+	broken, err := seal.Revisions.Broken(v.Conn, "r.summary = ?", n.Num)
+	for _, key := range broken {
+		v.Fault("revision", string(n.ID), "its earlier text %d is not the one that was written", key[1])
+	}
+	if err != nil {
+		return err
+	}
+	kept, err := sqldb.Value[int](v.Conn, `SELECT count(*) FROM revisions WHERE summary = ?`, n.Num)
+	if err == nil && kept != n.Earlier {
+		v.Fault("revision", string(n.ID), "%d earlier texts of it were kept, there are %d", n.Earlier, kept)
 	}
 	return err
 }

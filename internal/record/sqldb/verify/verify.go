@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -35,7 +36,7 @@ func Conversation(ctx context.Context, f sqldb.DB, id store.ConversationID, whol
 		if v.Row, err = record.ReadConversation(c, id); err != nil {
 			return false, err
 		}
-		return true, sqldb.Steps(v.messages, v.coverage, v.summaries, v.named, v.derived)
+		return true, sqldb.Steps(v.messages, v.coverage, v.summaries, v.rows, v.derived)
 	})
 	v.Faults = v.List
 	v.Digest = ConversationDigest(v.Key, v.Segment, v.Verification.Messages, v.head)
@@ -62,10 +63,9 @@ func (v *verifier) name() string { return fmt.Sprintf("conversation %d", v.Row.I
 func (v *verifier) messages() error {
 	var tokens, gone int64
 	err := v.Stream(`
-		SELECT m.id, m.seq, m.tokens, m.record, m.cuts, `+record.LinkColumns+`
-		FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
-		tokens += s.ColumnInt64(2)
-		m := record.ScanLink(s, 5)
+		SELECT `+record.MessageColumns+` FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
+		m := record.ScanMessage(s, 0)
+		tokens += int64(m.Tokens)
 		if m.Flags&store.FlagErased != 0 {
 			gone++
 		}
@@ -92,23 +92,22 @@ func (v *verifier) messages() error {
 	return nil
 }
 
-func (v *verifier) message(s sqldb.Row, m record.Linked) error {
-	id := store.MessageID(s.ColumnInt64(0))
+func (v *verifier) message(s sqldb.Row, m record.MessageRow) error {
+	id, known := m.ID, len(v.List)
 	v.Verification.Messages++
 	v.own[id] = 0
 	v.hidden[id] = m.Flags&(store.FlagHidden|store.FlagErased) != 0
 	if !v.ErasedAt.IsZero() {
-		return v.erasedMessage(s, id, m)
+		return v.erasedMessage(s, m)
 	}
-	if seq := s.ColumnInt64(1); seq != v.Verification.Messages {
+	if seq := m.Seq; seq != v.Verification.Messages {
 		v.Fault("sequence", id.String(), "it has place %d where %d was due: a message is missing or doubled", seq, v.Verification.Messages)
 		v.Verification.Messages = seq
 	}
 	if m.Flags&store.FlagErased != 0 {
-		return v.erasedMessage(s, id, m)
+		return v.erasedMessage(s, m)
 	}
-	cuts := s.ColumnText(4)
-	data, err := record.Join(v.Conn, s.ColumnBlob(3, nil), cuts)
+	data, err := record.Join(v.Conn, bytes.Clone(m.Record), m.CutList)
 	switch {
 	case err != nil && sqldb.Fatal(err):
 		return err
@@ -124,8 +123,11 @@ func (v *verifier) message(s sqldb.Row, m record.Linked) error {
 		v.Fault("chain", id.String(), "its link does not follow from the one before: its metadata, its body or an earlier message was changed")
 	}
 	v.head = m.Chain // continue from here, so that one break is one fault
-	if m.StoredBody != nil || cuts != "" {
-		return v.checkRefs(id, m.StoredBody, cuts)
+	if len(v.List) == known && !seal.Messages.Holds(s, 0) {
+		v.Fault("row", id.String(), "its number, its place, its size in tokens or the time when it was stored is not the one that was written")
+	}
+	if m.StoredBody != nil || m.CutList != "" {
+		return v.checkRefs(id, m.StoredBody, m.CutList)
 	}
 	return nil
 }
@@ -261,9 +263,7 @@ func (v *verifier) checkInherited() {
 
 // SummaryNode is a summary with its number.
 type SummaryNode struct {
-	Num int64
-	store.Summary
-	Seal       []byte
+	record.SummaryRow
 	Unreadable error // of its list of files
 }
 
@@ -325,10 +325,13 @@ func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
 	if wrong := differences(n.Summary, want); v.whole && err == nil && len(wrong) > 0 {
 		v.Fault("summary-numbers", string(n.ID), "its %s does not follow from its sources", strings.Join(wrong, ", "))
 	}
-	// The seal proves every text. The id proves the first one and the sources too; it is
-	// also made from the session key, which may be lost.
-	if n.Damaged || len(n.Seal) == 0 {
-		v.Fault("summary-text", string(n.ID), "its text is not the one that was written, or its model, its tokens or its time are not")
+	// The seal proves every text and the sources. The id proves the first text and them
+	// too; it is also made from the session key, which may be lost.
+	if err := n.CheckSources(v.Conn); err != nil {
+		return err
+	}
+	if n.Damaged {
+		v.Fault("summary-text", string(n.ID), "its text, its sources, its numbers, its model or its time are not those that were written")
 		return nil
 	}
 	if err := v.revisions(n); err != nil {
@@ -354,16 +357,19 @@ func ConversationDigest(key string, segment int, messages int64, head [sha256.Si
 // erasedMessage verifies that nothing is left of an erased message. Its link is
 // trusted, because its content is gone. The next link depends on it, so that an
 // erasure cannot be moved, added or undone without breaking the chain.
-func (v *verifier) erasedMessage(s sqldb.Row, id store.MessageID, m record.Linked) error {
+func (v *verifier) erasedMessage(s sqldb.Row, m record.MessageRow) error {
 	v.head = m.Chain
 	if m.Flags&store.FlagErased == 0 {
 		v.Fault("erased-mark", v.name(), "it is marked as erased, but its messages are there")
 		return nil
 	}
-	left := m.Size != 0 || s.ColumnInt64(2) != 0 || !s.ColumnNull(4) || m.StoredBody != nil ||
-		!s.ColumnNull(8) || !m.Said.IsZero() || len(s.ColumnRawBlob(3)) > 0 || len(s.ColumnRawBlob(11)) > 0
-	if left {
-		v.Fault("erased", id.String(), "it was erased, but something of it is left")
+	left := m.Size != 0 || m.Tokens != 0 || m.CutList != "" || m.StoredBody != nil ||
+		m.Native != "" || !m.Said.IsZero() || len(m.Record) > 0 || m.SHA256 != [sha256.Size]byte{}
+	switch {
+	case left:
+		v.Fault("erased", m.ID.String(), "it was erased, but something of it is left")
+	case !seal.Messages.Holds(s, 0):
+		v.Fault("row", m.ID.String(), "its number, its place or the time when it was stored is not the one that was written")
 	}
 	return nil
 }

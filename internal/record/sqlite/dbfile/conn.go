@@ -158,7 +158,8 @@ func (c *Conn) Dangling(found func(table, parent string) error) error {
 
 // dialect is the SQL of SQLite, which has one writer at a time.
 var dialect = sqldb.Dialect{
-	Greatest: "max",
+	Greatest:    "max",
+	NextMessage: `(SELECT coalesce(max(id), 0) + 1 FROM messages)`,
 	// Not a number that messages without a conversation have.
 	NextConversation: `1 + max(coalesce((SELECT max(id) FROM conversations), 0), coalesce((SELECT max(conversation) FROM messages), 0),
 		               coalesce((SELECT max(conversation) FROM summaries), 0))`,

@@ -249,10 +249,10 @@ func private(path string, o Options) {
 // durability, tables.
 func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if o.ReadOnly {
-		return checkSchema(c)
+		return checkSchema(c, o)
 	}
 	defer c.Interrupt(c.Interrupt(ctx))
-	if err := checkSchema(c); err != nil {
+	if err := checkSchema(c, o); err != nil {
 		return err
 	}
 	mode, err := useWAL(ctx, c, o.BusyTimeout)
@@ -269,7 +269,7 @@ func setUpWriter(ctx context.Context, c *Conn, o Options) error {
 	if err := c.Script("PRAGMA journal_size_limit=67108864; PRAGMA synchronous=" + sync); err != nil {
 		return err
 	}
-	return createMissing(c)
+	return prepareTables(c)
 }
 
 // useWAL puts the database into WAL mode. Processes that create a database

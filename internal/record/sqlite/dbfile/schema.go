@@ -63,14 +63,21 @@ func Objects(c *Conn) (map[string]Object, error) {
 	return all, nil
 }
 
-// Version is the version of the schema, in the header of a file.
-const Version = 7
+// Version is the version of the schema, in the header of a file. A database of the version
+// Before is converted when it is opened to be written.
+const (
+	Version = 8
+	Before  = 7
+)
 
 // ApplicationID marks a SQLite file as ours ("LCM1" in the file's header).
 const ApplicationID = 0x4c434d31
 
 //go:embed schema.sql
 var schemaSQL string
+
+//go:embed convert.sql
+var convertSQL string
 
 // Schema returns the schema that a sound database has. It is computed once: making a
 // database takes longer than the rest, even in memory.
@@ -95,13 +102,20 @@ func CreateTables(c *Conn) error {
 	return WriteStamps(c, Version)
 }
 
-// createMissing makes the tables of a new database.
-func createMissing(c *Conn) error {
-	if v, err := SchemaVersion(c); err != nil || v > 0 {
+// prepareTables makes the tables of a new database, and converts one of the version before.
+func prepareTables(c *Conn) error {
+	if v, err := SchemaVersion(c); err != nil || v == Version {
 		return err
 	}
 	return c.Write(func() error {
-		if v, err := SchemaVersion(c); err != nil || v > 0 { // another process may have been faster
+		switch v, err := SchemaVersion(c); { // another process may have been faster
+		case err != nil || v == Version:
+			return err
+		case v == Before:
+			err := sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.Convert(c) }, func() error { return WriteStamps(c, Version) })
+			if err != nil {
+				err = fmt.Errorf("convert the database from schema version %d: %w", v, err)
+			}
 			return err
 		}
 		return sqldb.Steps(func() error { return CreateTables(c) }, func() error { return seal.Fill(c) })
@@ -129,13 +143,15 @@ func SchemaVersion(c *Conn) (version int, err error) {
 }
 
 // CheckVersion refuses a schema version that is neither 0, that of a new database, nor the
-// present one.
-func CheckVersion(v int) error {
+// present one, nor the one before it that is converted.
+func CheckVersion(v int, converts bool) error {
 	advice := "upgrade lcm; nothing was changed"
 	switch {
-	case v == 0 || v == Version:
+	case v == 0 || v == Version || v == Before && converts:
 		return nil
-	case v < Version:
+	case v == Before:
+		advice = "open it once to be written, for example with `lcm verify`: it is then converted; nothing was changed"
+	case v < Before:
 		advice = "it was written before lcm 0.1.0: open it once with the last lcm before that, or import its transcripts into a new database (--db); nothing was changed"
 	}
 	return &hint.Error{Err: fmt.Errorf("it has schema version %d, this lcm reads version %d", v, Version), Hint: advice}
@@ -143,10 +159,10 @@ func CheckVersion(v int) error {
 
 // checkSchema refuses a database of another version or with foreign code, before it is
 // changed.
-func checkSchema(c *Conn) error {
+func checkSchema(c *Conn, o Options) error {
 	v, err := SchemaVersion(c)
 	if err == nil {
-		err = CheckVersion(v)
+		err = CheckVersion(v, !o.ReadOnly)
 	}
 	if err != nil {
 		return err
@@ -169,7 +185,7 @@ func WriteStamps(c *Conn, version int) error {
 func CompareSchema(c *Conn) (have, want map[string]Object, err error) {
 	v, err := SchemaVersion(c)
 	if err == nil {
-		err = CheckVersion(v)
+		err = CheckVersion(v, false)
 	}
 	if err == nil {
 		want, err = Schema()

@@ -1,4 +1,4 @@
--- The schema of version 7. Times are milliseconds since 1970, UTC. A message row is written
+-- The schema of version 8. The seals are explained in package seal. Times are milliseconds since 1970, UTC. A message row is written
 -- once: what changes (the view, branches) has tables of its own. An erased message keeps its
 -- row, its place and its link of the chain, with the flag 128 and nothing else.
 
@@ -38,7 +38,7 @@ CREATE TABLE conversations (
     -- A conversation that was erased whole keeps its row, so that its number is not given again.
     erased_at     INTEGER,
     erased        INTEGER NOT NULL DEFAULT 0, -- how many of its messages were erased
-    seal          BLOB, -- see package seal
+    seal          BLOB,
     UNIQUE (key, segment)
 );
 CREATE UNIQUE INDEX conversations_active ON conversations (key) WHERE archived_at IS NULL;
@@ -60,7 +60,8 @@ CREATE TABLE messages (
     chain        BLOB    NOT NULL,
     record       BLOB    NOT NULL, -- the original record, less what cuts names
     cuts         TEXT,             -- JSON: where payloads belong in the record
-    body         BLOB              -- where decoding record does not give it
+    body         BLOB,             -- where decoding record does not give it
+    seal         BLOB
 );
 CREATE UNIQUE INDEX messages_seq ON messages (conversation, seq);
 CREATE UNIQUE INDEX messages_native ON messages (conversation, native) WHERE native IS NOT NULL;
@@ -95,7 +96,9 @@ CREATE TABLE summaries (
     created_at     INTEGER NOT NULL,
     revision       INTEGER NOT NULL DEFAULT 0,
     retired        INTEGER NOT NULL DEFAULT 0,
-    seal           BLOB
+    seal           BLOB,
+    sources        INTEGER NOT NULL DEFAULT 0, -- the sum of the hashes of its edges
+    earlier        INTEGER NOT NULL DEFAULT 0  -- how many rows of revisions it has
 );
 CREATE INDEX summaries_conversation ON summaries (conversation, pos);
 -- Summaries whose text is to be written anew.
@@ -148,7 +151,8 @@ CREATE TABLE branches (
     conversation INTEGER NOT NULL REFERENCES conversations,
     after        INTEGER REFERENCES messages,
     cause        TEXT    NOT NULL,
-    created_at   INTEGER NOT NULL
+    created_at   INTEGER NOT NULL,
+    seal         BLOB
 );
 CREATE INDEX branches_conversation ON branches (conversation);
 CREATE TABLE branch_items (
@@ -173,7 +177,8 @@ CREATE TABLE payloads (
     kind       TEXT    NOT NULL,
     summary    TEXT    NOT NULL,
     tokens     INTEGER NOT NULL,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    seal       BLOB
 );
 -- Content in chunks of equal size before compression, so that a range is read without the
 -- rest. A chunk that did not shrink is stored as it is.
@@ -197,6 +202,7 @@ CREATE TABLE state (
     version INTEGER NOT NULL,
     expires INTEGER, -- null: never
     data    BLOB    NOT NULL,
+    seal    BLOB,
     PRIMARY KEY (space, key)
 ) WITHOUT ROWID;
 
@@ -232,7 +238,7 @@ CREATE INDEX tombstones_erasure ON tombstones (erasure);
 CREATE TABLE tombstone_salt (salt BLOB NOT NULL);
 INSERT INTO tombstone_salt VALUES (randomblob(32));
 
--- A seal of a set of rows: how many there are, and the sum of their hashes. See package seal.
+-- A seal of a set of rows: how many there are, and the sum of their hashes.
 CREATE TABLE seals (
     name    TEXT    PRIMARY KEY,
     entries INTEGER NOT NULL,

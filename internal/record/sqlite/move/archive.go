@@ -22,7 +22,7 @@ import (
 // Archive yields the rows and payloads of an archive. progress is called with the number
 // of messages so far.
 func Archive(in *portable.Reader, progress func(messages int64)) (Source, error) {
-	if err := dbfile.CheckVersion(in.Manifest().Schema); err != nil {
+	if err := dbfile.CheckVersion(in.Manifest().Schema, true); err != nil {
 		return nil, fmt.Errorf("the archive: %w", err)
 	}
 	return func(yield func(portable.Item, error) bool) {

@@ -109,15 +109,32 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source) error {
 		if err := tombstone.EnsureSalt(c); err != nil {
 			return err
 		}
-		if sealed, err := c.Has(`SELECT 1 FROM seals`); err != nil {
+		if err := sealLoaded(c); err != nil {
 			return err
-		} else if !sealed { // some conversations of an archive, or all that is left of a file
-			if err := seal.Fill(c); err != nil {
-				return err
-			}
 		}
 		return c.Script("COMMIT")
 	})
+}
+
+// sealLoaded seals the sets of rows that were loaded: of some conversations of an archive, of
+// all that is left of a file, and of the state, of which only what lasts is moved. The seals
+// of the version before are longer.
+func sealLoaded(c *dbfile.Conn) error {
+	sealed, err := c.Has(`SELECT 1 FROM seals`)
+	if err != nil {
+		return err
+	}
+	if before, err := c.Has(`SELECT 1 FROM conversations WHERE length(seal) > ?`, seal.Size); err != nil {
+		return err
+	} else if before {
+		if err := seal.Convert(c); err != nil {
+			return err
+		}
+	}
+	if !sealed {
+		return seal.Fill(c)
+	}
+	return seal.Set(c, seal.Values)
 }
 
 // settle proves the rows, and derives again what does not prove.
@@ -190,6 +207,9 @@ func Fill(ctx context.Context, to sqldb.DB, from Source, progress func(messages 
 				messages++
 				progress(messages)
 			}
+		}
+		if err := seal.Set(c, seal.Values); err != nil {
+			return err
 		}
 		return c.ExecAll(c.Dialect().AfterCopy)
 	})

@@ -238,8 +238,10 @@ func (m *merging) copy() error {
 	err = seal.Change(m.Conn, seal.Salt, func() error {
 		var failed error
 		err := readTables(m.other, list, m.chosen, func(item portable.Item, _ error) bool {
+			holds := seal.HoldsNamed(item.Table, item.Columns, item.Values)
 			skip, err := m.renumber(item.Row)
 			if err == nil && !skip {
+				seal.Renew(item.Table, item.Columns, item.Values, holds)
 				err = l.row(item.Row)
 			}
 			failed = err
@@ -320,7 +322,7 @@ func (m *merging) seal() error {
 	}
 	conversations, err := added("conversations")
 	if err == nil {
-		err = sqldb.Each(conversations, func(id int64) error { return seal.Opened(m.Conn, id) })
+		err = sqldb.Each(conversations, func(id int64) error { return m.sealConversation(id) })
 	}
 	if err != nil {
 		return err
@@ -328,7 +330,37 @@ func (m *merging) seal() error {
 	erasures, err := added("erasures")
 	m.out.Erasures = len(erasures)
 	if err == nil {
-		err = sqldb.Each(erasures, func(id int64) error { return seal.Erased(m.Conn, id) })
+		err = sqldb.Each(erasures, func(id int64) error { return seal.Set(m.Conn, seal.Erasure(id)) })
 	}
 	return err
+}
+
+// sealConversation lists a conversation that was added. It seals its row and its summaries,
+// whose sources have other numbers here, unless they are damaged in the other database.
+func (m *merging) sealConversation(id int64) error {
+	there := id - m.numbers["conversations"]
+	damaged, err := seal.Conversations.Broken(m.other, "c.id = ?", there)
+	if err == nil && len(damaged) == 0 {
+		err = seal.Conversations.Again(m.Conn, "c.id = ?", id)
+	}
+	if err != nil {
+		return err
+	}
+	broken, err := seal.Summaries.Broken(m.other, "s.conversation = ?", there)
+	if err != nil {
+		return err
+	}
+	nums, err := sqldb.Column[int64](m.Conn, `SELECT num FROM summaries WHERE conversation = ?`, id)
+	if err != nil {
+		return err
+	}
+	for _, num := range nums {
+		if slices.ContainsFunc(broken, func(key []any) bool { return key[0] == num-m.numbers["summaries"] }) {
+			continue
+		}
+		if err := record.SealSummary(m.Conn, num); err != nil {
+			return err
+		}
+	}
+	return seal.Opened(m.Conn, id)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -34,8 +35,15 @@ type message struct {
 }
 
 // fixConversation rebuilds everything of a conversation that follows from its
-// messages.
+// messages. Rows that were whole are sealed again; one that was damaged is whole again if
+// the rebuilt columns are what they were.
 func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
+	return seal.Conversations.Keep(c, "c.id = ?", func() error {
+		return seal.Summaries.Keep(c, "s.conversation = ?", func() error { return rebuildConversation(c, id) }, int64(id))
+	}, int64(id))
+}
+
+func rebuildConversation(c *dbfile.Conn, id store.ConversationID) error {
 	row, err := record.ReadConversation(c, id)
 	if err != nil || !row.ErasedAt.IsZero() { // nothing is left of an erased one
 		return err
@@ -104,8 +112,8 @@ func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, er
 	if err != nil || !found {
 		return head, false, err
 	}
-	found, err = r.One(`SELECT `+record.LinkColumns+` FROM messages m WHERE m.conversation = ? AND m.seq = ?`, func(s sqldb.Row) error {
-		m := record.ScanLink(s, 0)
+	found, err = r.One(`SELECT `+record.MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq = ?`, func(s sqldb.Row) error {
+		m := record.ScanMessage(s, 0)
 		// The link of an erased message cannot be checked: its content is gone.
 		head, linked = m.Chain, m.Flags&store.FlagErased != 0 || m.Follows(prev)
 		return nil

@@ -40,6 +40,9 @@ func (r *rebuild) rebuildGraph() error {
 			continue
 		}
 		for _, s := range r.sources[n.Num] {
+			if below, known := r.derived[s.Num]; known { // its place may have been wrong
+				s.pos = below.Pos
+			}
 			err := r.Exec(`INSERT INTO edges (summary, ord, message, source) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 				n.Num, s.pos, sqldb.Null(int64(s.Message)), sqldb.Null(s.Num))
 			if err != nil {

@@ -21,8 +21,12 @@ func fixOrphans(c *dbfile.Conn) error {
 		err = c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project`+lost, record.RecoveredKey)
 	}
 	if err == nil {
-		err = sqldb.Each(moved, func(id int64) error { return seal.Named(c, id) })
+		err = sqldb.Each(moved, func(id int64) error { return seal.Conversations.Again(c, "c.id = ?", id) })
 	}
+	if err != nil {
+		return err
+	}
+	made, err := sqldb.Column[int64](c, `SELECT DISTINCT branch FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`)
 	if err != nil {
 		return err
 	}
@@ -33,8 +37,13 @@ func fixOrphans(c *dbfile.Conn) error {
 		`DELETE FROM branch_items WHERE message NOT IN (SELECT id FROM messages) OR summary NOT IN (SELECT num FROM summaries)`,
 		missingBranches,
 		`DELETE FROM branch_items WHERE branch NOT IN (SELECT id FROM branches)`,
-		`UPDATE branches SET after = NULL WHERE after NOT IN (SELECT id FROM messages)`,
 	})
+	if err == nil {
+		err = sqldb.Each(made, func(id int64) error { return seal.Branches.Again(c, "b.id = ?", id) })
+	}
+	if err == nil {
+		err = keepWithout(c, seal.Branches, "branches", "after", "messages")
+	}
 	if err != nil {
 		return err
 	}
@@ -47,10 +56,16 @@ func fixOrphans(c *dbfile.Conn) error {
 			return fmt.Errorf("conversation %d: %w", id, err)
 		}
 	}
-	return c.ExecAll([]string{
-		`DELETE FROM branches WHERE conversation NOT IN (SELECT id FROM conversations)`,
-		`UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)`,
-	})
+	if err := c.Exec(`DELETE FROM branches WHERE conversation NOT IN (SELECT id FROM conversations)`); err != nil {
+		return err
+	}
+	return keepWithout(c, seal.Conversations, "conversations", "parent", "conversations")
+}
+
+// keepWithout removes the numbers of rows that are gone from a column.
+func keepWithout(c *dbfile.Conn, t seal.Table, table, column, of string) error {
+	gone := column + ` NOT IN (SELECT id FROM ` + of + `)`
+	return t.Keep(c, gone, func() error { return c.Exec(`UPDATE ` + table + ` SET ` + column + ` = NULL WHERE ` + gone) })
 }
 
 // missingBranches makes the rows of branches again of which only items are left.
@@ -92,10 +107,10 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := seal.Named(c, id); err != nil {
+	if err := recomputeConversation(c, id); err != nil {
 		return err
 	}
-	return recomputeConversation(c, id)
+	return seal.Conversations.Again(c, "c.id = ?", id)
 }
 
 // recomputeConversation updates the row of a conversation from its messages,
@@ -147,15 +162,25 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 // Reclaim moves everything of a conversation whose session key was lost to a
 // new, empty one.
 func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
-	if err := c.ExecAll([]string{
-		`UPDATE messages SET conversation = ?1 WHERE conversation = ?2`,
-		`UPDATE summaries SET conversation = ?1 WHERE conversation = ?2`,
-		`UPDATE view SET conversation = ?1 WHERE conversation = ?2`,
-		`UPDATE branches SET conversation = ?1 WHERE conversation = ?2`,
-		`UPDATE conversations SET parent = ?1 WHERE parent = ?2`,
-		`UPDATE conversations SET forked_from = ?1 WHERE forked_from = ?2`,
-		`DELETE FROM conversations WHERE id = ?2 AND id <> ?1`,
-	}, int64(id), from); err != nil {
+	move := func() error {
+		return c.ExecAll([]string{
+			`UPDATE messages SET conversation = ?1 WHERE conversation = ?2`,
+			`UPDATE summaries SET conversation = ?1 WHERE conversation = ?2`,
+			`UPDATE view SET conversation = ?1 WHERE conversation = ?2`,
+			`UPDATE branches SET conversation = ?1 WHERE conversation = ?2`,
+			`UPDATE conversations SET parent = ?1 WHERE parent = ?2`,
+			`UPDATE conversations SET forked_from = ?1 WHERE forked_from = ?2`,
+			`DELETE FROM conversations WHERE id = ?2 AND id <> ?1`,
+		}, int64(id), from)
+	}
+	for _, moved := range []struct {
+		seal.Table
+		where string
+	}{{seal.Messages, "m.conversation = ?"}, {seal.Summaries, "s.conversation = ?"}, {seal.Branches, "b.conversation = ?"}, {seal.Conversations, "? IN (c.parent, c.forked_from)"}} {
+		inner := move
+		move = func() error { return moved.Keep(c, moved.where, inner, from) }
+	}
+	if err := move(); err != nil {
 		return err
 	}
 	if from != int64(id) {
@@ -168,5 +193,5 @@ func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
 	if err != nil {
 		return err
 	}
-	return recomputeConversation(c, int64(id))
+	return seal.Conversations.Keep(c, "c.id = ?", func() error { return recomputeConversation(c, int64(id)) }, int64(id))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/wire"
@@ -61,6 +62,9 @@ func fixPayload(c *dbfile.Conn, p record.PayloadRow, found record.FoundContent) 
 			INSERT INTO payloads (num, id, sha256, size, mime, name, path, kind, summary, tokens, created_at)
 			SELECT ?1, ?2, ?3, ?4, '', '', '', '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE sha256 = ?3 AND num <> ?1)
 			ON CONFLICT (num) DO UPDATE SET id = ?2, sha256 = ?3, size = ?4`, right.Num, right.ID, right.Sum[:], right.Size)
+		if err == nil { // a row that was made anew
+			err = seal.Payloads.Again(c, "f.num = ? AND f.created_at = 0", right.Num)
+		}
 		if err != nil {
 			return err
 		}
@@ -110,7 +114,9 @@ func fixReferences(c *dbfile.Conn) error {
 			}
 			same, err := verify.IsDescribed(c, n.message, ref)
 			if err == nil && !same {
-				err = c.Exec(`UPDATE payloads SET name = ?, mime = ?, summary = ?, tokens = ? WHERE id = ?`, ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
+				err = seal.Payloads.Keep(c, "f.id = ?", func() error {
+					return c.Exec(`UPDATE payloads SET name = ?, mime = ?, summary = ?, tokens = ? WHERE id = ?`, ref.Name, ref.MIME, ref.Note, ref.Tokens, ref.ID)
+				}, ref.ID)
 			}
 			if err != nil {
 				return err

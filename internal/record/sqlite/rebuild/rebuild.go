@@ -14,6 +14,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -48,7 +49,14 @@ func Run(ctx context.Context, f *dbfile.File) error {
 // to have erased messages refuse them again, if none is noted. It removes the erased mark
 // from conversations that still have messages, and counts the erased ones again.
 func fixErased(c *dbfile.Conn) error {
-	if err := c.Exec(noteErasures); err != nil {
+	lost, err := sqldb.Column[int64](c, `SELECT id FROM `+verify.UnrecordedErasures)
+	if err == nil {
+		err = c.Exec(noteErasures)
+	}
+	if err == nil {
+		err = sqldb.Each(lost, func(id int64) error { return seal.Set(c, seal.Erasure(id)) })
+	}
+	if err != nil {
 		return err
 	}
 	if err := tombstone.RenewSalt(c); err != nil {
@@ -61,7 +69,7 @@ func fixErased(c *dbfile.Conn) error {
 			return err
 		}
 	}
-	err := c.Exec(`
+	err = c.Exec(`
 		UPDATE conversations SET erased_at = NULL
 		WHERE erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = conversations.id AND flags & ?1 = 0)`, int64(store.FlagErased))
 	if err != nil {

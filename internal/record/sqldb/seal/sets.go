@@ -1,0 +1,253 @@
+package seal
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// The names of the sets of rows. Each erasure has one more, see [Erasure].
+const (
+	conversations = "conversations"
+	Values        = "state"
+	Salt          = "salt"
+)
+
+const erasurePrefix = "erasure/"
+
+// Erasure names the seal of an erasure and its tombstones.
+func Erasure(id int64) string { return fmt.Sprint(erasurePrefix, id) }
+
+// Recorded selects the values of the state t that are part of the record. The others are
+// those of processes.
+const Recorded = `t.space <> '` + store.LeaseSpace + `'`
+
+// modulus keeps a sum of two digests within the integers of both backends.
+const modulus = 1<<61 - 1
+
+func short(hash []byte) int64 { return int64(binary.BigEndian.Uint64(hash) % modulus) }
+
+func add(a, b int64) int64 { return (a + b) % modulus }
+
+// sum is the value of a seal of a set.
+type sum struct{ entries, digest int64 }
+
+func (s *sum) add(digest int64) { s.entries, s.digest = s.entries+1, add(s.digest, digest) }
+
+// digest is the digest of a row of a set.
+func digest(values ...any) int64 {
+	h := hash("", values)
+	return short(h[:])
+}
+
+// rows are the queries for the rows under a seal, and the argument of each.
+func rows(name string) (queries []string, args []any) {
+	switch name {
+	case conversations:
+		return []string{`SELECT id FROM conversations`}, nil
+	case Values:
+		return []string{`SELECT t.space, t.key FROM state t WHERE ` + Recorded}, nil
+	case Salt:
+		return []string{`SELECT salt FROM tombstone_salt`}, nil
+	}
+	var id int64
+	if _, err := fmt.Sscanf(strings.TrimPrefix(name, erasurePrefix), "%d", &id); err != nil {
+		return nil, nil
+	}
+	return []string{`SELECT cause, created_at, messages, bytes, finished FROM erasures WHERE id = ?`, `SELECT hash, n FROM tombstones WHERE erasure = ?`,
+		`SELECT key, messages, through FROM forgotten WHERE erasure = ?`}, []any{id}
+}
+
+// measure sums the rows under a seal.
+func measure(c sqldb.Conn, name string) (sum, error) {
+	queries, args := rows(name)
+	return sumUp(c, queries, args, digest)
+}
+
+func sumUp(c sqldb.Conn, queries []string, args []any, digest func(values ...any) int64) (s sum, err error) {
+	for _, sql := range queries {
+		columns := 1 + strings.Count(sql[:strings.Index(sql, " FROM")], ",")
+		err := c.Query(sql, func(r sqldb.Row) error {
+			values := make([]any, columns)
+			for i := range values {
+				values[i] = r.ColumnValue(i)
+			}
+			s.add(digest(values...))
+			return nil
+		}, args...)
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// read returns the stored value of a seal.
+func read(c sqldb.Conn, name string) (s sum, found bool, err error) {
+	found, err = c.One(`SELECT entries, digest FROM seals WHERE name = ?`, sqldb.Into(&s.entries, &s.digest), name)
+	return s, found, err
+}
+
+// Set writes the seal of the rows that there are.
+func Set(c sqldb.Conn, name string) error {
+	s, err := measure(c, name)
+	if err != nil {
+		return err
+	}
+	return c.Exec(`INSERT INTO seals (name, entries, digest) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET entries = ?2, digest = ?3`, name, s.entries, s.digest)
+}
+
+// Change runs a function that changes the rows under a seal, and seals them again. A seal
+// that was broken before stays broken.
+func Change(c sqldb.Conn, name string, change func() error) error {
+	have, err := measure(c, name)
+	if err != nil {
+		return err
+	}
+	want, found, err := read(c, name)
+	if err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	if found && have != want || !found && have.entries > 0 {
+		return nil
+	}
+	return Set(c, name)
+}
+
+// Lifted removes the seal of an erasure that was lifted. Once nothing is erased any more,
+// the salt is sealed again: no tombstone depends on it.
+func Lifted(c sqldb.Conn, erasure int64) error {
+	if err := c.Exec(`DELETE FROM seals WHERE name = ?`, Erasure(erasure)); err != nil {
+		return err
+	}
+	if left, err := c.Has(EverErased); err != nil || left {
+		return err
+	}
+	return Set(c, Salt)
+}
+
+// Opened adds a conversation to the list.
+func Opened(c sqldb.Conn, id int64) error { return list(c, conversations, 1, id) }
+
+// Dropped removes a conversation from the list.
+func Dropped(c sqldb.Conn, id int64) error { return list(c, conversations, -1, id) }
+
+// Noted adds a value of the state to the list.
+func Noted(c sqldb.Conn, space, key string) error {
+	if space == store.LeaseSpace {
+		return nil
+	}
+	return list(c, Values, 1, space, key)
+}
+
+// list changes a seal by a difference, so that adding a row costs one more statement, and
+// a sum that was wrong once stays wrong.
+func list(c sqldb.Conn, name string, sign int64, values ...any) error {
+	s := sum{digest: digest(values...)}
+	if sign < 0 {
+		s.digest = modulus - s.digest
+	}
+	return c.Exec(`UPDATE seals SET entries = entries + ?, digest = (digest + ?) % ? WHERE name = ?`, sign, s.digest, int64(modulus), name)
+}
+
+// EverErased selects the erasures that anything is left of.
+const EverErased = `SELECT id FROM erasures UNION SELECT erasure FROM forgotten UNION SELECT erasure FROM tombstones`
+
+// names lists the seals that there should be.
+func names(c sqldb.Conn) ([]string, error) {
+	all := []string{conversations, Values, Salt}
+	erasures, err := sqldb.Column[int64](c, EverErased)
+	for _, id := range erasures {
+		all = append(all, Erasure(id))
+	}
+	return all, err
+}
+
+// Fill seals the sets of rows as they are.
+func Fill(c sqldb.Conn) error {
+	all, err := names(c)
+	if err != nil {
+		return err
+	}
+	return sqldb.Each(all, func(name string) error { return Set(c, name) })
+}
+
+// SaltHolds reports whether the salts are those that tombstones were made with.
+func SaltHolds(c sqldb.Conn, salts [][]byte) (bool, error) {
+	var have sum
+	for _, salt := range salts {
+		have.add(digest(salt))
+	}
+	want, _, err := read(c, Salt)
+	return have == want, err
+}
+
+// Faults checks the seals of sets of rows, and the rows that belong to no conversation.
+func Faults(c sqldb.Conn) (faults []store.Fault, err error) {
+	all, err := sqldb.Column[string](c, `SELECT name FROM seals`)
+	if err != nil {
+		return nil, err
+	}
+	due, err := names(c)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, due...)
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		have, err := measure(c, name)
+		if err != nil {
+			return nil, err
+		}
+		want, _, err := read(c, name)
+		if err != nil {
+			return nil, err
+		}
+		if have != want {
+			faults = append(faults, fault(name, have, want))
+		}
+	}
+	payloads, err := Payloads.Broken(c, "TRUE")
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range payloads {
+		id, err := sqldb.Value[string](c, `SELECT id FROM payloads WHERE num = ?`, key[0])
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, store.Fault{Code: "payload-about", Node: id, Detail: "its name, type, description, size or time is not the one that it was stored with"})
+	}
+	values, err := State.Broken(c, Recorded)
+	for _, key := range values {
+		faults = append(faults, store.Fault{Code: "state", Node: fmt.Sprintf("%v/%v", key...), Detail: "it is not the value that was stored"})
+	}
+	return faults, err
+}
+
+func fault(name string, have, want sum) store.Fault {
+	id, isErasure := strings.CutPrefix(name, erasurePrefix)
+	switch {
+	case name == conversations && have.entries != want.entries:
+		return store.Fault{Code: "conversation-list", Node: "the list of conversations",
+			Detail: fmt.Sprintf("%d conversations were opened here, there are %d", want.entries, have.entries)}
+	case name == conversations:
+		return store.Fault{Code: "conversation-list", Node: "the list of conversations", Detail: "they are not those that were opened here"}
+	case name == Values:
+		return store.Fault{Code: "state", Node: "the list of values", Detail: fmt.Sprintf("%d values were stored, there are %d, or they are others", want.entries, have.entries)}
+	case name == Salt:
+		return store.Fault{Code: "tombstone-salt", Node: "the salt of the tombstones",
+			Detail: "it is not the one that the tombstones were made with: messages that were erased would not be recognised"}
+	case isErasure:
+		return store.Fault{Code: "tombstones", Node: "tombstone " + id,
+			Detail: fmt.Sprintf("it has %d rows, %d were written, or they were changed: messages that were erased may come back", have.entries, want.entries)}
+	}
+	return store.Fault{Code: "tombstones", Node: "seal " + name, Detail: "it belongs to nothing"}
+}
