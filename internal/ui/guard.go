@@ -119,5 +119,5 @@ func (g *guard) open(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>lcm</title><link rel="icon" href="/assets/icon.svg"><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open lcm</a></p></html>`))
+	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>lcm</title><link rel="icon" href="` + asset("icon.svg") + `"><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open lcm</a></p></html>`))
 }

@@ -95,6 +95,7 @@ var functions = map[string]any{
 	"curve":    contextData.curve,
 	"byModel":  askData.byModel,
 	"nothing":  askData.nothing,
+	"asset":    asset,
 	"body":     summaryData.body,
 	"expand":   summaryData.expand,
 	"replayed": contextData.body,
@@ -154,10 +155,9 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /health/check/events", s.health.checkEvents)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
-	assets := http.FileServerFS(assetFiles)
-	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "private, max-age=60") // a page and its next ones have the style at once
-		assets.ServeHTTP(w, r)
+	mux.HandleFunc("GET /assets/{run}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "private, max-age=86400")
+		http.ServeFileFS(w, r, assetFiles, "assets/"+r.PathValue("name"))
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, notFound("", "There is no page at this address."))
