@@ -12,6 +12,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -230,7 +231,12 @@ func readTexts(ctx context.Context, from Store, hits []store.Hit) (map[store.Mes
 }
 
 func newMessageText(m store.Message) *messageText {
-	t := &messageText{id: m.ID, flags: m.Flags, text: sendable(m.Body.SearchText())}
+	t := &messageText{id: m.ID, flags: m.Flags}
+	// The parts are masked one by one, as when they are stored: joined, the end of one may hide
+	// a secret in the next. A message that cannot be masked has no text, and is not sent.
+	if shown, err := ingest.Shown(ingest.Privacy{Redact: redact.Search}, m.Body); err == nil {
+		t.text = sendable(shown.SearchText())
+	}
 	t.hash = sha256.Sum256([]byte(t.text))
 	return t
 }

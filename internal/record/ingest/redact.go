@@ -1,10 +1,8 @@
 package ingest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/redact"
@@ -137,86 +135,45 @@ func Outgoing(p Privacy, m store.Message, record []byte) (out llms.Message, chan
 	return remove(redact.Redactor{Secrets: hides(p)}, said)
 }
 
-// remove removes the findings of r from a message and from its record.
+// remove removes the findings of r from a message and from its record. A record with a
+// private block that spans several parts cannot be edited in place: the message as it is
+// then becomes the record.
 func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
-	raw := m.Raw.Bytes
-	said, joined := withoutJoined(m)
-	if joined != nil && raw != nil {
-		raw = redact.Rewrite(raw, func(text []byte) []byte { return joined[string(text)] })
+	joined := false
+	m.Parts = joinedParts(m.Parts, &joined)
+	out, changed, err := rewrite(r, m)
+	if err != nil || m.Raw.Bytes == nil {
+		return out, changed || joined, err
 	}
-	out, changed, err := rewrite(r, said)
-	if err != nil {
-		return m, false, err
-	}
-	if clean, _ := r.Text(raw); clean != nil {
-		raw = clean
-	}
-	switch {
-	case m.Raw.Bytes == nil:
-	case joined != nil && !holds(m, raw, joined):
-		// The record cannot be edited in place: the message as it is now becomes
-		// the record.
-		if raw, err = wire.Encode(llms.FormatLCM, llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta}); err != nil {
+	if joined {
+		raw, err := wire.Encode(llms.FormatLCM, llms.Message{Role: out.Role, Parts: out.Parts, Meta: out.Meta})
+		if err != nil {
 			return m, false, fmt.Errorf("the message cannot be encoded: %w", err)
 		}
 		out.Raw = llms.Raw{Format: llms.FormatLCM, Bytes: raw}
-	case !bytes.Equal(raw, m.Raw.Bytes):
-		out.Raw.Bytes, changed = raw, true
+	} else if clean, _ := r.Text(m.Raw.Bytes); clean != nil {
+		out.Raw.Bytes, changed = clean, true
 	}
-	return out, changed || joined != nil, nil
+	return out, changed || joined, nil
 }
 
-// holds reports whether an edited record still decodes to the same message, apart
-// from the private blocks.
-func holds(was llms.Message, raw []byte, joined map[string][]byte) bool {
-	if raw == nil {
-		return false
-	}
-	before, err := wire.Decode(was.Raw.Format, was.Role, was.Raw.Bytes)
-	if err != nil {
-		return false
-	}
-	now, err := wire.Decode(was.Raw.Format, was.Role, raw)
-	if err != nil || now.Role != before.Role {
-		return false
-	}
-	left := func(p llms.Part) bool {
-		return p.Text != "" && joined[p.Text] != nil || p.Blob != nil && joined[string(p.Blob.Data)] != nil
-	}
-	_, still := withoutJoined(now)
-	return still == nil && !slices.ContainsFunc(now.Parts, left) &&
-		slices.EqualFunc(now.Parts, before.Parts, func(a, b llms.Part) bool { return a.Kind == b.Kind })
-}
-
-// withoutJoined removes private blocks that span several parts of a message. It
-// returns the old texts with their replacements, or nil if there is no such
-// block.
-func withoutJoined(m llms.Message) (llms.Message, map[string][]byte) {
-	changes := map[string][]byte{}
-	m.Parts = joinedParts(m.Parts, changes)
-	if len(changes) == 0 {
-		return m, nil
-	}
-	return m, changes
-}
-
-// joinedParts is withoutJoined for one list of parts. It joins texts and files, the
-// parts of each result, and the strings of each text or call that is JSON.
-func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
+// joinedParts removes private blocks that span several parts of a message. It joins texts
+// and files, the parts of each result, and the strings of each text or call that is JSON.
+func joinedParts(parts []llms.Part, changed *bool) []llms.Part {
 	out := slices.Clone(parts)
 	var texts [][]byte
 	var at []int
 	for i := range out {
 		p := &out[i]
-		p.Text = withoutSplit(p.Text, changes)
+		p.Text = withoutSplit(p.Text, changed)
 		switch {
 		case p.Call != nil:
 			c := *p.Call
-			c.Arguments = withoutSplit(c.Arguments, changes)
+			c.Arguments = withoutSplit(c.Arguments, changed)
 			p.Call = &c
 		case p.Result != nil:
 			r := *p.Result
-			r.Output = joinedParts(r.Output, changes)
+			r.Output = joinedParts(r.Output, changed)
 			p.Result = &r
 		case p.Blob != nil && len(p.Blob.Data) > 0:
 			texts, at = append(texts, p.Blob.Data), append(at, i)
@@ -233,7 +190,7 @@ func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
 			continue
 		}
 		now := redact.Replace(texts[i], found)
-		changes[string(texts[i])] = now
+		*changed = true
 		if p := &out[at[i]]; p.Blob != nil {
 			b := *p.Blob
 			b.Data = now
@@ -246,12 +203,12 @@ func joinedParts(parts []llms.Part, changes map[string][]byte) []llms.Part {
 }
 
 // withoutSplit removes private blocks that span several strings of a JSON text.
-func withoutSplit(text string, changes map[string][]byte) string {
+func withoutSplit(text string, changed *bool) string {
 	split := redact.SplitBlocks([]byte(text))
 	if len(split) == 0 {
 		return text
 	}
-	maps.Copy(changes, split)
+	*changed = true
 	return string(redact.Rewrite([]byte(text), func(text []byte) []byte { return split[string(text)] }))
 }
 

@@ -8,13 +8,8 @@ type nameKind struct {
 	kind string
 	// names are endings of the names, in lower case. A short one must begin a
 	// word of the name: bypass does not end in "pass".
-	names []string
-	short bool
-	// near says that a value which can be nothing else may also follow without a
-	// sign: storePassword "…", the password for the server is …
-	near bool
-	// ends says that no letter or digit follows: agent_path does not have "_pat".
-	ends    bool
+	names   []string
+	short   bool
 	accepts func(v assignment) bool
 }
 
@@ -34,14 +29,12 @@ var kinds = []*nameKind{
 		names: []string{"password", "passwd", "passphrase", "passcode", "password_hash", "passwort", "kennwort", "contraseña", "contrasena", "mot de passe",
 			"mot_de_passe", "motdepasse", "senha", "wachtwoord", "hasło", "heslo", "lösenord", "пароль", "Пароль", "密码", "パスワード"},
 		accepts: assignment.isPassword,
-		near:    true,
 	},
 	{
 		kind:    "password",
 		names:   []string{"pass", "pwd", "pw", "psk", "bindpw", "rootpw", "pin_code"},
 		short:   true,
 		accepts: assignment.isPassword,
-		near:    true,
 	},
 	{
 		kind: "secret",
@@ -53,17 +46,10 @@ var kinds = []*nameKind{
 			"unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey",
 		},
 		accepts: assignment.isKey,
-		near:    true,
-	},
-	{
-		kind:    "secret",
-		names:   []string{"_pat"},
-		ends:    true,
-		accepts: assignment.isKey,
 	},
 	{
 		kind:  "token",
-		names: []string{"token", "jwt", "webhook_url", "sessionid", "session_id", "session-id", "connect.sid", "phpsessid", "jsessionid", "amz-signature", "goog-signature"},
+		names: []string{"token", "jwt", "webhook_url", "sessionid", "session_id", "session-id", "connect.sid", "phpsessid", "jsessionid", "amz-signature", "goog-signature", "authtok"},
 		accepts: func(v assignment) bool {
 			return len(v.value) >= 16 && random(v.value) || v.joined && isUUID(v.value)
 		},
@@ -75,12 +61,8 @@ var kinds = []*nameKind{
 	},
 	{
 		kind:  "secret",
-		names: []string{"key", "auth", "sig", "salt", "seed", "cookie", "session", "sid", "dsn", "sas", "code"},
-		short: true, accepts: assignment.isShortKey,
-	},
-	{
-		kind: "secret", names: []string{"signature"}, short: true,
-		accepts: func(v assignment) bool { return v.isShortKey() && !v.signsThinking() },
+		names: []string{"key", "auth", "crumb", "community", "team", "sig", "salt", "seed", "cookie", "session", "sid", "dsn", "sas", "code", "pat", "signature"},
+		short: true, accepts: func(v assignment) bool { return v.isShortKey() && !v.signsThinking() },
 	},
 }
 
@@ -97,6 +79,9 @@ func isDense(value []byte) bool {
 }
 
 func (v assignment) isShortKey() bool {
+	if v.joined {
+		return v.isKey()
+	}
 	return len(v.value) >= 20 && random(v.value) && !isHexadecimal(v.value) && !v.comma || v.comma && len(v.value) >= 40 && isDense(v.value)
 }
 
@@ -127,32 +112,21 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	for i < len(text) && i-end < 16 && urlsafe[text[i]] {
 		i++
 	}
-	if i > end && (k.short || k.ends) && alnum[text[end]] {
+	if i > end && k.short && alnum[text[end]] {
 		return Finding{}, false
 	}
 	v, from, to := valueAfter(text, i)
 	v.joined = start > 0 && urlsafe[text[start-1]]
+	if bytes.HasSuffix(text[end:i], []byte("algorithm")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
+		return Finding{}, false // cache_key, PublicKey
+	}
 	switch {
 	case v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value):
 	case k.short && !v.joined && !v.quoted && !v.tight && bytes.IndexByte(v.value, '/') >= 0: // PASS: TestName/case
 	case k.accepts(v):
 		return Finding{from, quoteEnd(text, from, to, v.quoted), k.kind}, true
 	}
-	// ENV API_TOKEN …: a name in capitals is one of the environment.
-	capitals := v.joined && kindOf(text[end-1]) == isUpper
-	if !k.near && !capitals || i > end && kindOf(text[end]) == isLower || k.short && start > 0 && opaque[text[start-1]] && !v.joined {
-		return Finding{}, false
-	}
-	if i+2 < len(text) && text[i] == ' ' && (text[i+1] == '"' || text[i+1] == '\'') && k.kind == "password" { // storePassword "…"
-		n := bytes.IndexByte(text[i+2:min(len(text), i+66)], text[i+1])
-		v = assignment{value: text[i+2 : i+2+max(n, 0)], quoted: true}
-		if n > 0 && bytes.IndexByte(v.value, ' ') < 0 && !isPlaceholder(v.value) && !isMark(v.value) && v.isPassword() {
-			return Finding{i + 2, i + 2 + n, k.kind}, true
-		}
-	}
-	from, to = strongAfter(text, i, k.kind == "password")
-	quoted := from > 0 && (text[from-1] == '"' || text[from-1] == '\'')
-	return Finding{from, to, k.kind}, to > from && (k.kind == "password" || quoted || to-from >= 20)
+	return Finding{}, false
 }
 
 // quoteEnd returns the end of the quoted value of which text[from:to] is the beginning:
@@ -191,9 +165,6 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	if i >= limit {
 		return v, 0, 0
 	}
-	if text[i] == ':' {
-		i = afterType(text[:limit], i)
-	}
 	sign := i + 1
 	v.comma = text[i] == ','
 	switch {
@@ -231,18 +202,6 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	v.value = text[i:to]
 	v.line = to == len(text) || text[to] == '\n' || text[to] == '\r'
 	return v, i, to
-}
-
-// afterType returns the place of the sign of "name: type = value", or i, that of the colon.
-func afterType(text []byte, i int) int {
-	end := i + 1
-	for end < len(text) && end-i < 40 && (urlsafe[text[end]] || bytes.IndexByte([]byte(" &.[]<>?'*"), text[end]) >= 0) {
-		end++
-	}
-	if end < len(text)-1 && text[end] == '=' && text[end-1] == ' ' && text[end+1] != '=' {
-		return end
-	}
-	return i
 }
 
 // isParameter reports whether a text begins with name=, as after the & of a URL.

@@ -50,16 +50,10 @@ func Rewrite(raw []byte, edit func(text []byte) []byte) []byte {
 func (e *editor) text(text []byte, depth int) []byte {
 	var changed []byte
 	if depth < maxNesting {
-		switch {
-		case !looksJSON(text):
+		if !looksJSON(text) || !json.Valid(text) {
 			changed = e.base64(text, depth+1)
-		case json.Valid(text):
-			changed = e.json(text, depth+1)
-			if e.with == nil {
-				return changed
-			}
-		default:
-			changed = e.lines(text, depth)
+		} else if changed = e.json(text, depth+1); e.with == nil {
+			return changed
 		}
 	}
 	if whole := e.edit(either(changed, text), false); whole != nil {
@@ -73,25 +67,6 @@ func either(changed, text []byte) []byte {
 		return changed
 	}
 	return text
-}
-
-// lines edits the lines of a text that are JSON, if the first one is.
-func (e *editor) lines(text []byte, depth int) []byte {
-	if first, _, more := bytes.Cut(text, []byte("\n")); !more || !looksJSON(first) || !json.Valid(first) {
-		return nil
-	}
-	lines, edited := bytes.SplitAfter(text, []byte("\n")), false
-	for i, line := range lines {
-		if looksJSON(line) && json.Valid(line) {
-			if changed := e.json(line, depth+1); changed != nil {
-				lines[i], edited = changed, true
-			}
-		}
-	}
-	if !edited {
-		return nil
-	}
-	return bytes.Join(lines, nil)
 }
 
 func looksJSON(text []byte) bool {

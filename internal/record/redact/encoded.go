@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -18,7 +19,9 @@ const minBase64 = 12
 func (e *editor) base64(text []byte, depth int) []byte {
 	if end := runEnd(text, 0); end > minBase64 && end < len(text) && isBlank(text[end]) {
 		if compact := bytes.Join(bytes.Fields(text), nil); runEnd(compact, 0) == len(compact) {
-			return e.run64(compact, depth)
+			if changed := e.run64(compact, depth); changed != nil {
+				return changed
+			}
 		}
 	}
 	var out []byte
@@ -53,8 +56,13 @@ func runEnd(text []byte, i int) int {
 	return i
 }
 
-// run64 edits content in base64.
+// run64 edits content in base64 or hexadecimal digits.
 func (e *editor) run64(run []byte, depth int) []byte {
+	if data, err := hex.DecodeString(string(run)); err == nil {
+		if changed := e.data(data, depth); changed != nil {
+			return hex.AppendEncode(nil, changed)
+		}
+	}
 	body := bytes.TrimRight(run, "=")
 	encoding := base64.RawStdEncoding
 	if bytes.ContainsAny(body, "-_") {

@@ -2,97 +2,191 @@ package redact
 
 import (
 	"bytes"
-	"slices"
 	"strings"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
-// strongAfter returns the first strong value among the words that follow a name: those
-// of its line or, if nothing else follows the name there, the first ones below it.
-func strongAfter(text []byte, i int, orBelow bool) (from, to int) {
-	limit := min(len(text), i+72)
-	words, below := 0, false
-	for i < limit && words < 8 && (!below || words < 3) {
-		for i < limit && betweenWords[text[i]] {
-			if text[i] == '\n' {
-				if words > 0 && !below || !orBelow {
-					return 0, 0
-				}
-				below = true
-			}
-			i++
-		}
-		from = i
-		if isAppPassword(text[i:min(len(text), i+20)]) {
-			return i, i + 19
-		}
-		for i < len(text) && i-from < 200 && !betweenWords[text[i]] {
-			i++
-		}
-		to = i
-		for to > from && bytes.IndexByte([]byte(".:!?"), text[to-1]) >= 0 {
-			to--
-		}
-		if isHash(text[from:to]) {
-			continue
-		}
-		if colon := bytes.LastIndexByte(text[from:to], ':'); colon >= 0 && !isStrong(text[from:to]) {
-			from += colon + 1 // root:…
-		}
-		if isStrong(text[from:to]) {
-			return from, to
-		}
-		if count(text[from:to], alnum) > 0 {
-			words++
-		}
+// hint says how much a word tells about the values beside it.
+type hint int
+
+const (
+	// weak is a tool that takes passwords, or a word such as key or login: a value that
+	// can be nothing else is a secret.
+	weak hint = iota + 1
+	// sure is a word for a credential: beside it hexadecimal digits are one too.
+	sure
+)
+
+// hints returns the words near which values are looked for.
+func hints() map[hint][]string {
+	return map[hint][]string{
+		sure: strings.Split("password,passwd,passphrase,passcode,passwort,kennwort,contraseña,contrasena,mot de passe,senha,wachtwoord,hasło,heslo,lösenord,пароль,Пароль,密码,"+
+			"パスワード,assword,secret,token,credential,zugangsdaten,api key,api-key,api_key,apikey,api-schlüssel,access key,accesskey,private key,signing key,license key,licensekey,"+
+			"master key,admin key,stream key,recovery key,root key,geheim,schlüssel,clé,jeton,clave,totp,2fa,otp,mdp,psk,pwd,creds,auth_key,authkey,auth-key,bearer", ","),
+		weak: strings.Split("key,auth,login,pw,pass,sign,encrypt,client(,connect ,connect(,connection(,pdo(,mysqli(,bot(,api(,sdk(,init(,hmac,cipher(,fernet(,serializer(,provider(,parser(,eap ,decode(,verify(,.type(,.fill(,"+
+			"root:,admin:,user:,deploy:,ubuntu:,postgres:,username,benutzer,utilisateur,usuario,account,konto,community,snmp,curl ,wget ,mysql,psql,sqlcmd,bcp ,osql,isql,sqlplus,expdp,impdp,rman ,sqlldr,db2 ,cqlsh,cypher-shell,neo4j,mongo,"+
+			"redis,requirepass,rootpw,setuser,mosquitto,rabbitmq,amqp,kafka,nats ,ipmitool,racadm,rdesktop,xfreerdp,psexec,winrs,wmic,smbclient,ldap,kadmin,kinit,slapd,htpasswd,pptpd,radtest,sshpass,"+
+			"lftp,ncftp,signtool,certutil,keytool,openssl,gpg ,unrar,7z ,zip ,pdftk,qpdf,etcdctl,mc alias,mc config,kopia,restic,rclone,mega-,bw unlock,vault ,poetry config,bundle config,"+
+			"composer config,npm config,wrangler,doctl,hcloud,heroku,snyk,sonar,codecov,coveralls,datadog,honeycomb,grafana,sentry,splunk,opsgenie,pagerduty,algolia,stripe,twilio,mailgun,sendgrid,"+
+			"cloudflare,minio,jdbc:,proxy_set_header,net use,chpasswd,cryptsetup", ","),
 	}
-	return 0, 0
+
 }
 
-// column finds the passwords of a table, in the lines below the name of their column.
-func column(text []byte, start, end int) (found []Finding) {
-	from := max(0, start-200)
-	from += bytes.LastIndexByte(text[from:start], '\n') + 1
-	to := lineEnd(text, end)
-	head, before := text[from:to], text[from:start]
-	rest := bytes.TrimLeft(text[end:to], " \"'`*\r")
-	if len(head) > 500 {
-		return nil
+// harmless are the last words of names whose values are random and no secrets.
+const harmless = " id ids uuid guid hash sum digest integrity checksum sha sha1 sha256 sha384 sha512 md5 h1 commit rev revision ref etag nonce fingerprint thumbprint kid public rsa ed25519 nistp256 " +
+	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm "
+
+// isHarmless reports whether a value that begins at i has a harmless name before it, on
+// its line.
+func isHarmless(text []byte, i int) bool {
+	for n := 0; i > 0 && n < 8 && beforeAny[text[i-1]]; n++ {
+		i--
 	}
-	low := strings.ToLower(string(head))
-	if !slices.ContainsFunc(columns, func(name string) bool { return strings.Contains(low, name) }) {
-		return nil
-	}
-	for _, sign := range []byte("|,\t;") {
-		width := bytes.Count(head, []byte{sign})
-		at := bytes.Count(before, []byte{sign})
-		if width == 0 || len(rest) > 0 && rest[0] != sign || count(head, inHeading) != len(head)-width {
-			continue
+	from := i
+	for from > 0 && i-from < 24 && alnum[text[from-1]] && (from == i || kindOf(text[from-1]) == isUpper || kindOf(text[from]) != isUpper) {
+		from--
+		if from > 0 && kindOf(text[from]) == isUpper && kindOf(text[from-1]) == isLower {
+			break // the next word of publicKeyId
 		}
-		for rows := 0; to < len(text) && rows < 200; rows++ {
-			from, to = to+1, lineEnd(text, to+1)
-			cells := bytes.Split(text[from:to], []byte{sign})
-			if len(cells) != width+1 {
+	}
+	return strings.Contains(harmless, " "+strings.ToLower(string(text[from:i]))+" ") || i-from == 1 && from > 0 && text[from-1] == '"' || // "n" of a public JSON web key
+		bytes.Contains(bytes.ToLower(text[max(0, i-12):i]), []byte("public"))
+}
+
+var beforeAny = classOf(" \t\"'`:=>()\\")
+
+// near finds the random values in the line of the hint text[start:end], and in short lines
+// below it.
+func near(text []byte, start, end int, h hint) (found []Finding) {
+	if end-start < 6 && alnum[text[end-1]] { // keyboard is no key, nor are two letters of a random word a hint
+		from, to := start, end
+		for from > 0 && start-from < 64 && urlsafe[text[from-1]] {
+			from--
+		}
+		if to = run(text[:min(len(text), end+64)], to, urlsafe); to > end && kindOf(text[end]) == isLower && text[end] != 's' || isStrong(text[from:to]) {
+			return nil
+		}
+	}
+	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("public")) {
+		return nil
+	}
+	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
+	if n := bytes.LastIndexByte(text[from:start], '\n'); n >= 0 {
+		from += n + 1
+	} else if from > 0 {
+		from += max(0, bytes.IndexAny(text[from:start], " \t"))
+	}
+	columns := 0 // of the table that the line is the head of
+	if h == sure && count(text[from:to], digit) == 0 {
+		columns = columnsOf(text[from:to])
+	}
+	for lines := 0; to-end < 4096 && to < len(text) && text[to] == '\n'; lines++ {
+		below := lineEnd(text[:min(len(text), to+400)], to+1)
+		if line := text[to+1 : below]; columns == 0 || columnsOf(line) != columns {
+			if words := bytes.Fields(line); len(words) > 3 || lines > 1 || lines > 0 && len(words) > 1 {
 				break
 			}
-			for _, cell := range cells[:at] {
-				from += len(cell) + 1
-			}
-			cell := bytes.Trim(cells[at], " \"'`*\r")
-			v := assignment{value: cell, quoted: true}
-			if len(cell) > 0 && bytes.IndexByte(cell, ' ') < 0 && !isPlaceholder(cell) && !isMark(cell) && v.isPassword() {
-				from += bytes.Index(cells[at], cell)
-				found = append(found, Finding{from, from + len(cell), "password"})
-			}
 		}
-		break
+		to = below
+	}
+	words := 0 // after the hint
+	for i := from; i < to; {
+		if betweenWords[text[i]] {
+			i++
+			continue
+		}
+		word := i
+		for i < to && !betweenWords[text[i]] {
+			i++
+		}
+		for i == to && i < len(text) && !betweenWords[text[i]] && i-word < 400 { // it is longer
+			i, to = i+1, to+1
+		}
+		if word >= end {
+			words++
+		}
+		if word < end && end < i && text[end-1] == ':' && text[end] != '/' {
+			word = end // of root:
+		}
+		a, b := valueIn(text, word, i)
+		if b-a < 8 || a < end && start < b {
+			continue
+		}
+		value := text[a:b]
+		called := h == sure || text[end-1] == '(' && word > start && words < 3
+		switch {
+		case (h == sure || b-a >= 10) && isStrong(value) && !isHash(value) && !isHarmless(text, a):
+		case called && words < 5 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && !fileHash().Match(text[from:to]):
+		default:
+			continue
+		}
+		found = append(found, Finding{a, b, "secret"})
 	}
 	return found
 }
 
-// columns are the names of others in a table of passwords.
-var columns = []string{"user", "login", "mail", "account", "name", "host", "url", "site", "service", "role", "server", "system", "konto"}
+// columnsOf returns how many columns of a table end in a line.
+func columnsOf(line []byte) int {
+	return max(bytes.Count(line, []byte("|")), bytes.Count(line, []byte(",")), bytes.Count(line, []byte("\t")), bytes.Count(line, []byte(";")))
+}
 
-var inHeading = classOf(letters, digits, "_ -*\"'`\r")
+// fileHash matches what lines say that hold the hashes of files and commits.
+var fileHash = lazyregexp.New(`(?i)commit|sha\d|md5|digest|checksum|integrity|hash|docker|image|finger|resolved|uuid|_id\b|\bid\b`)
+
+// valueIn returns the value in the word text[from:to]: without the end of a sentence, an
+// option of one letter, and a name before it.
+func valueIn(text []byte, from, to int) (int, int) {
+	for to > from && bytes.IndexByte([]byte(".:!?"), text[to-1]) >= 0 {
+		to--
+	}
+	word := text[from:to]
+	if bytes.Contains(word, []byte("://")) || bytes.HasPrefix(word, []byte("arn:")) {
+		return from, from
+	}
+	at := bytes.IndexByte(word, '@')
+	slash := bytes.LastIndexByte(word[:max(at, 0)], '/')
+	switch {
+	case len(word) < 8:
+	case slash > 0 && isStrong(word[slash+1:at]): // scott/…@host
+		return from + slash + 1, from + at
+	case word[0] == '>':
+		from++
+	case word[0] == '-' && word[1]|0x20 == 'p' && !isIdentifier(word[1:]): // -pVALUE
+		return from + 2, to
+	case bytes.HasPrefix(word, []byte("-hp")):
+		return from + 3, to
+	}
+	if colon := bytes.LastIndexByte(word, ':'); colon >= 0 && !isStrong(word) {
+		from += colon + 1 // root:…
+	}
+	return from, to
+}
+
+// isUniform reports whether a value is of one alphabet, as hexadecimal and base 32 are, and
+// long enough for a key.
+func isUniform(value []byte) bool {
+	n, mix := len(value), classes(value)
+	if dashes := n - count(value, alnum); dashes > 0 {
+		mix -= 1 + dashes/2
+	}
+	return isUUID(value) || n >= 20 && n <= 128 && mix == 2 && count(value, urlsafe) == n && bytes.ContainsAny(value, digits) && bytes.ContainsAny(value, letters) &&
+		turns(value)*5 >= n && entropy(value) >= 3 && !isWords(value) && !isPlaceholder(value)
+}
+
+// option finds a secret after an option of one letter, which is text[start:end].
+func option(text []byte, start, end int) (Finding, bool) {
+	for end < len(text) && (text[end] == ' ' || text[end] == '"' || text[end] == '\'') && end-start < 8 {
+		end++
+	}
+	to := end
+	for to < len(text) && to-end < 200 && !betweenWords[text[to]] {
+		to++
+	}
+	from, to := valueIn(text, end, to)
+	return Finding{from, to, "secret"}, isStrong(text[from:to]) || to-from >= 32 && isUniform(text[from:to]) && !fileHash().Match(text[max(0, start-40):start])
+}
 
 func lineEnd(text []byte, i int) int {
 	if i >= len(text) {
@@ -107,23 +201,8 @@ func lineEnd(text []byte, i int) int {
 var (
 	digit = classOf(digits)
 	lower = classOf("abcdefghijklmnopqrstuvwxyz")
+	alpha = classOf(letters)
 )
-
-// isAppPassword reports whether a text begins with a password that Google or Apple makes for
-// one program: four times four letters.
-func isAppPassword(text []byte) bool {
-	if len(text) < 19 || text[4] != ' ' && text[4] != '-' || len(text) > 19 && urlsafe[text[19]] {
-		return false
-	}
-	for i, c := range text[:19] {
-		if i%5 == 4 && c != text[4] || i%5 < 4 && !lower[c] {
-			return false
-		}
-	}
-	return count(text[:19], vowel) < 7 // else it is four words
-}
-
-var vowel = classOf("aeiouyAEIOUY")
 
 var betweenWords = classOf(" \t\r\n\"'`<>(){}[]|,;=\\")
 
@@ -131,13 +210,46 @@ var betweenWords = classOf(" \t\r\n\"'`<>(){}[]|,;=\\")
 // it: characters that alternate so often are neither words nor names.
 func isStrong(value []byte) bool {
 	n := len(value)
-	if n < 8 || n > longestValue || !random(value) || isPlaceholder(value) || isMark(value) || isHexadecimal(value) ||
-		bytes.Count(value, []byte("/")) > 1 && n < 40 || bytes.IndexByte(value, '@') > 0 && bytes.IndexByte(value, '.') > 0 {
+	if n < 8 || n > longestValue || count(value, alpha)*4 < n {
 		return false
 	}
-	if isWords(value) || bytes.IndexByte(value, '.') > 0 && count(value, urlsafe)+bytes.Count(value, []byte(".")) == n {
-		return false // code, or a name of a file
+	many, mix, number := turns(value), classes(value), bytes.ContainsAny(value, digits)
+	if count(value, alnum) < n && count(value, urlsafe) == n {
+		mix-- // a dash does not make words random
 	}
-	many := turns(value)
-	return classes(value) >= 3 && bytes.ContainsAny(value, digits) && many*4 >= min(n, 100) && many >= 3 || n >= 12 && many*2 >= min(n, 100)
+	switch {
+	case mix >= 3 && number && many*4 >= min(n, 100) && many >= 3, n >= 12 && many*2 >= min(n, 100):
+		if !random(value) {
+			return false
+		}
+	case mix == 4 && many >= 2 && bytes.ContainsAny(value[1:], "!#$%&*+?^~"):
+	case n >= 10 && mix >= 2 && many >= 2 && isGibberish(value):
+	default:
+		return false
+	}
+	return !isCode(value) && !isMark(value) && !isHexadecimal(value) && !(bytes.Count(value, []byte("/")) > 1 && n < 40) && !(bytes.IndexByte(value, '@') > 0 && bytes.IndexByte(value, '.') > 0) &&
+		!isWords(value) && !(bytes.IndexByte(value, '.') > 0 && count(value, inVersion) == n) && // code, or a name of a file
+		!isTime(value) && !isPlaceholder(value)
+}
+
+var inVersion = classOf(letters, digits, "_-.~+:")
+
+// bigrams says how often a letter follows another in words and names, from 0 to 9, for aa, ab to zz.
+const bigrams = "024400403014350305452002205010600031060050043040005050005006104300600305300000421371205002104103522000104045220010032502066301230050004400600300600413400010" +
+	"300070134001133005423000006100700050001060031320000011343230000436420345020100400070002020005100704000002112711050020312015220000050146000500500500033300020" +
+	"630060004001414500301000003045525030210140005612000010330210003446330533423000600060013004005305243000000000000000040000110090000050237020501022500344210030" +
+	"403060034011003300473010104020710450010051044320001023224110200446130555000000600080005000002000000000005111500460011451054200000042414200400120160217000020" +
+	"3221410130043435035600200030007100400110220232200036"
+
+// isGibberish reports whether the letters of a value follow each other as they do not in
+// words. Of random ones 93 in a hundred do so, of words and names in programs 2.
+func isGibberish(value []byte) bool {
+	sum, pairs := 0, 0
+	for i := 1; i < len(value); i++ {
+		if a, b := value[i-1]|0x20, value[i]|0x20; lower[a] && lower[b] && kindOf(value[i-1]) > 0 && kindOf(value[i]) > 0 {
+			sum += int(bigrams[int(a-'a')*26+int(b-'a')] - '0')
+			pairs++
+		}
+	}
+	return pairs >= 6 && sum*2 < pairs*5
 }

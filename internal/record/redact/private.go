@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"unicode/utf8"
 )
 
 // PrivateMark replaces a private block.
@@ -16,12 +17,12 @@ type Finding struct {
 }
 
 // Private finds the private blocks of a text, tags included. Nested blocks are
-// one finding. A tag directly after a letter, a digit or _ counts only if it is
-// closed: List<Private> is code.
+// one finding. A tag that is written oddly, or stands directly after a letter, a digit
+// or _, counts only if it is closed: List<Private> is code.
 func Private(text []byte) []Finding {
 	found, open := blocks(text)
 	for _, t := range open {
-		if t.start == 0 || !alnum[text[t.start-1]] && text[t.start-1] != '_' {
+		if !t.odd {
 			return enclose(found, Finding{t.start, len(text), "private"})
 		}
 	}
@@ -39,12 +40,17 @@ func blocks(text []byte) (found []Finding, open []tag) {
 			continue
 		}
 		i = t.end - 1
-		switch {
-		case !t.closes:
+		if !t.closes {
 			open = append(open, t)
-		case len(open) > 0:
-			found = enclose(found, Finding{open[len(open)-1].start, t.end, "private"})
-			open = open[:len(open)-1]
+			continue
+		}
+		last := len(open) - 1
+		for last >= 0 && open[last].sign != t.sign && last > len(open)-16 {
+			last--
+		}
+		if last >= 0 && open[last].sign == t.sign {
+			found = enclose(found, Finding{open[last].start, t.end, "private"})
+			open = open[:last]
 		}
 	}
 	return found, open
@@ -87,97 +93,107 @@ func spread(found []Finding, texts [][]byte) [][]Finding {
 // tag is an opening or closing tag of a private block.
 type tag struct {
 	start, end int
+	sign       byte // <, [ or {
 	closes     bool
+	odd        bool // it is a tag only if it is closed
 }
 
 const (
 	longestTag  = 64 << 10 // with its attributes
-	longestName = 48       // with its namespace
-	mostBlanks  = 16       // before the name
+	longestName = 48       // with its namespace, blanks and signs around it
 )
 
 // tagStart are the bytes that the first sign of a tag may begin with: plain, as an
 // entity, in a URL, as an escape of a string or a mail, and wide.
-var tagStart = classOf("<&%\\=\xe2\xe3\xef")
-
-var wideLess = []string{"＜", "﹤", "‹", "〈", "⟨"}
+var tagStart = classOf("<[{&%\\=+\xcb\xe1\xe2\xe3\xef")
 
 // tagAt returns the tag that begins at i. A tag between backticks does not count,
 // because texts about the tag are written so, and neither does an empty one that
 // closes itself.
 func tagAt(text []byte, i int) (tag, bool) {
 	r := reader{text: text[:min(len(text), i+longestTag)], at: i}
-	if c := text[i]; c >= 0xe0 && !slices.ContainsFunc(wideLess, func(s string) bool { return bytes.HasPrefix(text[i:], []byte(s)) }) || r.next() != '<' {
+	if c := text[i]; c >= utf8.RuneSelf {
+		if wide, _ := utf8.DecodeRune(text[i:]); lookAlikes[wide] != '<' {
+			return tag{}, false
+		}
+	}
+	t := tag{start: i, sign: r.next(), odd: i > 0 && (alnum[text[i-1]] || text[i-1] == '_')}
+	if t.sign != '<' && t.sign != '[' && t.sign != '{' {
 		return tag{}, false
 	}
-	t := tag{start: i}
-	c := r.skipBlanks()
-	bare := r.blanks > 0
-	if c == '/' {
-		t.closes = true
-		c = r.skipBlanks()
-	}
-	name, c := r.name(c)
-	if name != "private" {
+	t.odd = t.odd || t.sign != '<'
+	c, bare, ok := r.name(&t)
+	if !ok {
 		return tag{}, false
 	}
-	t.end = r.tagEnd(c, bare && !t.closes)
-	if t.end == 0 || i > 0 && text[i-1] == '`' && t.end < len(text) && text[t.end] == '`' {
+	if t.end, ok = r.tagEnd(c, t.sign, bare && !t.closes); !ok || t.end < len(text) && text[t.end] == '`' && i > 0 && text[i-1] == '`' {
 		return tag{}, false
+	}
+	if t.end == 0 { // attributes that do not end: it ends after its name
+		t.end, t.odd = r.nameEnd, true
 	}
 	return t, true
 }
 
-// skipBlanks returns the first character that is not blank.
-func (r *reader) skipBlanks() byte {
-	r.blanks = 0
-	c := r.next()
-	for c == ' ' && r.blanks < mostBlanks {
-		r.blanks++
-		c = r.next()
-	}
-	return c
-}
-
-// name reads a name that begins with c, without its namespace, and returns it with the
-// character after it. A blank that is not plain may stand inside.
-func (r *reader) name(c byte) (string, byte) {
-	var name [longestName]byte
-	n := 0
-	for read := 0; read < longestName; read++ {
-		switch {
-		case c == ':' && n > 0:
+// name reads the name of a tag, and returns the character after it and whether a blank
+// stands before it. A namespace is left out, and so are signs around the name and blanks
+// between its letters, which make the tag odd.
+func (r *reader) name(t *tag) (c byte, bare, ok bool) {
+	const name = "private"
+	n := 0 // letters of the name, or -1 after another letter
+	for range longestName {
+		r.nameEnd = r.at
+		switch c = r.next(); {
+		case c == '/' && n == 0 && !t.closes:
+			t.closes = true
+		case c == ' ' && n <= 0:
+			bare = bare || n == 0
+		case c == ' ' && n < len(name):
+			t.odd = t.odd || r.width == 1
+		case c == ':' && n != 0 && n < len(name):
 			n = 0
-		case urlsafe[c] || c == '.':
-			name[n] = c
+		case n >= 0 && n < len(name) && c == name[n]:
 			n++
-		case c != ' ' || r.width == 1 || string(name[:n]) == "private":
-			return string(name[:n]), c
+		case alnum[c] || n == len(name) && c == '.' || c == other:
+			n = -1
+		case n == len(name) && bytes.IndexByte([]byte("_-*"), c) < 0:
+			return c, bare, true
+		case c == 0 || tagStart[c] || bytes.IndexByte([]byte(">)]}\"'`,;"), c) >= 0:
+			return c, bare, false
+		case n >= 0:
+			t.odd = true
 		}
-		c = r.next()
+		if n < 0 && c == ' ' {
+			return c, bare, false
+		}
 	}
-	return "", c
+	return c, bare, false
 }
 
-// tagEnd returns the end of the tag whose name is followed by c, or 0. A bare tag may
-// have no attributes: "a < private && b > c" is a comparison.
-func (r *reader) tagEnd(c byte, bare bool) int {
+// tagEnd returns the end of the tag whose name is followed by c; 0 says that its attributes
+// have none, and false that it closes itself. A bare tag may have no attributes:
+// "a < private && b > c" is a comparison.
+func (r *reader) tagEnd(c, sign byte, bare bool) (int, bool) {
 	for first := true; ; first = false {
 		switch {
-		case c == '>':
-			return r.at
+		case c == sign+2: // > ] } have the codes of < [ { plus 2
+			return r.at, true
 		case c == ' ':
-		case c == '/' && !first: // but not <private/>, nor <private/file.h>
+		case c == '/':
 			if c = r.next(); c == '>' {
-				return 0
+				return 0, false
+			}
+			if first {
+				return 0, true
 			}
 			continue
-		case bare || first || c == 0:
-			return 0
+		case bare || first:
+			return 0, true
 		case c == '"' || c == '\'':
 			for quote := c; ; {
-				if c = r.next(); c == 0 {
-					return 0
+				last := c
+				if c = r.next(); c == 0 || c == '/' && last == '<' {
+					return 0, true
 				}
 				if c == quote {
 					break
@@ -185,7 +201,7 @@ func (r *reader) tagEnd(c byte, bare bool) int {
 			}
 		case alnum[c] || c == other || bytes.IndexByte([]byte("=_-:.,#@+\\&;%"), c) >= 0:
 		default:
-			return 0
+			return 0, true
 		}
 		c = r.next()
 	}

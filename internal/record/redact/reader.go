@@ -2,21 +2,26 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
 	"html"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // reader reads a text as it would be shown, for tags: in lower case, with escapes
-// decoded, wide and accented characters as plain ones, and without invisible ones.
+// decoded, wide, accented and look-alike characters as plain ones, and without
+// invisible ones.
 type reader struct {
-	text   []byte
-	at     int
-	width  int // bytes of the last character
-	blanks int // skipped by skipBlanks
+	text    []byte
+	at      int
+	width   int // bytes of the last character
+	nameEnd int // where the name of the tag ends
 }
 
 // What next returns for characters that are not ASCII; 0 is the end.
@@ -28,34 +33,114 @@ const (
 // next returns the next visible character, in ASCII; every blank is a space.
 func (r *reader) next() byte {
 	for r.at < len(r.text) {
-		c, n := visible(r.text[r.at:])
+		c, n := shown(r.text[r.at:], 0)
+		if c == 0x1b { // the colours of a terminal
+			n += len(controlSequence().Find(r.text[r.at+n : min(len(r.text), r.at+n+32)]))
+		}
 		r.at, r.width = r.at+n, n
-		if c != invisible {
+		if c := plain(c); c != invisible {
 			return c
 		}
 	}
 	return 0
 }
 
-// visible returns the character that a text begins with, and its length.
-func visible(text []byte) (byte, int) {
+var controlSequence = lazyregexp.New(`^\[[^@-~]*[@-~]`)
+
+// shown returns the character that a text begins with, and its length. The sign that
+// begins an escape may be escaped itself, in the same way or another.
+func shown(text []byte, level int) (rune, int) {
+	if text[0] >= utf8.RuneSelf {
+		return utf8.DecodeRune(text)
+	}
 	c, n := rune(text[0]), 1
-	switch {
+	if escapeSigns[c] {
+		c, n = unescape(text[:min(len(text), 16)])
+	}
+	if n > 1 && c < utf8.RuneSelf && escapeSigns[c] && level < maxNesting {
+		inner := append([]byte{byte(c)}, text[n:min(len(text), n+16*maxNesting)]...)
+		if in, m := shown(inner, level+1); m > 1 {
+			return in, n + m - 1
+		}
+	}
+	return c, n
+}
+
+var escapeSigns = classOf(`&%\=+`)
+
+// unescape returns the character that an escape at the beginning of a text stands for, and
+// the length of the escape: an entity of HTML, or an escape of a URL, a string, a style
+// sheet or a mail.
+func unescape(text []byte) (rune, int) {
+	c, n := rune(text[0]), 1
+	if len(text) < 3 {
+		return c, n
+	}
+	switch next := text[1]; {
 	case c == '&':
-		c, n = entity(text)
-	case c == '%':
-		c, n = percent(text)
-	case c == '\\':
-		c, n = escape(text)
+		if end := bytes.IndexAny(text[1:], "&;"); end >= 0 {
+			text = text[:end+1+int(text[end+1]&1)] // with the semicolon
+		}
+		if out := html.UnescapeString(string(text)); len(out) < len(text) {
+			r, n := utf8.DecodeRuneInString(out)
+			return r, len(text) - len(out) + n
+		}
+	case c == '+': // UTF-7
+		if raw, err := base64.RawStdEncoding.DecodeString(string(text[1:min(len(text), 4)])); err == nil && len(text) > 4 && text[4] == '-' && raw[0] == 0 {
+			return rune(raw[1]), 5
+		}
+	case c == '=' && next == '\n':
+		return 0, 2
+	case c == '=' && next == '\r':
+		return 0, 3
 	case c == '=':
-		c, n = printable(text)
-	case c >= utf8.RuneSelf:
-		c, n = utf8.DecodeRune(text)
+		if c, n := number(text, 1, 2, 2, 16); n > 1 && (c == '<' || c == '>' || c == '/') {
+			return c, n
+		}
+	case next == 'u' || next == 'U' || next == 'x' || next == 'X': // \u003c, \u{3c}, %u003c
+		size := map[byte]int{'u': 4, 'U': 8, 'x': 2, 'X': 2}[next]
+		if text[2] != '{' {
+			return number(text, 2, size, size, 16)
+		}
+		if c, n := number(text, 3, 1, 8, 16); n < len(text) && text[n] == '}' {
+			return c, n + 1
+		}
+	case c == '%':
+		var raw []byte
+		for at := 0; at+2 < len(text) && text[at] == '%'; at += 3 {
+			v, _ := number(text[at:], 1, 2, 2, 16)
+			if raw = append(raw, byte(v)); utf8.FullRune(raw) {
+				r, _ := utf8.DecodeRune(raw)
+				return r, at + 3
+			}
+		}
+	case next == 'e':
+		return 0x1b, 2
+	case next == 'n' || next == 'r' || next == 't':
+		return ' ', 2
+	case hexa[next]:
+		if c, n := number(text, 1, 2, 3, 8); n > 1 && (n == len(text) || !hexa[text[n]]) {
+			return c, n
+		}
+		if c, n = number(text, 1, 2, 6, 16); n > 1 && n < len(text) && text[n] == ' ' {
+			n++ // it belongs to the escape of a style sheet
+		}
+	case !alnum[next]:
+		return rune(next), 2
 	}
-	if c == 0x1b { // the colours of a terminal
-		return invisible, n + controlSequence(text[n:])
+	return c, n
+}
+
+// number reads a number of least to most digits from i on, and returns it with its end. If
+// there is none, it returns the first character of the text.
+func number(text []byte, i, least, most, base int) (rune, int) {
+	end := min(len(text), i+most)
+	for ; end >= i+least; end-- {
+		if n, err := strconv.ParseUint(string(text[i:end]), base, 31); err == nil {
+			return rune(n), end
+		}
 	}
-	return plain(c), n
+	return rune(text[0]), 1
 }
 
 // plain returns a character in ASCII.
@@ -69,14 +154,11 @@ func plain(c rune) byte {
 		return invisible
 	case c < utf8.RuneSelf:
 		return byte(c)
-	case c == '\u2044' || c == '\u2215':
-		return '/'
-	case c == '‹' || c == '〈' || c == '⟨':
-		return '<'
-	case c == '›' || c == '〉' || c == '⟩':
-		return '>'
 	case unicode.In(c, unicode.Mn, unicode.Me, unicode.Cf):
 		return invisible
+	}
+	if same := lookAlikes[unicode.ToLower(c)]; same != 0 {
+		return same
 	}
 	if d := norm.NFKD.String(string(c)); d[0] < utf8.RuneSelf {
 		return plain(rune(d[0]))
@@ -84,119 +166,13 @@ func plain(c rune) byte {
 	return other
 }
 
-// printable decodes the quoted-printable text of a mail: a soft line break, or a sign of
-// a tag.
-func printable(text []byte) (rune, int) {
-	for _, end := range []string{"=\n", "=\r\n"} {
-		if bytes.HasPrefix(text, []byte(end)) {
-			return 0, len(end)
+// lookAlikes are letters and signs that look like those of a tag, in other alphabets.
+var lookAlikes = func() map[rune]byte {
+	all := map[rune]byte{}
+	for _, same := range strings.Fields("pрρᴘҏ rгʀᴦɾ iıіιɪӏ vѵνᴠυ aаαᴀɑ tтτᴛ eеεᴇєҽ <‹〈⟨＜﹤❮˂ᐸ >›〉⟩＞﹥❯˃ᐳ /⁄∕／") {
+		for _, c := range same[1:] {
+			all[c] = same[0]
 		}
 	}
-	if len(text) > 2 {
-		if c, ok := number(text[1:3], 16); ok && (c == '<' || c == '>' || c == '/') {
-			return c, 3
-		}
-	}
-	return '=', 1
-}
-
-// entity decodes an entity of HTML, also one whose & is an entity itself.
-func entity(text []byte) (rune, int) {
-	for at, level := 1, 0; level < maxNesting; level++ {
-		end := bytes.IndexByte(text[at:min(len(text), at+10)], ';')
-		if end < 0 {
-			break
-		}
-		shown := html.UnescapeString("&" + string(text[at:at+end+1]))
-		at += end + 1
-		if shown == "&" {
-			continue
-		}
-		if c, n := utf8.DecodeRuneInString(shown); n == len(shown) {
-			return c, at
-		}
-		break
-	}
-	if len(text) > 2 && text[2]|0x20 == 't' { // &lt and &gt may lack their semicolon
-		switch text[1] | 0x20 {
-		case 'l':
-			return '<', 3
-		case 'g':
-			return '>', 3
-		}
-	}
-	return '&', 1
-}
-
-// percent decodes a character of a URL, also one whose % is encoded itself.
-func percent(text []byte) (rune, int) {
-	var c [utf8.UTFMax]byte
-	at := 0
-	for n := range c {
-		if at >= len(text) || text[at] != '%' {
-			break
-		}
-		at++
-		for bytes.HasPrefix(text[at:], []byte("25")) {
-			at += 2
-		}
-		v, ok := number(text[at:min(len(text), at+2)], 16)
-		if !ok || len(text) < at+2 {
-			break
-		}
-		at += 2
-		c[n] = byte(v)
-		if utf8.FullRune(c[:n+1]) {
-			r, _ := utf8.DecodeRune(c[:n+1])
-			return r, at
-		}
-	}
-	return '%', 1
-}
-
-// escape decodes an escape of a string literal, also one whose backslash is escaped.
-func escape(text []byte) (rune, int) {
-	at := 0
-	for at < len(text)-1 && at < 1<<maxNesting && text[at] == '\\' {
-		at++
-	}
-	from, digits, base := at+1, 0, 16
-	switch c := text[at]; {
-	case c == 'u':
-		digits = 4
-	case c == 'x':
-		digits = 2
-	case '0' <= c && c <= '3':
-		from, digits, base = at, 3, 8
-	case c == 'e':
-		return 0x1b, at + 1
-	case c == 'n' || c == 'r' || c == 't':
-		return ' ', at + 1
-	case c < utf8.RuneSelf && !alnum[c] && c != '\\':
-		return rune(c), at + 1
-	}
-	if digits > 0 && from+digits <= len(text) {
-		if c, ok := number(text[from:from+digits], base); ok {
-			return c, from + digits
-		}
-	}
-	return '\\', 1
-}
-
-func number(digits []byte, base int) (rune, bool) {
-	n, err := strconv.ParseUint(string(digits), base, 32)
-	return rune(n), err == nil
-}
-
-// controlSequence returns the length of a terminal's control sequence after its
-// escape character.
-func controlSequence(text []byte) int {
-	if len(text) == 0 || text[0] != '[' {
-		return 0
-	}
-	n := 1
-	for n < len(text) && n < 32 && text[n] < '@' {
-		n++
-	}
-	return min(n+1, len(text))
-}
+	return all
+}()

@@ -2,22 +2,26 @@
 // (keys, tokens, passwords in URLs, private keys) and blocks that a person has
 // marked as private. Package ingest decides when to use it.
 //
-// A secret is found by its shape. The shapes of providers' keys are data (the
-// rule file of gitleaks, and one of this project in the same format), tried
-// where one of their keywords occurs. Detectors in Go find secrets that need
-// more than an expression: a private key to its end, the password in a URL, a
-// value that is assigned to the name of a secret and looks like one. Detection
-// is conservative: a hash, a UUID or an example in a manual is not a secret. A
-// secret without a shape, such as a word as a password, is not found; mark it as
-// private.
+// A secret is found in three ways. The shapes of providers' keys are data (the rule
+// file of gitleaks, and one of this project in the same format), tried where one of
+// their keywords occurs. Detectors in Go find what needs more than an expression: a
+// private key to its end, the password in a URL, a value that is assigned to the name of
+// a secret, the random part of a webhook. And a value that looks random is a secret if a
+// hint stands on its line: a word for a credential in one of several languages, or a tool
+// that takes passwords (near.go). Random means that its characters alternate between
+// letters of both cases and digits, or that its letters follow each other as they do not
+// in words. Detection is conservative: a hash, a UUID or an example in a manual is not a
+// secret. A secret without a shape, such as a word as a password, is not found; mark it
+// as private.
 //
 // A private block is the text between <private> and </private>. A tag is read as
-// it would be shown: escapes are decoded (&lt;, \u003c, %3C, also twice), wide and
-// accented characters become plain ones, and invisible ones are left out. The tag
-// may have attributes, blanks and a namespace. Blocks nest, may begin in one part
+// it would be shown: escapes are decoded (&lt;, \u003c, %3C, also inside each other), wide,
+// accented and look-alike characters become plain ones, and invisible ones are left out.
+// The tag may have attributes, blanks and a namespace. Blocks nest, may begin in one part
 // of a message and end in another, and an unclosed block reaches to the end. A tag
-// between backticks is not a tag, and one after a letter (List<Private>) is one only
-// if it is closed.
+// between backticks is not a tag. One that is written oddly ([private], <_private>,
+// <p r i v a t e>, <private without an end) or stands after a letter (List<Private>)
+// is one only if it is closed.
 //
 // A mark replaces each finding and names its kind: "[redacted: github pat]",
 // "[private]". The result is scanned again until nothing is found, so redacting

@@ -25,7 +25,7 @@ func TestSecrets(t *testing.T) {
 		{"key sk-ant-api03-" + noise + " end", "key [redacted: api key] end"},
 		{"sk-proj-" + noise, "[redacted: api key]"},
 		{"sk-" + noise[:48], "[redacted: api key]"},
-		{"AKIA" + caps[:16] + ", ", "[redacted: aws access key], "},
+		{"AKIA" + caps[:16] + ", ", "[redacted: api key], "},
 		{"aws_secret_access_key = " + noise[:40], "aws_secret_access_key = [redacted: secret]"},
 		{"(ghp_" + noise[:36] + ")", "([redacted: github pat])"},
 		{"github_pat_" + noise[:22] + "_" + noise[:59], "[redacted: github fine grained pat]"},
@@ -179,7 +179,7 @@ func TestTimeIsLinear(t *testing.T) {
 	for _, unit := range []string{
 		"sk-ant-", "eyJ", "eyJ-", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY----------END ", "token=", "token:", "a://a:a", "bearer ",
 		"<private>", "<private \"", "<private a='b ", "<", "{", "[\"", "\\\"", "password=a", "SG.", "=", "::::", "hooks.slack.com/services/",
-		"curl -u a:", "login user: ", "basic QWxhZGRpbjpvcGVu", "password is ",
+		"curl -u a:", "login user: ", "basic QWxhZGRpbjpvcGVu", "password is ", "token,\n", "key ", "hooks/", " -p x", "[private]", "[private][/private]", "[[private", "<p r i ", "&amp;", "%25", "+ADw-",
 	} {
 		text := []byte(strings.Repeat(unit, (1<<18)/len(unit)))
 		before := harness.CPUTime()

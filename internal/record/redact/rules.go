@@ -73,7 +73,7 @@ type ruleSet struct {
 type use struct {
 	rule   int
 	detect detector
-	column bool // the keyword may head a column of a table
+	hint   hint // the keyword is a hint
 }
 
 // loadRules parses the rules at their first use, so that a program that redacts
@@ -107,7 +107,12 @@ var loadRules = sync.OnceValue(func() *ruleSet {
 		}
 	}
 	for word, d := range detectors() {
-		add(word, use{detect: d, column: slices.Contains(kinds[0].names, word)})
+		add(word, use{detect: d})
+	}
+	for h, words := range hints() {
+		for _, word := range words {
+			add(word, use{hint: h})
+		}
 	}
 	set.keywords = newMatcher(words)
 	return set
@@ -214,7 +219,7 @@ func (r *rule) find(set *ruleSet, text []byte, from, to int, found []Finding) []
 // accepts reports whether a match is a secret.
 func (r *rule) accepts(set *ruleSet, text []byte, secret, match Finding) bool {
 	value := text[secret.Start:secret.End]
-	if len(value) == 0 || r.Entropy > 0 && entropy(value) <= r.Entropy || isMark(value) {
+	if len(value) == 0 || r.Entropy > 0 && entropy(value) <= r.Entropy || isMark(value) || isPlaceholder(value) {
 		return false
 	}
 	if check := checks[r.Check]; check != nil && !check(value) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // detector looks for a secret at a keyword, which is text[start:end].
@@ -14,10 +16,9 @@ type detector func(text []byte, start, end int) (Finding, bool)
 
 // detectors returns the detectors by their keywords.
 func detectors() map[string]detector {
-	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "bearer ": bearer, "basic ": basic, "pat": airtable}
-	for _, name := range []string{"client(", "connect(", "connection(", "login(", "auth(", "auth=(", "authenticate(", "sign(", "verify(", "hmac(", "hmac.new(", "pdo(", "mysqli(", "bot(", "api(",
-		"sdk(", "credentials(", "password(", "secret(", "token("} {
-		all[name] = argument
+	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "basic ": basic, "hooks/": hooks}
+	for _, letter := range "pwkaxtcsun" {
+		all[" -"+string(letter)] = option
 	}
 	for _, k := range kinds {
 		for _, name := range k.names {
@@ -35,7 +36,7 @@ func Secrets(text []byte) []Finding {
 	set := loadRules()
 	text = unescaped(text)
 	var windows []window
-	var found []Finding
+	var found, beside []Finding
 	until := 0 // the end of the last finding of a detector
 	words, state := set.keywords, 0
 	for i, c := range text {
@@ -43,7 +44,9 @@ func Secrets(text []byte) []Finding {
 		for _, word := range words.found[state] {
 			start, end := i+1-words.size[word], i+1
 			for _, u := range set.uses[word] {
-				if u.detect == nil {
+				if u.hint > 0 {
+					beside = append(beside, near(text, start, end, u.hint)...)
+				} else if u.detect == nil {
 					r := set.Rules[u.rule]
 					r.prepare()
 					windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
@@ -51,17 +54,15 @@ func Secrets(text []byte) []Finding {
 					if f, ok := u.detect(text, start, end); ok {
 						found = append(found, f)
 						until = max(until, f.End)
-					} else if u.column {
-						found = append(found, column(text, start, end)...)
 					}
 				}
 			}
 		}
 	}
-	if windows == nil && found == nil {
+	if windows == nil && found == nil && beside == nil {
 		return nil
 	}
-	return disjoint(append(inWindows(set, text, windows), found...))
+	return disjoint(slices.Concat(inWindows(set, text, windows), found, beside))
 }
 
 // escapes are signs in the escapes of strings, URLs and HTML, with texts of the same
@@ -244,16 +245,6 @@ func count(text []byte, c *class) (n int) {
 	return n
 }
 
-// bearer finds the token of an authorization header.
-func bearer(text []byte, i, from int) (Finding, bool) {
-	if inWord(text, i) {
-		return Finding{}, false
-	}
-	end := run(text[:min(len(text), from+longest)], from, opaque)
-	token := text[from:end]
-	return Finding{from, end, "bearer token"}, len(token) >= 16 && random(token)
-}
-
 // basic finds the credentials of an authorization header: base64 of a name, a
 // colon and a password.
 func basic(text []byte, i, from int) (Finding, bool) {
@@ -276,35 +267,6 @@ func isLogin(value []byte) bool {
 	return colon >= 0 && colon < len(data)-1 && !bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' })
 }
 
-// airtable finds a token of Airtable. It begins like too many words for a rule.
-func airtable(text []byte, i, from int) (Finding, bool) {
-	dot := i + 17
-	if inWord(text, i) || dot+65 > len(text) || text[dot] != '.' || run(text, from, alnum) != dot {
-		return Finding{}, false
-	}
-	end := run(text, dot+1, hexa)
-	return Finding{i, end, "airtable token"}, end == dot+65
-}
-
-// argument finds a secret among the literals that a function is called with, such as
-// connect('host', 'user', '…').
-func argument(text []byte, _, from int) (Finding, bool) {
-	line := text[from:min(len(text), from+300)]
-	for i := 0; i < len(line) && line[i] != '\n' && line[i] != ')'; i++ {
-		if c := line[i]; c == '"' || c == '\'' {
-			n := bytes.IndexByte(line[i+1:], c)
-			if n < 0 {
-				break
-			}
-			if value := bytes.TrimRight(line[i+1:i+1+n], "\\"); len(value) >= 12 && isStrong(value) {
-				return Finding{from + i + 1, from + i + 1 + len(value), "secret"}, true
-			}
-			i += n + 1
-		}
-	}
-	return Finding{}, false
-}
-
 // connection finds the password in a URL: scheme://name:password@host.
 func connection(text []byte, i, from int) (Finding, bool) {
 	if i < 2 || !alnum[text[i-1]] || !alnum[text[i-2]] {
@@ -324,12 +286,45 @@ func connection(text []byte, i, from int) (Finding, bool) {
 		}
 	}
 	if colon < 0 || at < colon {
-		return Finding{}, false
+		return link(text, from)
 	}
 	name, password := text[from:colon], text[colon+1:at]
 	ok := len(password) >= 4 && !bytes.EqualFold(name, password) && !isPlaceholder(password) && !isReference(password) &&
 		!bytes.EqualFold(password, []byte("pass")) && password[0] != ':'
 	return Finding{colon + 1, at, "password"}, ok
 }
+
+// hooks finds the address of a webhook without its host.
+func hooks(text []byte, start, _ int) (Finding, bool) { return link(text, start) }
+
+// link finds the random part of an address that anyone who has it may use: a webhook, an
+// invitation, a signed address.
+func link(text []byte, from int) (Finding, bool) {
+	var last, before []byte
+	to := from
+	for to < len(text) && to-from < 2048 && text[to] > ' ' && !afterURL[text[to]] {
+		to++
+	}
+	for i := from; i < to; i++ {
+		start := i
+		for i < to && bytes.IndexByte([]byte("/?&=#"), text[i]) < 0 {
+			i++
+		}
+		part := bytes.TrimPrefix(text[start:i], []byte("private-"))
+		switch {
+		case len(part) < 10 || isHash(part) || start == from || !isUniform(part) && !isStrong(part):
+		case len(part) < i-start || opens().Match(last) || hook().Match(before):
+			return Finding{start, to, "address"}, true
+		}
+		last, before = text[start:i], last
+	}
+	return Finding{}, false
+}
+
+var (
+	afterURL = classOf("\"'`<>()[]{}\\,|")
+	opens    = lazyregexp.New(`(?i)hook|token|secret|key$|^sig|auth|^code$|pass|invite|incoming|deploy|trigger|ping|alert|input|integration|receiver|collect|reset|verify|magic|^live\d?$|^bot|appid|^session|^v\d$|^http$`)
+	hook     = lazyregexp.New(`(?i)hook|deploy|integration`)
+)
 
 var afterLogin = classOf("/\"'`<>()[]{}\\,")

@@ -13,15 +13,15 @@ import (
 func (v assignment) isPassword() bool {
 	n, mix := len(v.value), classes(v.value)
 	switch {
-	case n < 6 || isReference(v.value) || isTime(v.value) || !v.quoted && isCode(v.value):
+	case n < 6 || isReference(v.value) || isTime(v.value) || !v.quoted && isCode(v.value) || !v.tight && algorithm().Match(v.value):
 		return false
 	case isUUID(v.value) || n >= 12 && random(v.value):
 		return true
-	case n >= 8 && mix >= 3 && !isIdentifier(v.value):
+	case n >= 8 && (mix >= 3 && !isIdentifier(v.value) || isGibberish(v.value) && turns(v.value) > 0):
 		return true
 	case n >= 12 && (v.quoted || v.tight) && turns(v.value)*7 >= 2*n:
 		return true
-	case v.line && n >= 8 && count(v.value, digit) >= 2 && !algorithm().Match(v.value): // password: hunter22
+	case v.line && n >= 8 && count(v.value, digit) >= 2: // password: hunter22
 		v.tight = true
 	}
 	return (v.quoted || v.tight) && mix >= 2 && bytes.ContainsAny(v.value, digits) && bytes.ContainsAny(v.value, letters) && !isIdentifier(v.value)
@@ -29,7 +29,7 @@ func (v assignment) isPassword() bool {
 
 // algorithm matches the names of hashes, ciphers and encodings, which are assigned to
 // names like password_encryption.
-var algorithm = lazyregexp.New(`(?i)^(?:h?sha|s?md|[a-z]*crypt|argon|pbkdf|base|aes|utf|hmac|[hrep]s\d|ed25|ecdsa|oauth|x509)`)
+var algorithm = lazyregexp.New(`(?i)^(?:h?sha\d|s?md\d|[a-z]*crypt|argon|pbkdf|base\d|aes|utf|hmac|[hrep]s\d|ed25|ecdsa|oauth|x509)`)
 
 // isWords reports whether a value consists of words, names and numbers, as
 // sha2-nistp256-cert-v01 and 2*s.SourceTokens do.
@@ -38,40 +38,34 @@ func isWords(value []byte) bool {
 		from := i
 		i = run(value, i, alnum)
 		word := bytes.TrimRight(value[from:i], digits)
-		if count(word, digit) > 0 || len(value[from:i])-len(word) > 4 && len(word) > 0 || turns(word)*3 > len(word) {
+		if count(word, digit) > 0 || len(value[from:i])-len(word) > 4 && len(word) > 0 || turns(word)*3 > len(word) || isGibberish(word) {
 			return false
 		}
 	}
 	return true
 }
 
-// isHash reports whether a word is an address or the hash of a file, as lists of packages
-// have it.
+// isHash reports whether a word is an address, an id, a public key, or the hash of a file.
 func isHash(word []byte) bool {
-	return bytes.Contains(word, []byte("://")) || bytes.HasPrefix(word, []byte("h1:")) || bytes.HasPrefix(word, []byte("sha"))
+	return bytes.Contains(word, []byte("://")) || slices.ContainsFunc(hashes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
 }
+
+var hashes = []string{"h1:", "sha", "pk_test_", "msg_", "call_", "chatcmpl-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh"}
 
 // isTime reports whether a value begins with a date, as 2026-01-31T12:00:00Z does.
 func isTime(value []byte) bool {
-	return len(value) >= 10 && value[4] == '-' && value[7] == '-' && count(value[:10], digit) == 8
+	return len(value) >= 10 && value[4] == value[7] && (value[4] == '-' || value[4] == '.') && count(value[:10], digit) == 8
 }
 
 // isIdentifier reports whether a value is a name in a program: words of letters,
 // perhaps with a number at the end.
 func isIdentifier(value []byte) bool {
 	words := bytes.TrimRight(value, digits)
-	for _, c := range words {
-		if k := kindOf(c); k == isDigit || k == 0 && c != '_' && c != '.' && c != '-' && c != ':' && c != '/' {
-			return false
-		}
-	}
-	vowels := count(words, vowel)
-	if len(words) >= 10 && vowels*6 < len(words) {
-		return false
-	}
 	// userName2 is one; dragon42 and DiNoeKgCPc7 are passwords.
-	return len(value)-len(words) <= 1 && len(words) >= 3 && turns(words)*4 <= len(words)
+	return len(value)-len(words) <= 1 && len(words) >= 3 && count(words, inName) == len(words) && turns(words)*4 <= len(words) && isWords(words)
 }
+
+var inName = classOf(letters, "_.-:/")
 
 // examples are strings that mark a value as an example.
 var examples = []string{
@@ -134,7 +128,7 @@ func isCode(value []byte) bool {
 // random reports whether a value looks random: letters and digits alternate
 // often, and few characters repeat.
 func random(value []byte) bool {
-	if isCode(value) || isUUID(value) || isIdentifier(value) {
+	if isCode(value) || isUUID(value) || isIdentifier(value) || isTime(value) {
 		return false
 	}
 	n := min(len(value), 100)
@@ -214,10 +208,10 @@ var checks = map[string]func([]byte) bool{
 	},
 	"random": func(value []byte) bool { return !isPlaceholder(value) && random(value) },
 	"key": func(value []byte) bool {
-		return !isPlaceholder(value) && len(value) >= 20 && (random(value) || isUUID(value))
+		return !isPlaceholder(value) && len(value) >= 16 && (random(value) || isUUID(value))
 	},
+	"letters": isGibberish,
 	"value": func(value []byte) bool {
 		return !isPlaceholder(value) && !isReference(value) && !isIdentifier(value) || turns(value) >= 2
 	},
-	"login": isLogin,
 }

@@ -56,7 +56,7 @@ func fill(r *rand.Rand, format string) string {
 	sets := map[string]string{
 		"alnum": lower + upper + digits, "hex": digits + "abcdef", "b64": lower + upper + digits + "+/", "url": lower + upper + digits + "_-",
 		"caps": upper + digits, "low": lower + digits, "digits": digits, "b32": upper + "234567",
-		"bech": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+		"bech": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", "bechl": "qpzry9x8gf2tvdw0s3jn54khce6mua7l", "capshex": digits + "ABCDEF", "b64url": lower + upper + digits + "_-",
 	}
 	draw := func(set string, n int) string {
 		b := make([]byte, n)
@@ -72,6 +72,8 @@ func fill(r *rand.Rand, format string) string {
 		m := variable.FindStringSubmatch(v)
 		n, _ := strconv.Atoi(m[2])
 		switch m[1] {
+		case "abcd":
+			return draw("bcdfghjklmnpqrstvwxzaeiou", 4)
 		case "pw":
 			return password()
 		case "weak": // a name and a number, as people choose them

@@ -1,0 +1,40 @@
+package redact_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/record/redact/redacttest"
+)
+
+// TestNear: of random values near a word for a credential at least 96 of a hundred are
+// masked, and of hashes, ids, examples and code that stand in the same places at most 2.
+func TestNear(t *testing.T) {
+	const rounds = 2
+	r := redact.Redactor{Secrets: true}
+	for file, masked := range map[string]bool{"testdata/near.txt": true, "testdata/innocents.txt": false} {
+		formats := redacttest.Read(t, file)
+		wrong := 0
+		for i, f := range formats {
+			random := rand.New(rand.NewPCG(uint64(i), 28))
+			for range rounds {
+				text, secret := f.Fill(random)
+				for _, name := range []string{"plain text", "JSON", "a sentence"} {
+					carried := redacttest.Carriers[name](text)
+					got, _ := r.Text([]byte(carried))
+					if hidden := got != nil && (!masked || !redacttest.Shows(string(got), secret)); hidden != masked {
+						t.Logf("%s: %s: %s", f.Name, name, carried)
+						wrong++
+						break
+					}
+				}
+			}
+		}
+		rate := 100 * float64(wrong) / float64(rounds*len(formats))
+		t.Logf("%s: %.1f %% wrong", file, rate)
+		if limit := map[bool]float64{true: 4, false: 2}[masked]; rate > limit {
+			t.Errorf("%s: %.1f %% wrong, want at most %.0f", file, rate, limit)
+		}
+	}
+}

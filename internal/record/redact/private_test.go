@@ -1,0 +1,45 @@
+package redact_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/redact"
+)
+
+// TestOddTags: a tag is read as it would be shown, and one that is written oddly counts if
+// it is closed.
+func TestOddTags(t *testing.T) {
+	r := redact.Redactor{}
+	for _, text := range []string{
+		"KEEP <p r i v a t e>HUSH</p r i v a t e> KEEP", "KEEP [private]HUSH[/private] KEEP", "KEEP {private}HUSH{/private} KEEP",
+		"KEEP the note was " + hex.EncodeToString([]byte("<private>HUSH</private>")) + " KEEP", "KEEP <prıvate>HUSH</prıvate> KEEP", "KEEP <private HUSH</private> KEEP",
+		"KEEP <рrivate>HUSH</рrivate> KEEP", "KEEP <РRІVАТЕ>HUSH</private> KEEP", "KEEP " + base64.URLEncoding.EncodeToString([]byte("<private>contract of HUSH?>?></private>")) + " as I said",
+		`KEEP \u{3c}private\u{3e}HUSH\u{3c}/private\u{3e} KEEP`, "KEEP +ADw-private+AD4-HUSH+ADw-/private+AD4- KEEP", "sufakratrastith KEEP " + base64.StdEncoding.EncodeToString([]byte("# n\n<private>HUSH</private>\n")),
+		`KEEP <private note="x>HUSH</private> KEEP`, "KEEP <_private>HUSH</_private> KEEP", "KEEP <private_>HUSH</private_> KEEP", "KEEP <!--private-->HUSH<!--/private--> KEEP",
+		`KEEP \U0000003cprivate\U0000003eHUSH\74/private\76 KEEP`, `KEEP \3c private\3e HUSH\3c /private\3e KEEP`, "KEEP %u003Cprivate%u003EHUSH%u003C/private%u003E KEEP",
+		"KEEP &#60private&#62HUSH&#60/private&#62 KEEP", `KEEP \u0026lt;private\u0026gt;HUSH\u0026lt;/private\u0026gt; KEEP`, "KEEP %26lt;private%26gt;HUSH%26lt;/private%26gt; KEEP",
+		"KEEP <ᴘʀɪᴠᴀᴛᴇ>HUSH</ᴘʀɪᴠᴀᴛᴇ> KEEP", "KEEP <ρrινατε>HUSH</private> KEEP", "KEEP <pri\nvate>HUSH</private> KEEP", "KEEP <private:note>HUSH</private:note> KEEP", "KEEP <**private**>HUSH</**private**> KEEP",
+		"KEEP <Ⓟⓡⓘⓥⓐⓣⓔ>HUSH</private> KEEP", "KEEP <private>HUSH</private done KEEP", "KEEP <private\x00>HUSH</private> KEEP", "KEEP &amp;amp;lt;private&amp;amp;gt;HUSH&lt;/private> KEEP",
+		"KEEP \\<private\\>HUSH\\</private\\> KEEP", "KEEP =3Cprivate=3EHUSH=3C/private=3E KEEP", "KEEP ❮private❯HUSH❮/private❯ KEEP", "KEEP <private><b>HUSH</b></private> KEEP", "KEEP \\\\u003cprivate\\\\u003eHUSH\\\\u003c/private\\\\u003e KEEP",
+		"KEEP &lang;private&rang;HUSH&lang;/private&rang; KEEP", "KEEP 〈private〉HUSH〈/private〉 KEEP", "KEEP < p r i v a t e >HUSH< / p r i v a t e > KEEP", "KEEP <private >HUSH", "KEEP <private a=b c>HUSH",
+		"KEEP <priv​ate>HUSH</private>", "KEEP [PRIVATE]HUSH[/PRIVATE]", "KEEP [private note=x]HUSH[/private]",
+	} {
+		got, _ := r.Text([]byte(text))
+		if got == nil || strings.Contains(string(got), "HUSH") || !strings.Contains(string(got), "KEEP") && !strings.Contains(string(got), "as I said") {
+			t.Errorf("%q gives %q", text, got)
+		}
+	}
+	for _, text := range []string{
+		"func f[Private any](p Private) {}", "printf(\"%3d private %s\", x)", "keep it private", "a </private> b", "use ``<private>`` for x and ``</private>``", "<privateer>x</privateer>",
+		"re.compile(r\"<(private|public)>\")", "fn f(x: Vec<Private>) -> Option<Private> { }", "a <private /> b", "a <private/> b", "<privateKey>x</privateKey>", "[private](https://x.io)", "if a < private && b > c {", "#include <private/file.h>",
+		"<!-- private --> section", "#include <private.h>", "map[private]bool", "{private: true}", "x = [private, public]", "a[private] = {private}", "<private-note>x</private-note>", "std::vector<private_t> v;", "see [private] and [public]", "<https://private.acme.io>",
+		"class A { private int x; }", "{ private readonly y; }", "enum {private=1,public}", "<p class=\"private\">x</p>", "<private_key>x</private_key>",
+	} {
+		if got, _ := r.Text([]byte(text)); got != nil {
+			t.Errorf("%q gives %q", text, got)
+		}
+	}
+}
