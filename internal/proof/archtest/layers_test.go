@@ -83,11 +83,11 @@ var Layers = [][]string{
 	}, {
 		"internal/record/sqlite/move",
 	}, {
+		"internal/record/ingest",
 		"internal/record/postgres/...",
 		"internal/record/sqlite",
 	}, {
 		"internal/view/assemble",
-		"internal/record/ingest",
 		"internal/record/lease",
 		"internal/record/project",
 		"internal/recall",
