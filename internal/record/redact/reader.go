@@ -119,7 +119,7 @@ func unescape(text []byte) (rune, int) {
 	case next == 'n' || next == 'r' || next == 't':
 		return ' ', 2
 	case hexa[next]:
-		if c, n := number(text, 1, 2, 3, 8); n > 1 && (n == len(text) || !hexa[text[n]]) {
+		if c, n := number(text, 1, 2, 3, 8); n == 4 && c >= ' ' || n > 1 && (n == len(text) || !hexa[text[n]]) {
 			return c, n
 		}
 		if c, n = number(text, 1, 2, 6, 16); n > 1 && n < len(text) && text[n] == ' ' {
