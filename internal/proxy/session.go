@@ -204,7 +204,7 @@ func (s *session) options() overlay.Options {
 func (s *session) tokens(model string, units int) int {
 	r := s.ratio
 	if r == 0 || model != s.model {
-		r = s.server.cal.ratio(s.server.ctx, model)
+		r = s.server.cal.of(s.server.ctx, model).Ratio
 	}
 	return int(math.Ceil(float64(units) * r))
 }
@@ -221,7 +221,7 @@ func (s *session) calibrate(model string, units, tokens int) {
 	if model == s.model {
 		s.ratio = r
 	}
-	s.server.cal.learn(model, r)
+	s.server.cal.learn(s.server.ctx, model, func(l *learnt) { l.Ratio = r })
 }
 
 // checkpointOf returns the checkpoint that a request carries at the beginning of the

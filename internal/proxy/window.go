@@ -35,7 +35,7 @@ func (s *Server) window(h http.Header, model string) (tokens int, known bool) {
 	if hasMillion(h, model) {
 		return millionWindow, false
 	}
-	for _, w := range []int{s.Windows[model], s.Windows[""], s.cal.window(s.ctx, model)} {
+	for _, w := range []int{s.Windows[model], s.Windows[""], s.cal.of(s.ctx, model).Window} {
 		if w > 0 && (tokens == 0 || w < tokens) {
 			tokens = w
 		}
@@ -114,7 +114,7 @@ func (c *call) learnWindow(text []byte) {
 	if window < leastWindow || window >= c.made.Window {
 		return
 	}
-	s.server.cal.learnWindow(c.made.Model, window)
+	s.server.cal.learn(s.server.ctx, c.made.Model, func(l *learnt) { l.Window = window })
 	if s.model == c.made.Model {
 		_, s.budget = s.budgetOf(nil, s.model)
 	}
