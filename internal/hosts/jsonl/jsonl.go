@@ -3,8 +3,9 @@
 // request. The beginning of the input decides. The formats may follow each other, and
 // a line may also hold an array or such an object.
 //
-// Only a file of lines is read without holding all of it in memory. Of an input that
-// ends in the middle of a message, the complete messages are read.
+// Only a file of lines is read without holding all of it in memory. Of lines or an array
+// that end in the middle of a message, the complete messages are read; of a request that
+// does, none.
 package jsonl
 
 import (
@@ -136,13 +137,8 @@ func (t *Reader) document(data []byte, line int, fn func(llms.Message) error) er
 		case err == io.EOF && !inArray:
 			return false, nil
 		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-			ms, skip, err := decodeTorn(data[from:])
-			if err != nil {
-				return false, &BadRecord{t.Name, at(from + skip), err}
-			}
-			rest := from + skip
-			t.Torn = &Torn{Line: at(rest), Bytes: int64(len(bytes.TrimLeft(data[rest:], " \t\r\n,")))}
-			return false, t.all(ms, at(from), fn)
+			t.Torn = &Torn{Line: at(from), Bytes: int64(len(bytes.TrimLeft(data[from:], " \t\r\n,")))}
+			return false, nil
 		case err != nil:
 			return false, &BadRecord{t.Name, at(d.InputOffset()), err}
 		}

@@ -14,63 +14,6 @@ type Torn struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// decodeTorn decodes the complete messages of a truncated object with "messages", and
-// nothing of other values. skip is where the incomplete part begins.
-func decodeTorn(data []byte) (ms []llms.Message, skip int64, err error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, 0, nil
-	}
-	var system json.RawMessage
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			break
-		}
-		if key == "messages" {
-			if ms, skip, err = tornItems(d); err != nil {
-				return nil, skip, err
-			}
-			continue
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			break
-		}
-		if key == "system" {
-			system = value
-		}
-	}
-	if ms == nil {
-		return nil, 0, nil
-	}
-	prompt, err := decodeSystem(system)
-	return slices.Concat(prompt, ms), skip, err
-}
-
-// tornItems decodes the complete messages of an array, and returns where they end.
-func tornItems(d *json.Decoder) (ms []llms.Message, end int64, err error) {
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return nil, 0, nil
-	}
-	end = d.InputOffset()
-	for d.More() {
-		var item json.RawMessage
-		if d.Decode(&item) != nil {
-			return ms, end, nil
-		}
-		m, err := decodeMessage(item)
-		if err != nil {
-			return nil, end, err
-		}
-		ms, end = append(ms, m), d.InputOffset()
-	}
-	if _, err := d.Token(); err == nil {
-		end = d.InputOffset()
-	}
-	return ms, end, nil
-}
-
 // Untimed counts the messages whose time cannot be parsed, and locates the first.
 type Untimed struct {
 	Line  int    `json:"line"`
