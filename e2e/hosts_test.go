@@ -86,7 +86,7 @@ func drive(t *testing.T, h agent) {
 	b.write(filepath.Join(b.work, "notes.txt"), "low tide\n")
 	h.prepare(b)
 	before := b.settings()
-	t.Log(b.run(b.lcm, "setup", h.name(), "--yes", "--guidance", "file"))
+	t.Log(b.run(b.lcm, "setup", h.name(), "--yes", "--skill"))
 	h.trust(b)
 
 	t.Log(h.ask(b, tell))

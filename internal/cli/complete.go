@@ -31,7 +31,6 @@ var flagValues = map[string][]string{
 	"sort":       {string(store.ByRecency), string(store.ByRelevance), string(store.ByHybrid)},
 	"role":       {string(llms.RoleUser), string(llms.RoleAssistant), string(llms.RoleSystem), string(llms.RoleTool)},
 	"by":         {stats.ByProject, stats.ByHost, stats.ByMonth},
-	"guidance":   {"skill", "file", "none"},
 	"since":      {"1h", "today", "yesterday", "7d", "4w"},
 	"before":     {"1h", "today", "yesterday", "7d", "4w"},
 	"older-than": {"90d", "26w", "1y"},

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,9 +20,9 @@ import (
 
 type setupCommand struct {
 	hostChange
-	remove   bool
-	guidance string
-	binary   string
+	remove bool
+	skill  bool
+	binary string
 }
 
 func newSetup(p *program) *cobra.Command {
@@ -31,28 +30,28 @@ func newSetup(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup HOST…|--all",
 		Short: "Connect the agents on this machine, or --remove lcm from them",
-		Args:  cobra.MatchAll(cmd.named, exclude("remove", "guidance"), exclude("remove", "binary")),
+		Args:  cobra.MatchAll(cmd.named, exclude("remove", "skill"), exclude("remove", "binary")),
 		RunE: func(c *cobra.Command, names []string) error {
 			if cmd.remove {
 				return cmd.takeOut(c.Context(), names)
 			}
-			return cmd.setup(c, names)
+			return cmd.setup(c.Context(), names)
 		},
 	}
 	c.Flags().BoolVar(&cmd.remove, "remove", false, "give the settings of the agents back as they were")
-	c.Flags().StringVar(&cmd.guidance, "guidance", string(setup.NoGuidance), "skill, file or none")
+	c.Flags().BoolVar(&cmd.skill, "skill", false, "add a skill that tells the agent when to recall")
 	c.Flags().StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
 	return cmd.flags(c)
 }
 
-func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
+func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
 	m, err := machine()
 	if err != nil {
 		return err
 	}
-	o := setup.Options{Machine: m, Guidance: setup.Guidance(cmd.guidance), Text: new(lcm.Engine).Session("").Guidance(lcm.ProjectScope())}
-	if !slices.Contains(flagValues["guidance"], cmd.guidance) {
-		return wrongUsage(c, fmt.Errorf("--guidance is skill, file or none, not %q", cmd.guidance))
+	o := setup.Options{Machine: m}
+	if cmd.skill {
+		o.Skill = new(lcm.Engine).Session("").Guidance(lcm.ProjectScope())
 	}
 	if o.Binary, err = cmd.binaryPath(); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (cmd *setupCommand) setup(c *cobra.Command, names []string) error {
 		}
 	}
 	cmd.plan = func(h setup.Host, _ *setup.Receipts) (setup.Plan, error) { return setup.For(h, o) }
-	if err := cmd.change(c.Context(), names); err != nil {
+	if err := cmd.change(ctx, names); err != nil {
 		return err
 	}
 	if !cmd.print {

@@ -28,8 +28,9 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}{"stdio", command[0], command[1:]}
-	return append([]setup.Entry{
+	return []setup.Entry{
 		setup.JSONServer(state, server, "mcpServers", "lcm"),
 		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, events...),
-	}, setup.GuidanceIn(dir, "CLAUDE.md", o)...)
+		setup.Skill(filepath.Join(dir, "skills"), o),
+	}
 }

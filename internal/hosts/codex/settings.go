@@ -24,10 +24,11 @@ var events = []setup.Event{
 // seconds for it.
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	command := o.ServerCommand()
-	return append([]setup.Entry{
+	return []setup.Entry{
 		setup.TOMLServer(filepath.Join(dir, "config.toml"), []string{"command = " + tomlString(command[0]), "args = " + tomlStrings(command[1:], ", ")}, "mcp_servers", "lcm"),
 		setup.Hooks(filepath.Join(dir, "hooks.json"), Name, o, events...),
-	}, setup.GuidanceIn(dir, "AGENTS.md", o)...)
+		setup.Skill(filepath.Join(dir, "skills"), o),
+	}
 }
 
 // tomlString writes a basic string: the escapes of JSON are those of TOML.

@@ -40,10 +40,11 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 		command = []byte("[]") // impossible: strings can be encoded
 	}
 	content := strings.Replace(plugin, pluginCommand+`["lcm", "hook", "opencode"]`, pluginCommand+string(command), 1)
-	return append([]setup.Entry{
+	return []setup.Entry{
 		setup.JSONServer(file, server, "mcp", "lcm"),
 		setup.OwnFile(filepath.Join(dir, "plugins", "lcm.js"), "plugin", pluginSign, content, commandsIn),
-	}, setup.GuidanceIn(dir, "AGENTS.md", o)...)
+		setup.Skill(filepath.Join(dir, "skills"), o),
+	}
 }
 
 // commandsIn returns the command of a plugin.

@@ -338,20 +338,14 @@ func OwnFile(file, what, sign, content string, commands func(src []byte) ([][]st
 // skillSign identifies lcm's skill.
 const skillSign = "name: lcm-memory"
 
-// GuidanceIn returns the entries that teach an agent to recall: a skill below dir, and a
-// marked section of a file in dir.
-func GuidanceIn(dir, file string, o Options) []Entry {
-	skill := OwnFile(filepath.Join(dir, "skills", "lcm-memory", "SKILL.md"), "skill", skillSign,
-		"---\n"+skillSign+"\ndescription: "+skillDescription+"\n---\n\n"+strings.TrimSpace(o.Text)+"\n", nil)
-	section := Entry{path: filepath.Join(dir, file), what: "guidance", cut: edit.CutSection,
-		put: func(src []byte) ([]byte, error) { return edit.SetSection(src, o.Text) }}
-	if o.Guidance != SkillGuidance {
-		skill.put = nil
+// Skill is the entry of the skill that teaches an agent to recall, in a directory of skills.
+func Skill(dir string, o Options) Entry {
+	e := OwnFile(filepath.Join(dir, "lcm-memory", "SKILL.md"), "skill", skillSign,
+		"---\n"+skillSign+"\ndescription: "+skillDescription+"\n---\n\n"+strings.TrimSpace(o.Skill)+"\n", nil)
+	if o.Skill == "" {
+		e.put = nil
 	}
-	if o.Guidance != FileGuidance {
-		section.put = nil
-	}
-	return []Entry{skill, section}
+	return e
 }
 
 const skillDescription = "How to recall what was said, decided, run and read in earlier work, also before a compaction and in other sessions of this project. " +

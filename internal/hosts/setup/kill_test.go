@@ -55,14 +55,14 @@ func TestKilled(t *testing.T) {
 		"remove":                   {setUp, takeOut, []func(run){takeOut}},
 		"remove, then setup again": {setUp, takeOut, []func(run){setUp, takeOut}},
 	} {
-		for world, g := range map[string]setup.Guidance{"fresh": setup.SkillGuidance, "settled": setup.FileGuidance} {
+		for world, skill := range map[string]string{"fresh": "Use it.", "settled": ""} {
 			for _, host := range all.Names[setup.Host]() {
 				t.Run(name+"/"+world+"/"+host, func(t *testing.T) {
 					points := 0
 					for killed := true; killed; points++ {
 						m := home(t, worlds[world])
 						r := run{t, host, options(m), filepath.Join(t.TempDir(), "kept")}
-						r.o.Guidance = g
+						r.o.Skill = skill
 						before := tree(t, m.Home)
 						steps.before(r)
 						killed = killedAt(points+1, func() { steps.killed(r) })

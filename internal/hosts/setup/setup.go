@@ -1,7 +1,7 @@
 // Package setup connects lcm with the agents on a machine, and disconnects it again.
 //
 // A [Plan] lists the changes to a host's files: the MCP server that gives the agent its
-// tools, the hooks that keep the record up to date, and optionally a text that teaches
+// tools, the hooks that keep the record up to date, and optionally a skill that teaches
 // the agent to recall. Only [Plan.Apply] writes.
 //
 // Setup changes only lcm's own entries (see package edit). Files keep their mode, and
@@ -30,16 +30,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
-// Guidance says how an agent is taught to use its memory.
-type Guidance string
-
-// The kinds of guidance.
-const (
-	NoGuidance    Guidance = "none"
-	SkillGuidance Guidance = "skill" // a skill, which the agent reads when it needs it
-	FileGuidance  Guidance = "file"  // a section of CLAUDE.md or AGENTS.md, which it always sees
-)
-
 // Options configure a setup.
 type Options struct {
 	Machine hosts.Machine
@@ -48,9 +38,8 @@ type Options struct {
 	Binary string
 	// Args are added to every command, such as a database path.
 	Args []string
-	// Guidance is NoGuidance when empty; Text is its content.
-	Guidance Guidance
-	Text     string
+	// Skill is the text of a skill that teaches the agent to recall; "" is none.
+	Skill string
 }
 
 // ServerCommand returns the command of the MCP server.

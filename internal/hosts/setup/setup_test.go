@@ -67,7 +67,7 @@ func named(t *testing.T, host string) setup.Host {
 }
 
 func options(m hosts.Machine) setup.Options {
-	return setup.Options{Machine: m, Binary: "/opt/lcm/bin/lcm", Text: "## Memory\n\nUse it.", Guidance: setup.NoGuidance}
+	return setup.Options{Machine: m, Binary: "/opt/lcm/bin/lcm"}
 }
 
 func apply(t *testing.T, host string, o setup.Options, dir string) setup.Plan {
@@ -117,16 +117,16 @@ var worlds = map[string]map[string]string{
 	},
 }
 
-// TestRemoveRestoresEveryByte: removal restores every byte, for every host, guidance and
+// TestRemoveRestoresEveryByte: removal restores every byte, for every host and
 // state of the home directory.
 func TestRemoveRestoresEveryByte(t *testing.T) {
 	for world, files := range worlds {
-		for _, g := range []setup.Guidance{setup.NoGuidance, setup.SkillGuidance, setup.FileGuidance} {
-			t.Run(world+"/"+string(g), func(t *testing.T) {
+		for _, skill := range []string{"", "Use it."} {
+			t.Run(world+"/"+skill, func(t *testing.T) {
 				m, kept := home(t, files), filepath.Join(t.TempDir(), "kept")
 				before := tree(t, m.Home)
 				o := options(m)
-				o.Guidance = g
+				o.Skill = skill
 				for _, host := range all.Names[setup.Host]() {
 					if p := apply(t, host, o, kept); len(p.Changes) < 2 {
 						t.Errorf("%s: only %d files change", host, len(p.Changes))

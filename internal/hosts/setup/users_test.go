@@ -92,11 +92,11 @@ func rewrite(t *testing.T, m hosts.Machine, name, old, new string) {
 }
 
 // TestSweepOfAnotherSetup: the temporary file of a killed setup goes with the next setup of
-// any host, with or without guidance.
+// any host, with or without a skill.
 func TestSweepOfAnotherSetup(t *testing.T) {
 	m := home(t, worlds["fresh"])
 	o := options(m)
-	o.Guidance = setup.SkillGuidance
+	o.Skill = "Use it."
 	kept := filepath.Join(t.TempDir(), "kept")
 	for n := 1; killedAt(n, func() { apply(t, "claude", o, kept) }); n++ {
 		apply(t, "codex", options(m), kept)

@@ -2,8 +2,7 @@
 // removes one entry and keeps every other byte, with comments, order, indentation and
 // line endings.
 //
-// It edits JSON with comments ([JSON]), TOML tables ([SetTable], [CutTable]) and marked
-// sections of plain text ([SetSection], [CutSection]). All functions are pure. An
+// It edits JSON with comments ([JSON]) and TOML tables ([SetTable], [CutTable]). All functions are pure. An
 // unreadable file is an error with its position. Every result is parsed before it is
 // returned, so that no edit can leave a broken file.
 package edit
@@ -11,7 +10,6 @@ package edit
 import (
 	"bytes"
 	"fmt"
-	"slices"
 )
 
 // Error is a parse error with its position.
@@ -39,9 +37,4 @@ func lineEnd(src []byte) string {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-// replace replaces src[from:to] with text.
-func replace(src []byte, from, to int, text string) []byte {
-	return slices.Concat(src[:from], []byte(text), src[to:])
 }

@@ -269,33 +269,6 @@ func TestCutTable(t *testing.T) {
 	}
 }
 
-func TestSection(t *testing.T) {
-	for _, src := range []string{"", "# Mine\n", "# Mine", "# Mine\r\n\r\ntext\r\n", "a\n\n"} {
-		put, err := edit.SetSection([]byte(src), "Use it.\nWell.")
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := edit.SetSection(put, "Use it.\nWell.")
-		if err != nil || string(again) != string(put) {
-			t.Errorf("%q: a second time it became %q, %v", src, again, err)
-		}
-		cut, err := edit.CutSection(put)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := src
-		if src != "" && !strings.HasSuffix(src, "\n") {
-			want += "\n"
-		}
-		if string(cut) != want {
-			t.Errorf("%q became %q", src, cut)
-		}
-	}
-	if _, err := edit.SetSection([]byte("a\n"+edit.SectionBegin+"\n"), "x"); err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("a section without an end: %v", err)
-	}
-}
-
 func FuzzJSON(f *testing.F) {
 	f.Add(`{"a": [1, 2], "mcp": {"x": {}}}`)
 	f.Add("{\n  // c\n  \"mcp\": {\n  },\n}")
