@@ -37,6 +37,10 @@ func newCalibration(s store.State) *calibration {
 func (c *calibration) of(ctx context.Context, model string) learnt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.read(ctx, model)
+}
+
+func (c *calibration) read(ctx context.Context, model string) learnt {
 	if l, ok := c.known[model]; ok {
 		return l
 	}
@@ -57,10 +61,10 @@ func plausible(r float64) bool { return r > 0.05 && r < 2 }
 
 // learn changes what is known of a model.
 func (c *calibration) learn(ctx context.Context, model string, change func(*learnt)) {
-	l := c.of(ctx, model)
-	change(&l)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l := c.read(ctx, model)
+	change(&l)
 	c.known[model], c.fresh[model] = l, true
 }
 

@@ -31,8 +31,9 @@ func TestWindow(t *testing.T) {
 					t.Errorf("step %d has %d tokens", i, got)
 				}
 			}
-			if settings != nil && refused > 0 || refused > 1 {
-				t.Errorf("%d requests were refused", refused)
+			late := b.server.Result().Over[proxy.NotFolded] // on a busy machine
+			if settings != nil && refused > late || refused > 1+late {
+				t.Errorf("%d requests were refused, %d were late", refused, late)
 			}
 		})
 	}
