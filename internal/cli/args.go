@@ -93,7 +93,13 @@ func noSubCommand(c *cobra.Command, name string) error {
 		what = fmt.Sprintf("there is no `%s %s`", c.CommandPath(), name)
 	}
 	hint := fmt.Sprintf("`%s --help` lists the commands", c.CommandPath())
-	if near := c.SuggestionsFor(name); len(near) > 0 {
+	near := c.SuggestionsFor(name)
+	for _, parent := range c.Commands() {
+		if sub, _, err := parent.Find([]string{name}); err == nil && sub != parent {
+			near = []string{parent.Name() + " " + name}
+		}
+	}
+	if len(near) > 0 {
 		hint = fmt.Sprintf("did you mean `%s %s`?", c.CommandPath(), near[0])
 	}
 	return failed(exitUsage, hint, "%s", what)

@@ -70,7 +70,7 @@ func (cmd *backupCommand) backup(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		path = args[0]
 		if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-			return failed(exitFailure, "make the directory first, or choose one that exists", "%w", err)
+			return failed(exitFailure, "make it first, or choose one that exists", "the directory of %s is missing: %w", path, err)
 		}
 	}
 	made, err := cmd.copyTo(ctx, cfg.Storage.DatabasePath, path)

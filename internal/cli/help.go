@@ -61,14 +61,18 @@ func (p *program) help(c *cobra.Command) {
 		for _, g := range c.Groups() {
 			p.printCommands(c, g.ID, g.Title)
 		}
-		p.printf("Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 settings, 5 database, 6 damage\n")
+		p.printf("Exit codes: 0 done 1 failed 2 usage 3 not found 4 settings 5 database 6 damage\n")
 		return
 	}
 	text := c.Long
 	if text == "" {
 		text = c.Short + "."
 	}
-	p.printf("%s\n\n%s %s\n", text, p.paint(bold, "Usage:"), c.UseLine())
+	line := c.UseLine()
+	if c.HasAvailableSubCommands() {
+		line = c.CommandPath() + " COMMAND [flags]"
+	}
+	p.printf("%s\n\n%s %s\n", text, p.paint(bold, "Usage:"), line)
 	if c.HasAvailableSubCommands() {
 		p.printf("\n%s\n", p.paint(bold, "Commands:"))
 		p.printCommands(c, "", "")
