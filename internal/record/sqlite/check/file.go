@@ -82,19 +82,17 @@ func (k *fileCheck) header(size int64) (sound bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	page := dbfile.PageSize(head)
-	switch ours := binary.BigEndian.Uint32(head[68:]) == dbfile.ApplicationID; {
-	case string(head[:16]) != dbfile.Magic && dbfile.PlausibleHeader(head):
-		k.Fault("file", k.path, "its first bytes are not those of a database, but the bytes after them are")
-		return false, nil
+	page, ours, why := dbfile.PageSize(head), binary.BigEndian.Uint32(head[68:]) == dbfile.ApplicationID, ""
+	switch {
 	case string(head[:16]) != dbfile.Magic:
-		k.Fault("file", k.path, "it is not a database, or its beginning was overwritten")
-		return false, nil
+		why = "it is not a database, or its beginning was overwritten"
 	case ours && page != dbfile.PageBytes:
-		k.Fault("file", k.path, "its header says that its pages have %d bytes, they have %d", page, dbfile.PageBytes)
-		return false, nil
+		why = fmt.Sprintf("its header says that its pages have %d bytes, they have %d", page, dbfile.PageBytes)
 	case ours && !dbfile.IsSoundHeader(head):
-		k.Fault("file", k.path, "fields of its header are not those of a database of lcm")
+		why = "fields of its header are not those of a database of lcm"
+	}
+	if why != "" {
+		k.Fault("file", k.path, "%s", why)
 		return false, nil
 	}
 	pages := int64(binary.BigEndian.Uint32(head[28:]))

@@ -128,7 +128,7 @@ func Sound(ctx context.Context, path string, fn func(path string, damage []store
 		return err
 	}
 	if !slices.ContainsFunc(faults, func(f store.Fault) bool { return slices.Contains(unopened, f.Code) }) {
-		proof, err := dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) (verify.Proof, error) { return check.Run(ctx, f, nil) })
+		proof, err := dbfile.WithFile(ctx, path, dbfile.Options{ReadOnly: true}, func(f *dbfile.File) (verify.Proof, error) { return check.Run(ctx, f, search.New(f.DB())) })
 		if err != nil && !check.Unopenable(err) {
 			return err
 		}

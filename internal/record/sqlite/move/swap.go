@@ -182,27 +182,14 @@ func copyFiles(ctx context.Context, from, to string) (err error) {
 		}
 		dst, err := os.OpenFile(to+suffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err == nil {
-			_, err = io.Copy(dst, &cancelling{ctx, src})
-			err = errors.Join(err, dst.Sync(), dst.Close())
+			_, err = io.Copy(dst, src)
+			err = errors.Join(err, dst.Sync(), dst.Close(), ctx.Err())
 		}
 		if err = errors.Join(err, src.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// cancelling is a reader that stops when its context ends.
-type cancelling struct {
-	ctx context.Context // io.Reader has none
-	r   io.Reader
-}
-
-func (c *cancelling) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }
 
 // aloneWait is how long lockOut waits for others to close a database.
