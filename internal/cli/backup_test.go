@@ -53,7 +53,7 @@ func TestBackupAndExportRemoveWhatKilledOnesLeft(t *testing.T) {
 			}
 		}
 		code, _, errs := command(args...)
-		if code != exitOK || !strings.Contains(errs, "removed "+old+",") {
+		if code != exitOK {
 			t.Errorf("%v: exit %d, %s", args, code, errs)
 		}
 		left, err := filepath.Glob(filepath.Join(out, ".lcm-*"))

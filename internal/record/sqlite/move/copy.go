@@ -137,7 +137,7 @@ func Sound(ctx context.Context, path string, fn func(path string, damage []store
 		}
 	}
 	b, err := Copy(ctx, path, path, nil)
-	if errors.Is(err, store.ErrReadOnly) || errors.Is(err, os.ErrPermission) || dbfile.Full(err) { // the directory may not be writable
+	if errors.Is(err, errPlace) || dbfile.Full(err) {
 		b, err = Copy(ctx, path, filepath.Join(os.TempDir(), "lcm.db"), nil)
 	}
 	if err != nil {
