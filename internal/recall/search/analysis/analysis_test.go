@@ -100,6 +100,15 @@ func FuzzRequired(f *testing.F) {
 	})
 }
 
+// The trigrams of a literal go on into the class after it, also where that is repeated.
+func TestRequiredOfRepeatedClass(t *testing.T) {
+	for expr, want := range map[string]string{"test_[0-1]{3}": "_01", "test_[0-9]{3}": "_09"} {
+		if got := requiredOf(t, expr).String(); !strings.Contains(got, want) {
+			t.Errorf("%s requires %s, not %s", expr, got, want)
+		}
+	}
+}
+
 // Random expressions over a small alphabet reach the corners that a fuzzer is
 // slow to find.
 func TestRequiredProperty(t *testing.T) {

@@ -75,10 +75,15 @@ func ofClass(ranges []rune) (exact []string, match *TrigramQuery) {
 }
 
 // ofConcat asks for the grams of each run of expressions that match few strings
-// together.
+// together. A repetition is a concatenation of its own, and part of the run.
 func ofConcat(subs []*syntax.Regexp) (exact []string, match *TrigramQuery) {
 	run, whole := []string{""}, true
-	for _, sub := range subs {
+	for len(subs) > 0 {
+		sub := subs[0]
+		if subs = subs[1:]; sub.Op == syntax.OpConcat {
+			subs = slices.Concat(sub.Sub, subs)
+			continue
+		}
 		e, m := required(sub)
 		match = both(match, m)
 		if e != nil && len(run)*len(e) <= maxExact {
