@@ -263,7 +263,7 @@ func TestGuidanceIsInTheSystemPrompt(t *testing.T) {
 		"Use `allConversations: true` to search across all projects."
 	for got, want := range map[string]string{
 		l.session.Guidance(): want + here, l.session.Memory(0).Guidance(): want + here,
-		l.session.Memory(0, lcm.ProjectScope()).Guidance(): want + project,
+		l.session.Memory(0, lcm.WithProjectScope()).Guidance(): want + project,
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

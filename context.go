@@ -9,30 +9,38 @@ import (
 	"github.com/lossless-context/lcm/internal/view/assemble"
 	"github.com/lossless-context/lcm/internal/view/compact"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
+
+// ContextItem is a message or summary of the view that a [Context] shows, with its cost
+// there.
+type ContextItem struct {
+	record.ID
+	Tokens int // its cost
+}
 
 // Context is the list of messages to send to a model.
 type Context struct {
 	// Messages are valid for every provider: call and result in pairs, no
 	// empty message.
 	Messages []llms.Message
-	Tokens   int
-	Budget   int
+	Tokens   int // of Messages
+	Budget   int // the most tokens that Messages may have
 	// Items describes the parts of the context and their costs, oldest first.
-	Items []Shown
+	Items []ContextItem
 	// Dropped are items of the view that do not fit the budget.
-	Dropped []Node
+	Dropped []record.ID
 	// Skipped counts older items that were not even looked at.
 	Skipped int
 	// Repairs lists the changes that made the messages valid.
 	Repairs []string
 	// Damaged are the messages and summaries shown whose stored texts are not those
 	// that arrived or were written; each says so in its text.
-	Damaged []Node
+	Damaged []record.ID
 	// Compaction reports the folding that Context waited for. It is nil if
 	// nothing had to be folded. With the reason "behind", folding took longer
 	// than a second and goes on in the background.
-	Compaction *Report
+	Compaction *record.FoldReport
 	// Unfolded is how many tokens of older items are left out of Messages and
 	// not folded yet. Later contexts show summaries of them.
 	Unfolded int
@@ -78,7 +86,7 @@ func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
 }
 
 // build makes a context of a view.
-func (s *Session) build(ctx context.Context, view store.View, budget int, report *Report) (Context, error) {
+func (s *Session) build(ctx context.Context, view store.View, budget int, report *record.FoldReport) (Context, error) {
 	in, err := s.load(ctx, view, budget)
 	if err != nil {
 		return Context{}, err
@@ -88,10 +96,11 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 		return Context{}, err
 	}
 	c := Context{
-		Messages: out.Messages, Tokens: out.Tokens, Budget: budget, Items: out.Items,
+		Messages: out.Messages, Tokens: out.Tokens, Budget: budget,
 		Dropped: out.Dropped, Skipped: view.Skipped, Repairs: out.Repairs, Compaction: report,
 	}
 	for _, it := range out.Items {
+		c.Items = append(c.Items, ContextItem{ID: it.Node, Tokens: it.Tokens})
 		if in.Messages[it.Message].Damaged || in.Summaries[it.Summary].Damaged {
 			c.Damaged = append(c.Damaged, it.Node)
 		}
@@ -108,7 +117,7 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 
 // readView reads the newest items of a conversation: more than the budget never
 // fits, so no more than that is read. The view of no conversation is empty.
-func readView(ctx context.Context, s Store, id ConversationID, budget int) (store.View, error) {
+func readView(ctx context.Context, s Store, id record.ConversationID, budget int) (store.View, error) {
 	if id == 0 {
 		return store.View{}, nil
 	}
@@ -116,7 +125,7 @@ func readView(ctx context.Context, s Store, id ConversationID, budget int) (stor
 }
 
 // fit reads the view, folded first if it is above the hard threshold.
-func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.View, *Report, error) {
+func (e *Engine) fit(ctx context.Context, id record.ConversationID, budget int) (store.View, *record.FoldReport, error) {
 	view, err := readView(ctx, e.store, id, budget)
 	if err != nil || view.Tokens < e.limits(budget).Hard {
 		return view, nil, err
@@ -139,7 +148,7 @@ func (e *Engine) fit(ctx context.Context, id ConversationID, budget int) (store.
 func (s *Session) load(ctx context.Context, view store.View, budget int) (assemble.Input, error) {
 	in := assemble.Input{
 		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
-		Messages: make(map[MessageID]store.Message, len(view.Items)+1), Summaries: map[SummaryID]store.Summary{},
+		Messages: make(map[record.MessageID]store.Message, len(view.Items)+1), Summaries: map[record.SummaryID]store.Summary{},
 		// Estimates were stored on arrival. A tokenizer may have been
 		// configured since, so it counts again.
 		Counted: s.engine.settings.counter == llms.Estimate,
@@ -163,7 +172,7 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 	s.mu.Lock()
 	seen := s.seen
 	s.mu.Unlock()
-	var missing []MessageID
+	var missing []record.MessageID
 	for _, it := range items {
 		if it.IsSummary() {
 			continue
@@ -192,7 +201,7 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 }
 
 func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items []store.Item) error {
-	var ids []SummaryID
+	var ids []record.SummaryID
 	for _, it := range items {
 		if it.IsSummary() {
 			ids = append(ids, it.Summary)
@@ -225,7 +234,7 @@ func (s *Session) loadPayloads(ctx context.Context, in *assemble.Input) error {
 			return fmt.Errorf("%s: %w", id, err)
 		}
 		if in.Payloads == nil {
-			in.Payloads = map[PayloadID][]byte{}
+			in.Payloads = map[record.PayloadID][]byte{}
 		}
 		in.Payloads[id] = data
 	}

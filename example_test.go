@@ -87,7 +87,7 @@ func ExampleEngine_Session() {
 	engine, done := open(ctx)
 	defer done()
 
-	first := engine.Session("support-bot/42", lcm.ByAgent("support-bot"), lcm.Titled("A broken build"))
+	first := engine.Session("support-bot/42", lcm.WithAgent("support-bot"), lcm.WithTitle("A broken build"))
 	if err := first.Append(ctx, llms.User("Why does the build fail?")); err != nil {
 		log.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // The needle is the last message beneath the last summary. The one question has its
@@ -147,12 +147,12 @@ func TestReadingOnEndsInAnAnswer(t *testing.T) {
 			for _, kind := range []string{"obedient", "stubborn", "headstrong"} {
 				t.Run(fmt.Sprintf("%s, %s, %s", name, prompt, kind), func(t *testing.T) {
 					model := llmtest.New(pager(ids, kind == "stubborn", kind == "headstrong"))
-					a, err := s.session.Ask(t.Context(), delegation.Request{SummaryIDs: ids, Prompt: prompt, Model: model})
+					a, err := s.session.Ask(t.Context(), recall.Question{SummaryIDs: summaries(ids...), Prompt: prompt, Model: model})
 					if err != nil {
 						t.Fatal(err)
 					}
 					t.Logf("%d calls, %d input tokens, %d tokens of the record, truncated %v: %s", a.Usage.Calls, a.Usage.InputTokens, a.TotalSourceTokens, a.Truncated, a.Answer)
-					if a.Method != delegation.MethodDelegated || a.Usage.InputTokens > delegation.DefaultModelTokens {
+					if a.Method != recall.MethodDelegated || a.Usage.InputTokens > recall.DefaultModelTokens {
 						t.Fatalf("%s (%s), %+v", a.Method, a.Reason, a.Usage)
 					}
 					found := a.Answer == needle && len(a.CitedIDs) == 1

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/view/compact"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // BenchmarkExpandQueryOverhead times a question to a model that takes no time,
@@ -27,8 +26,8 @@ func BenchmarkExpandQueryOverhead(b *testing.B) {
 	}
 	defer db.Close()
 	model := llmtest.New(reader("harbour", nil))
-	engine, err := lcm.New(db, lcm.WithSummariser(bland{}), lcm.WithoutBackground(), lcm.WithExpansionModel(model),
-		lcm.WithBounds(compact.Bounds{MaxCalls: 1 << 30, MaxPasses: 1 << 30, Deadline: time.Hour}))
+	engine, err := lcm.New(db, lcm.WithSummariser(bland{}), lcm.WithoutBackground(), lcm.WithAskModel(model),
+		lcm.WithBounds(lcm.Bounds{MaxCalls: 1 << 30, MaxPasses: 1 << 30, Deadline: time.Hour}))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,10 +50,10 @@ func BenchmarkExpandQueryOverhead(b *testing.B) {
 	for b.Loop() {
 		n++
 		begun := time.Now()
-		a, err := session.Ask(b.Context(), delegation.Request{
+		a, err := session.Ask(b.Context(), recall.Question{
 			Query: "crane containers " + rare(n*977), Prompt: fmt.Sprintf("What did the harbour master write about %s?", rare(n*977)),
 		})
-		if err != nil || a.Method != delegation.MethodDelegated {
+		if err != nil || a.Method != recall.MethodDelegated {
 			b.Fatalf("%v %+v", err, a)
 		}
 		took = append(took, time.Since(begun))

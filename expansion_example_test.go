@@ -41,7 +41,7 @@ func ExampleSession_Memory() {
 	))
 	agent, err := agents.New(agents.AgentConfig{
 		LLMEngine: model, AgentName: "harbour-master",
-		Memory: engine.Session("harbour").Memory(32_000, lcm.CallerModel(model)),
+		Memory: engine.Session("harbour").Memory(32_000, lcm.WithCallerModel(model)),
 	})
 	if err != nil {
 		log.Fatal(err)

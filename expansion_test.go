@@ -12,17 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/record"
+
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/view/assemble"
-	"github.com/lossless-context/lcm/internal/view/compact"
 	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -62,14 +62,14 @@ func newLong(t testing.TB, options ...lcm.Option) *long {
 	}
 	t.Cleanup(func() { db.Close() })
 	options = append([]lcm.Option{
-		lcm.WithSummariser(bland{}), lcm.WithoutBackground(), lcm.WithBounds(compact.Bounds{MaxCalls: 10_000, MaxPasses: 10_000}),
-		lcm.WithPolicy(compact.Policy{Policy: assemble.Policy{FreshTail: 16}, LeafChunkTokens: 3_000, LeafMinFanout: 4, CondensedMinFanout: 3}),
+		lcm.WithSummariser(bland{}), lcm.WithoutBackground(), lcm.WithBounds(lcm.Bounds{MaxCalls: 10_000, MaxPasses: 10_000}),
+		lcm.WithPolicy(lcm.Policy{ViewPolicy: lcm.ViewPolicy{FreshTail: 16}, LeafChunkTokens: 3_000, LeafMinFanout: 4, CondensedMinFanout: 3}),
 	}, options...)
 	l := &long{db: db}
 	if l.engine, err = lcm.New(db, options...); err != nil {
 		t.Fatal(err)
 	}
-	l.session = l.engine.Session("harbour", lcm.ByAgent("pilot"))
+	l.session = l.engine.Session("harbour", lcm.WithAgent("pilot"))
 	var ms []llms.Message
 	for i := range 2000 {
 		text := fmt.Sprintf("Step %d: gauge %d reads %d and the log was turned to page %d before the shift ended.", i, i%7, i*13%997, i/3)
@@ -213,8 +213,8 @@ func answerJSON(answer string, cited ...string) string {
 
 func TestTheWholePathByQuery(t *testing.T) {
 	engine := llmtest.New(reader(fact, nil))
-	l := newLong(t, lcm.WithExpansionModel(engine))
-	a, err := l.session.Ask(t.Context(), delegation.Request{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"})
+	l := newLong(t, lcm.WithAskModel(engine))
+	a, err := l.session.Ask(t.Context(), recall.Question{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +229,9 @@ func TestTheWholePathByIDsPagesDownToTheMessage(t *testing.T) {
 	var pages int
 	var once sync.Mutex
 	model := reader(fact, func(llms.Request) { once.Lock(); pages++; once.Unlock() })
-	l := newLong(t, lcm.WithExpansionModel(llmtest.New(model)), lcm.WithExpansionLimits(delegation.Limits{PageTokens: 200}))
+	l := newLong(t, lcm.WithAskModel(llmtest.New(model)), lcm.WithAskLimits(recall.Limits{PageTokens: 200}))
 	// The words of the question lead nowhere: only reading does.
-	a, err := l.session.Ask(t.Context(), delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "Who put a name under it?"})
+	a, err := l.session.Ask(t.Context(), recall.Question{SummaryIDs: summaries(l.leaf), Prompt: "Who put a name under it?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,15 +245,15 @@ func TestTheWholePathByIDsPagesDownToTheMessage(t *testing.T) {
 	l.live(t)
 }
 
-func checkFact(t *testing.T, l *long, a delegation.Answer) {
+func checkFact(t *testing.T, l *long, a recall.Answer) {
 	t.Helper()
-	if a.Method != delegation.MethodDelegated || a.Answer != fact {
+	if a.Method != recall.MethodDelegated || a.Answer != fact {
 		t.Errorf("method %s (%s): %q", a.Method, a.Reason, a.Answer)
 	}
-	if !slices.Equal(a.CitedIDs, []string{l.factID}) {
+	if !slices.Equal(texts(a.CitedIDs), []string{l.factID}) {
 		t.Errorf("cited %v, want %s", a.CitedIDs, l.factID)
 	}
-	if len(a.Citations) != 1 || a.Citations[0].MessageID != l.factID || !strings.Contains(fact, a.Citations[0].Quote) || a.Citations[0].Quote == "" {
+	if len(a.Citations) != 1 || a.Citations[0].MessageID.String() != l.factID || !strings.Contains(fact, a.Citations[0].Quote) || a.Citations[0].Quote == "" {
 		t.Errorf("provenance: %+v", a.Citations)
 	}
 	if a.SourceConversationID != 1 || !slices.Equal(a.SourceConversationIDs, []store.ConversationID{1}) {
@@ -282,4 +282,19 @@ func TestSessionToolsReachTheModelAsTheSeedsSay(t *testing.T) {
 	if listed := append(toolname.Agent(), tools.ExpandName); !slices.Equal(names, listed) {
 		t.Errorf("tools %v, but internal/kit/toolname lists %v", names, listed)
 	}
+}
+
+// texts returns ids as text.
+func texts[T any](ids []T) (out []string) {
+	for _, id := range ids {
+		out = append(out, fmt.Sprint(id))
+	}
+	return out
+}
+
+func summaries(ids ...string) (out []record.SummaryID) {
+	for _, id := range ids {
+		out = append(out, record.SummaryID(id))
+	}
+	return out
 }

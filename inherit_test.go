@@ -6,9 +6,9 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/agents"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // A sub-agent runs on the model of the agent that asks, without being told.
@@ -53,13 +53,13 @@ func TestTheInheritedModelIsTheLastChoice(t *testing.T) {
 	})
 	own := llmtest.New(reader(fact, nil))
 	ctx := llms.WithModel(t.Context(), none)
-	for name, l := range map[string]*long{"the engine's": newLong(t, lcm.WithExpansionModel(own)), "the request's": newLong(t)} {
-		r := delegation.Request{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"}
+	for name, l := range map[string]*long{"the engine's": newLong(t, lcm.WithAskModel(own)), "the request's": newLong(t)} {
+		r := recall.Question{Query: "sluice valve", Prompt: "At what pressure does the sluice valve open?"}
 		if name == "the request's" {
 			r.Model = own
 		}
 		a, err := l.session.Ask(ctx, r)
-		if err != nil || a.Method != delegation.MethodDelegated {
+		if err != nil || a.Method != recall.MethodDelegated {
 			t.Errorf("%s: %v %s (%s)", name, err, a.Method, a.Reason)
 		}
 	}

@@ -50,8 +50,8 @@
 // The tools look in the session's own conversation. To let an agent find messages
 // of other sessions, name the project and give it as the scope:
 //
-//	session := engine.Session("support/43", lcm.InProject(lcm.Project{Root: "/srv/support"}))
-//	memory := session.Memory(128_000, lcm.ProjectScope())
+//	session := engine.Session("support/43", lcm.WithProject(record.Project{Root: "/srv/support"}))
+//	memory := session.Memory(128_000, lcm.WithProjectScope())
 //
 // The arguments of the tools are in docs/TOOLS.md; lcm_grep needs only
 // {"pattern": "…"}.
@@ -80,25 +80,28 @@
 // a context that has a span, gets spans of recall and of the store. They have counts and
 // sizes, never text.
 //
-// # Questions
+// # Reading the record
 //
-// [Session.Ask] answers a question about the record in one call. A sub-agent
-// reads the folded messages and cites them; without a model the answer is the
-// best verbatim passages. [Engine.Recall] searches without either; its example
-// searches all conversations.
+// [Engine.Conversations] lists the conversations of the store, and [Session.Messages]
+// reads the messages of a session. [Session.Grep], [Session.Describe] and
+// [Session.Expand] do what the tools do, [Session.Ask] answers a question: a sub-agent
+// reads the folded messages and cites them; without a model the answer is the best
+// verbatim passages. The methods of the same names of an [Engine] look in the
+// conversations that a request names. Their requests and answers are in package recall,
+// the types of stored data in package record.
 //
 // # Options
 //
-// [Within] restricts an engine to projects, so that one store can serve tenants
+// [WithProjects] restricts an engine to projects, so that one store can serve tenants
 // that must not see each other's messages.
 //
-// Options of [New]: [Within], [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
+// Options of [New]: [WithProjects], [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
 // [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
-// [WithExpansionModel], [WithExpansionLimits], [WithEmbedder], [WithPrivacy], [WithClock],
+// [WithAskModel], [WithAskLimits], [WithEmbedder], [WithPrivacy], [WithClock],
 // [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
-// settings. Options of [Engine.Session]: [InProject],
-// [ByAgent], [Titled], [ChildOf]. Options of [Session.Tools] and
-// [Session.Memory]: [CallerModel], [ProjectScope].
+// settings. Options of [Engine.Session]: [WithProject],
+// [WithAgent], [WithTitle], [WithParent]. Options of [Session.Tools] and
+// [Session.Memory]: [WithCallerModel], [WithProjectScope].
 package lcm
 
 import (
@@ -109,140 +112,37 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/compact"
+	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
+
+// Store keeps the record. Open one with package store/sqlite or store/postgres, pass
+// it to [New], and close it after the engine. Its methods are for the engine.
+type Store = store.Store
 
 // Engine gives sessions on a store and folds them. An engine and its sessions are
 // safe for concurrent use.
 type Engine struct {
-	store    Store // restricted, see Within
-	ingest   *ingest.Ingester
-	runner   *compact.Runner
-	repairs  repairs
-	settings settings
-	budgets  budgets
-	asking   asking
+	store     Store // restricted, see WithProjects
+	ingest    *ingest.Ingester
+	runner    *compact.Runner
+	repairs   repairs
+	settings  settings
+	budgets   budgets
+	lookup    *lookup.Service
+	reranker  *lookup.Reranker // nil without an embedding model
+	questions *delegation.Delegator
 
 	mu     sync.Mutex
 	keeper *compact.Maintainer // started when there is first something to fold
-	folds  map[ConversationID]*foldRun
+	folds  map[record.ConversationID]*foldRun
 	closed bool
-}
-
-// settings are set by options.
-type settings struct {
-	counter    llms.Counter
-	budget     int
-	soft, hard float64
-	low        float64 // 0 is 0.4 of soft
-	policy     Policy
-	bounds     Bounds
-	summariser Summariser
-	threshold  int
-	clock      func() time.Time
-	log        *slog.Logger
-	foreground bool
-	expansion  expansion
-	embedding  embedding
-	privacy    Privacy
-	within     []Project // none: all
-}
-
-// Option sets something of an Engine.
-type Option func(*settings) error
-
-// WithCounter counts tokens with c instead of estimating them.
-func WithCounter(c llms.Counter) Option {
-	return func(s *settings) error {
-		if c == nil {
-			return errors.New("the token counter is nil")
-		}
-		s.counter = c
-		return nil
-	}
-}
-
-// WithBudget sets the size of the context window that is assumed until a call
-// of Context names one (128,000 tokens).
-func WithBudget(tokens int) Option {
-	return func(s *settings) error {
-		if tokens < MinBudget {
-			return tooSmall(tokens)
-		}
-		s.budget = tokens
-		return nil
-	}
-}
-
-// WithThresholds sets the shares of the budget at which folding begins in the
-// background (0.75) and at which Context waits for it, for at most a second
-// (0.95).
-func WithThresholds(soft, hard float64) Option {
-	return func(s *settings) error {
-		if !(soft > 0 && soft <= hard && hard <= 1) {
-			return fmt.Errorf("thresholds %g and %g are out of order: want 0 < soft ≤ hard ≤ 1", soft, hard)
-		}
-		s.soft, s.hard = soft, hard
-		return nil
-	}
-}
-
-// WithLowThreshold sets the share of the budget down to which folding goes once
-// it has begun. It is at most the soft threshold; 0 stands for 0.4 of that.
-// With the soft threshold itself, every turn above it folds a little and
-// changes the beginning of the context.
-func WithLowThreshold(low float64) Option {
-	return func(s *settings) error {
-		if !(low >= 0 && low <= 1) {
-			return fmt.Errorf("the low threshold %g is out of range: want 0 ≤ low ≤ soft", low)
-		}
-		s.low = low
-		return nil
-	}
-}
-
-// WithPolicy sets how views are folded. Zero fields keep their defaults.
-func WithPolicy(p Policy) Option {
-	return func(s *settings) error { s.policy = p; return nil }
-}
-
-// WithBounds sets how much one run of compaction may do. Zero fields keep
-// their defaults.
-func WithBounds(b Bounds) Option {
-	return func(s *settings) error { s.bounds = b; return nil }
-}
-
-// WithSummariser has summaries written by sum. The engine checks each text, adds
-// the line "Expand for details about" where it is missing, and writes an
-// extractive summary where sum fails.
-func WithSummariser(sum Summariser) Option {
-	return func(s *settings) error { s.summariser = sum; return nil }
-}
-
-// WithLargeContent sets the size in tokens above which content leaves the
-// conversation for a payload (25,000).
-func WithLargeContent(tokens int) Option {
-	return func(s *settings) error { s.threshold = tokens; return nil }
-}
-
-// WithClock sets the clock, for tests.
-func WithClock(now func() time.Time) Option {
-	return func(s *settings) error { s.clock = now; return nil }
-}
-
-// WithLogger sets where failures of background work are reported
-// (slog.Default).
-func WithLogger(l *slog.Logger) Option {
-	return func(s *settings) error { s.log = l; return nil }
-}
-
-// WithoutBackground has Append and Sync start no folding. Context and Compact still
-// fold; a run that Context started goes on after Context has returned. It is for
-// short-lived programs, which would end before the background work does.
-func WithoutBackground() Option {
-	return func(s *settings) error { s.foreground = true; return nil }
 }
 
 // New returns an engine on a store. The caller closes the engine, then the store.
@@ -260,7 +160,7 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if set.low > set.soft {
 		return nil, fmt.Errorf("lcm: the low threshold %g is above the soft threshold %g", set.low, set.soft)
 	}
-	e := &Engine{settings: set, budgets: budgets{usual: set.budget}, folds: map[ConversationID]*foldRun{}}
+	e := &Engine{settings: set, budgets: budgets{usual: set.budget}, folds: map[record.ConversationID]*foldRun{}}
 	newRunner := func(s Store) (*compact.Runner, error) {
 		return compact.NewRunner(compact.Config{
 			Store: s, State: s, Summariser: set.summariser, Counter: set.counter, Clock: set.clock,
@@ -282,7 +182,21 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if e.runner, err = newRunner(s); err != nil {
 		return nil, err
 	}
-	return e, nil
+	if m := set.embedding; m.engine != nil {
+		e.reranker = lookup.NewReranker(m.engine, s, m.timeout)
+	}
+	if e.lookup, err = lookup.New(s, lookup.WithCounter(set.counter), lookup.WithClock(set.clock), lookup.WithReranker(e.reranker)); err != nil {
+		return nil, err
+	}
+	c := delegation.Config{
+		Recall: e.lookup, Store: s, Counter: set.counter, Clock: set.clock, Limits: set.expansion.limits,
+		Reranker: e.reranker, NewRunner: set.expansion.newRunner,
+	}
+	if model := set.expansion.engine; model != nil {
+		c.Runner = c.NewRunner(model)
+	}
+	e.questions, err = delegation.New(c)
+	return e, err
 }
 
 // repairs has the store without restrictions and a runner on it. Erasing inside of a
@@ -293,5 +207,9 @@ type repairs struct {
 	runner *compact.Runner
 }
 
-// Store returns the store that the engine works on, restricted as [Within] says.
+// NewModelSummariser returns a Summariser that asks a model, for
+// [WithSummariser].
+func NewModelSummariser(m llms.Model) (record.Summariser, error) { return summary.NewModel(m) }
+
+// Store returns the store that the engine works on, restricted as [WithProjects] says.
 func (e *Engine) Store() Store { return e.store }

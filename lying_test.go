@@ -18,16 +18,17 @@ import (
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // lied asks a sub-agent that speaks the given lines, and returns the answer
 // and what its tool calls returned.
-func lied(t *testing.T, l *long, r delegation.Request, lines ...llmtest.Reply) (delegation.Answer, []string) {
+func lied(t *testing.T, l *long, r recall.Question, lines ...llmtest.Reply) (recall.Answer, []string) {
 	t.Helper()
 	engine := llmtest.New(llmtest.ByTurn(lines...))
 	r.Model = engine
 	if r.Query == "" && r.SummaryIDs == nil {
-		r.SummaryIDs = []string{l.leaf}
+		r.SummaryIDs = summaries(l.leaf)
 	}
 	if r.Prompt == "" {
 		r.Prompt = "At what pressure does the sluice valve open?"
@@ -53,47 +54,47 @@ func opening(l *long) llmtest.Reply {
 func TestALyingSubAgentChangesNothing(t *testing.T) {
 	l := newLong(t)
 	t.Run("false citations", func(t *testing.T) {
-		a, _ := lied(t, l, delegation.Request{}, opening(l), llmtest.Say(answerJSON("47.25 kPa",
+		a, _ := lied(t, l, recall.Question{}, opening(l), llmtest.Say(answerJSON("47.25 kPa",
 			"sum_ffffffffffffffff", l.foreign, "msg_999999", "file_0123456789abcdef", "nonsense", l.leaf, l.factID, l.factID)))
-		if got := strings.Join(a.CitedIDs, " "); got != l.leaf+" "+l.factID {
+		if got := strings.Join(texts(a.CitedIDs), " "); got != l.leaf+" "+l.factID {
 			t.Errorf("cited %s", got)
 		}
 		if !strings.Contains(strings.Join(a.Notes, "\n"), "5 of the sub-agent's citations were dropped") {
 			t.Errorf("notes: %q", a.Notes)
 		}
 		for _, c := range a.Citations {
-			if c.MessageID != l.factID || !strings.Contains(fact, c.Quote) {
+			if c.MessageID.String() != l.factID || !strings.Contains(fact, c.Quote) {
 				t.Errorf("provenance of %s: %s %q", c.ID, c.MessageID, c.Quote)
 			}
 		}
 	})
 	t.Run("citations without reading", func(t *testing.T) {
-		a, _ := lied(t, l, delegation.Request{}, llmtest.Say(answerJSON("I just know", l.leaf, l.factID)), llmtest.Say(answerJSON("I know", l.leaf)))
+		a, _ := lied(t, l, recall.Question{}, llmtest.Say(answerJSON("I just know", l.leaf, l.factID)), llmtest.Say(answerJSON("I know", l.leaf)))
 		ungrounded(t, a, "nothing of the record was read")
 	})
 	t.Run("an invention", func(t *testing.T) {
-		a, _ := lied(t, l, delegation.Request{}, llmtest.Say(answerJSON("I made this up: 64.")), llmtest.Say(answerJSON("I made this up: 64.")))
+		a, _ := lied(t, l, recall.Question{}, llmtest.Say(answerJSON("I made this up: 64.")), llmtest.Say(answerJSON("I made this up: 64.")))
 		ungrounded(t, a, "nothing of the record was read")
 	})
 	t.Run("an invention after reading", func(t *testing.T) {
-		a, _ := lied(t, l, delegation.Request{}, opening(l), llmtest.Say(answerJSON("I made this up: 64.")), llmtest.Say(answerJSON("I made this up: 64.", "msg_9999")))
+		a, _ := lied(t, l, recall.Question{}, opening(l), llmtest.Say(answerJSON("I made this up: 64.")), llmtest.Say(answerJSON("I made this up: 64.", "msg_9999")))
 		ungrounded(t, a, "it cites msg_9999, and nothing of that was read")
 	})
 	t.Run("an invention, then the truth", func(t *testing.T) {
-		a, _ := lied(t, l, delegation.Request{}, llmtest.Say(answerJSON("I made this up: 64.")), opening(l), llmtest.Say(answerJSON("47.25 kPa", l.factID)))
-		if a.Method != delegation.MethodDelegated || a.Answer != "47.25 kPa" || a.Usage.Calls != 3 || a.Usage.InputTokens == 0 || a.Usage.OutputTokens == 0 {
+		a, _ := lied(t, l, recall.Question{}, llmtest.Say(answerJSON("I made this up: 64.")), opening(l), llmtest.Say(answerJSON("47.25 kPa", l.factID)))
+		if a.Method != recall.MethodDelegated || a.Answer != "47.25 kPa" || a.Usage.Calls != 3 || a.Usage.InputTokens == 0 || a.Usage.OutputTokens == 0 {
 			t.Errorf("%+v", a)
 		}
 	})
 	t.Run("false totals", func(t *testing.T) {
-		a, results := lied(t, l, delegation.Request{}, opening(l), llmtest.Say(answerJSON("47.25 kPa", l.leaf)))
+		a, results := lied(t, l, recall.Question{}, opening(l), llmtest.Say(answerJSON("47.25 kPa", l.leaf)))
 		if a.ExpandedSummaryCount != 1 || a.TotalSourceTokens == 123456 || !strings.Contains(results[0], fmt.Sprintf(" %d tokens of the record;", a.TotalSourceTokens)) {
 			t.Errorf("%d summaries and %d tokens; the page: %.60q", a.ExpandedSummaryCount, a.TotalSourceTokens, results[0])
 		}
 	})
 	t.Run("an over-long answer", func(t *testing.T) {
 		for _, most := range []int{50, 200, 2000} {
-			a, _ := lied(t, l, delegation.Request{MaxTokens: most}, opening(l), llmtest.Say(answerJSON(strings.Repeat("many words ", 5000), l.leaf)))
+			a, _ := lied(t, l, recall.Question{MaxTokens: most}, opening(l), llmtest.Say(answerJSON(strings.Repeat("many words ", 5000), l.leaf)))
 			size := llms.Estimate.Count(a.Answer)
 			for _, c := range a.Citations {
 				size += llms.Estimate.Count(c.Quote)
@@ -104,7 +105,7 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 		}
 	})
 	t.Run("prose, then JSON", func(t *testing.T) {
-		a, results := lied(t, l, delegation.Request{}, opening(l), llmtest.Say("It opens at 47.25 kPa, I think."), opening(l), llmtest.Say(answerJSON("47.25 kPa", l.factID)))
+		a, results := lied(t, l, recall.Question{}, opening(l), llmtest.Say("It opens at 47.25 kPa, I think."), opening(l), llmtest.Say(answerJSON("47.25 kPa", l.factID)))
 		if a.Answer != "47.25 kPa" || len(a.CitedIDs) != 1 {
 			t.Errorf("%+v", a)
 		}
@@ -113,8 +114,8 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 		}
 	})
 	t.Run("prose and prose again", func(t *testing.T) {
-		a, _ := lied(t, l, delegation.Request{}, opening(l), llmtest.Say("It opens at 47.25 kPa."), llmtest.Say("As I said."))
-		if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "reply_invalid") || !strings.Contains(a.Answer, fact) {
+		a, _ := lied(t, l, recall.Question{}, opening(l), llmtest.Say("It opens at 47.25 kPa."), llmtest.Say("As I said."))
+		if a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, "reply_invalid") || !strings.Contains(a.Answer, fact) {
 			t.Errorf("%s (%s): %.200q", a.Method, a.Reason, a.Answer)
 		}
 	})
@@ -125,7 +126,7 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 			{"messageIds": []string{"msg_2010"}},
 			{"query": "secret", "conversationId": l.other},
 		} {
-			a, results := lied(t, l, delegation.Request{}, llmtest.Call("lcm_expand", args), llmtest.Say(answerJSON("nothing", l.foreign)), llmtest.Say(answerJSON("nothing")))
+			a, results := lied(t, l, recall.Question{}, llmtest.Call("lcm_expand", args), llmtest.Say(answerJSON("nothing", l.foreign)), llmtest.Say(answerJSON("nothing")))
 			if !strings.HasPrefix(results[0], "Error: ") || !strings.Contains(results[0], "not part of the grant") || strings.Contains(results[0], "secret number") {
 				t.Errorf("%v: %s", args, results[0])
 			}
@@ -133,7 +134,7 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 		}
 	})
 	t.Run("an injected instruction is data", func(t *testing.T) {
-		_, results := lied(t, l, delegation.Request{}, opening(l), llmtest.Say(answerJSON("47.25 kPa", l.factID)))
+		_, results := lied(t, l, recall.Question{}, opening(l), llmtest.Say(answerJSON("47.25 kPa", l.factID)))
 		page := results[0]
 		mark := page[strings.Index(page, "record-"):][:len("record-")+8]
 		before, after, found := strings.Cut(page, injection)
@@ -145,7 +146,7 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 		}
 	})
 	t.Run("a question inside a question", func(t *testing.T) {
-		a, results := lied(t, l, delegation.Request{}, llmtest.Call("lcm_expand_query", map[string]any{"query": "x", "prompt": "y"}), opening(l), llmtest.Say(answerJSON("no")))
+		a, results := lied(t, l, recall.Question{}, llmtest.Call("lcm_expand_query", map[string]any{"query": "x", "prompt": "y"}), opening(l), llmtest.Say(answerJSON("no")))
 		if a.Answer != "no" || !strings.Contains(results[0], "there is no tool 'lcm_expand_query'") {
 			t.Errorf("%q %q", a.Answer, results)
 		}
@@ -153,9 +154,9 @@ func TestALyingSubAgentChangesNothing(t *testing.T) {
 }
 
 // ungrounded asserts that an answer gave way to evidence.
-func ungrounded(t *testing.T, a delegation.Answer, why string) {
+func ungrounded(t *testing.T, a recall.Answer, why string) {
 	t.Helper()
-	if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "ungrounded: ") || !strings.Contains(a.Reason, why) || strings.Contains(a.Answer, "64.") || strings.Contains(a.Answer, "secret number") {
+	if a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, "ungrounded: ") || !strings.Contains(a.Reason, why) || strings.Contains(a.Answer, "64.") || strings.Contains(a.Answer, "secret number") {
 		t.Errorf("%s (%s): %q", a.Method, a.Reason, a.Answer)
 	}
 	if a.Usage.Calls < 2 {
@@ -187,9 +188,9 @@ func TestALoopingSubAgentIsEnded(t *testing.T) {
 		"bad arguments":  func(string) llmtest.Reply { return llmtest.Call("lcm_expand", map[string]any{"summaryIds": 7}) },
 		"empty searches": func(string) llmtest.Reply { return llmtest.Call("lcm_grep", map[string]any{"pattern": "zebra"}) },
 	} {
-		for _, budget := range []int{delegation.DefaultModelTokens, 20_000} {
-			l.engine = engineOn(t, l, lcm.WithExpansionLimits(delegation.Limits{ModelTokens: budget}))
-			l.session = l.engine.Session("harbour", lcm.ByAgent("pilot"))
+		for _, budget := range []int{recall.DefaultModelTokens, 20_000} {
+			l.engine = engineOn(t, l, lcm.WithAskLimits(recall.Limits{ModelTokens: budget}))
+			l.session = l.engine.Session("harbour", lcm.WithAgent("pilot"))
 			served, after := 0, 0
 			engine := llmtest.New(func(r llms.Request) llmtest.Reply {
 				last := ""
@@ -203,12 +204,12 @@ func TestALoopingSubAgentIsEnded(t *testing.T) {
 				}
 				return next(last)
 			})
-			a, err := l.session.Ask(t.Context(), delegation.Request{SummaryIDs: []string{l.top}, Prompt: "At what pressure does the sluice valve open?", Model: engine})
+			a, err := l.session.Ask(t.Context(), recall.Question{SummaryIDs: summaries(l.top), Prompt: "At what pressure does the sluice valve open?", Model: engine})
 			if err != nil {
 				t.Fatal(err)
 			}
 			calls := len(engine.Requests())
-			if a.Method != delegation.MethodEvidence || after > 3 || a.Usage.Calls != calls || a.Usage.InputTokens > budget || a.Usage.InputTokens == 0 {
+			if a.Method != recall.MethodEvidence || after > 3 || a.Usage.Calls != calls || a.Usage.InputTokens > budget || a.Usage.InputTokens == 0 {
 				t.Errorf("%s, budget %d: %s (%s); %d calls, %d after the last page, usage %+v", name, budget, a.Method, a.Reason, calls, after, a.Usage)
 			}
 			if code, _, _ := strings.Cut(a.Reason, ":"); code != "loop" && code != "budget" {
@@ -231,11 +232,11 @@ func engineOn(t *testing.T, l *long, options ...lcm.Option) *lcm.Engine {
 }
 
 func TestTheTokensOfAGrantEnd(t *testing.T) {
-	l := newLong(t, lcm.WithExpansionLimits(delegation.Limits{ExpandTokens: 500, PageTokens: 200}))
+	l := newLong(t, lcm.WithAskLimits(recall.Limits{ExpandTokens: 500, PageTokens: 200}))
 	page := func(cursor string) llmtest.Reply {
 		return llmtest.Call("lcm_expand", map[string]any{"summaryIds": []string{l.top}, "cursor": cursor})
 	}
-	a, results := lied(t, l, delegation.Request{SummaryIDs: []string{l.top}}, page(""), page(""), page(""), page(""), page(""), llmtest.Say(answerJSON("?", l.top)))
+	a, results := lied(t, l, recall.Question{SummaryIDs: summaries(l.top)}, page(""), page(""), page(""), page(""), page(""), llmtest.Say(answerJSON("?", l.top)))
 	last := results[len(results)-1]
 	if !strings.Contains(last, "tokens are spent") || a.TotalSourceTokens > 500 || !a.Truncated || a.TruncatedBy != "expansion" {
 		t.Errorf("%d tokens, truncated by %q; the last call: %s", a.TotalSourceTokens, a.TruncatedBy, last)
@@ -245,7 +246,7 @@ func TestTheTokensOfAGrantEnd(t *testing.T) {
 // A thousand questions, of which many time out, are canceled, fail or crash.
 func TestNothingIsLeftOfAThousandQuestions(t *testing.T) {
 	var watch watcher
-	l := newLong(t, lcm.WithExpansionLimits(delegation.Limits{Timeout: 40 * time.Millisecond}),
+	l := newLong(t, lcm.WithAskLimits(recall.Limits{Timeout: 40 * time.Millisecond}),
 		lcm.WithSubAgentRunner(func(r delegation.Runner) delegation.Runner { return watched{r, &watch} }))
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	before := conversations(t, l)
@@ -365,7 +366,7 @@ func (l *long) mixed(t *testing.T, fate int, caller string) string {
 		}
 		return llmtest.Say(answerJSON("47.25 kPa", l.leaf))
 	}
-	a, err := l.session.Ask(ctx, delegation.Request{SummaryIDs: []string{l.leaf}, Prompt: "sluice valve?", Caller: caller, Model: llmtest.New(model)})
+	a, err := l.session.Ask(ctx, recall.Question{SummaryIDs: summaries(l.leaf), Prompt: "sluice valve?", Caller: caller, Model: llmtest.New(model)})
 	switch {
 	case errors.Is(err, gone) || errors.Is(err, context.Canceled):
 		return "canceled"

@@ -54,7 +54,7 @@ func TestAModelWritesTheSummaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := lcm.New(db, lcm.WithSummariser(writer), lcm.WithoutBackground(), lcm.WithBounds(compact.Bounds{MaxCalls: 1000}),
+	engine, err := lcm.New(db, lcm.WithSummariser(writer), lcm.WithoutBackground(), lcm.WithBounds(lcm.Bounds{MaxCalls: 1000}),
 		lcm.WithLowThreshold(0.75)) // so that half the budget leaves something to fold
 	if err != nil {
 		t.Fatal(err)

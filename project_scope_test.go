@@ -6,6 +6,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/record"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -21,8 +22,8 @@ func TestProjectScopeChangesTheSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := engine.Session("s", lcm.InProject(lcm.Project{Root: "/src/here"}))
-	for i, tool := range session.Tools(lcm.ProjectScope()) {
+	session := engine.Session("s", lcm.WithProject(record.Project{Root: "/src/here"}))
+	for i, tool := range session.Tools(lcm.WithProjectScope()) {
 		schema := string(tool.Parameters())
 		plain := string(session.Tools()[i].Parameters())
 		if !strings.Contains(plain, "allConversations") {
@@ -32,7 +33,7 @@ func TestProjectScopeChangesTheSchema(t *testing.T) {
 			t.Errorf("%s: with ProjectScope the schema must not say that the current conversation is the default: give its parameters a tag project\n%s", tool.GetName(), schema)
 		}
 	}
-	for _, tool := range session.Tools(lcm.ProjectScope()) {
+	for _, tool := range session.Tools(lcm.WithProjectScope()) {
 		if text := core.BasicDescription(tool); strings.Contains(text, "this conversation") {
 			t.Errorf("%s: with ProjectScope the description must not say that it looks in this conversation: add the words to projectWords in tools.go\n%s", tool.GetName(), text)
 		}

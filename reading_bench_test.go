@@ -9,12 +9,13 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/proof/sample"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // BenchmarkReading measures what a reader waits for: a context, and searches
@@ -69,7 +70,7 @@ func BenchmarkReading(b *testing.B) {
 		}
 		perOperation(b, before)
 	})
-	svc, err := recall.New(db)
+	svc, err := lookup.New(db)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,11 +8,13 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/record"
 )
 
 // A program searches the record itself. Recall has no current conversation, so the
 // request says where to look.
-func ExampleEngine_Recall() {
+func ExampleEngine_Grep() {
 	ctx := context.Background()
 	engine, done := open(ctx)
 	defer done()
@@ -20,13 +22,9 @@ func ExampleEngine_Recall() {
 	if err := engine.Session("monday").Append(ctx, llms.User("The staging port is 8473.")); err != nil {
 		log.Fatal(err)
 	}
-	recall, err := engine.Recall()
-	if err != nil {
-		log.Fatal(err)
-	}
-	found, err := recall.Grep(ctx, lcm.GrepRequest{
-		Pattern: "which port has staging?", Mode: lcm.FullText,
-		Where: lcm.Where{AllConversations: true},
+	found, err := engine.Grep(ctx, recall.GrepRequest{
+		Pattern: "which port has staging?", Mode: recall.FullText,
+		Where: recall.Where{AllConversations: true},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -40,7 +38,7 @@ func ExampleEngine_Recall() {
 // headlines is a Summariser that keeps the first words of each message.
 type headlines struct{}
 
-func (headlines) Summarise(_ context.Context, r lcm.SummaryRequest) (lcm.SummaryResult, error) {
+func (headlines) Summarise(_ context.Context, r record.SummaryRequest) (record.SummaryText, error) {
 	var b strings.Builder
 	for _, s := range r.Sources {
 		line := strings.Join(strings.Fields(s.Text)[:2], " ") + "\n"
@@ -49,7 +47,7 @@ func (headlines) Summarise(_ context.Context, r lcm.SummaryRequest) (lcm.Summary
 		}
 		b.WriteString(line)
 	}
-	return lcm.SummaryResult{Text: b.String() + "Expand for details about: the rest of each message", Method: "headlines"}, nil
+	return record.SummaryText{Text: b.String() + "Expand for details about: the rest of each message", Method: "headlines"}, nil
 }
 
 // A program's own type writes the summaries.

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // The calls of a search are in the record before it runs. It neither finds them nor
@@ -44,7 +44,7 @@ func TestAnAgentsSearchDoesNotFindItself(t *testing.T) {
 
 func TestAskNeedsOnlyAPrompt(t *testing.T) {
 	l := newLong(t)
-	a, err := l.session.Ask(t.Context(), lcm.Question{Prompt: "At what pressure does the sluice valve open?"})
+	a, err := l.session.Ask(t.Context(), recall.Question{Prompt: "At what pressure does the sluice valve open?"})
 	if err != nil || !strings.Contains(a.Answer, "47.25 kPa") {
 		t.Errorf("%v: %s", err, a.Answer)
 	}
@@ -53,18 +53,14 @@ func TestAskNeedsOnlyAPrompt(t *testing.T) {
 // A program reads the fields to set in the error, and an agent the arguments.
 func TestRecallSaysWhereToLook(t *testing.T) {
 	l := newLong(t)
-	recall, err := l.engine.Recall()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = recall.Grep(t.Context(), lcm.GrepRequest{Pattern: "valve"})
+	_, err := l.engine.Grep(t.Context(), recall.GrepRequest{Pattern: "valve"})
 	_, advice := hint.Split(err)
 	for _, want := range []string{"Where.ConversationID", "Where.AllConversations", "conversationId", "allConversations: true"} {
 		if !strings.Contains(advice, want) {
 			t.Errorf("%v: the hint %q does not name %s", err, advice, want)
 		}
 	}
-	got, err := recall.Grep(t.Context(), lcm.GrepRequest{Pattern: "valve", Where: lcm.Where{AllConversations: true}})
+	got, err := l.engine.Grep(t.Context(), recall.GrepRequest{Pattern: "valve", Where: recall.Where{AllConversations: true}})
 	if err != nil || got.Total == 0 {
 		t.Errorf("%d matches: %v", got.Total, err)
 	}

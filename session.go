@@ -9,6 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
 // Session is the memory of one agent session, named by a key that stays the
@@ -19,9 +20,9 @@ type Session struct {
 	open   store.NewConversation // never changes; see opening
 
 	mu       sync.Mutex
-	untitled bool           // the title of open quotes an erased message
-	conv     ConversationID // the active conversation, once known
-	seen     map[MessageID]store.Message
+	untitled bool                  // the title of open quotes an erased message
+	conv     record.ConversationID // the active conversation, once known
+	seen     map[record.MessageID]store.Message
 }
 
 // SessionOption says more about a session than its key.
@@ -30,23 +31,23 @@ type SessionOption func(*sessionSettings)
 // sessionSettings are set by SessionOptions.
 type sessionSettings struct{ store.NewConversation }
 
-// InProject says where the session's work happens.
-func InProject(p Project) SessionOption {
+// WithProject says where the session's work happens.
+func WithProject(p record.Project) SessionOption {
 	return func(n *sessionSettings) { n.Project = p }
 }
 
-// ByAgent names the agent or host that speaks in the session.
-func ByAgent(name string) SessionOption {
+// WithAgent names the agent or host that speaks in the session.
+func WithAgent(name string) SessionOption {
 	return func(n *sessionSettings) { n.Agent = name }
 }
 
-// Titled gives the session a title for people.
-func Titled(title string) SessionOption {
+// WithTitle gives the session a title for people.
+func WithTitle(title string) SessionOption {
 	return func(n *sessionSettings) { n.Title = title }
 }
 
-// ChildOf says that the session is a sub-agent's.
-func ChildOf(parent ConversationID) SessionOption {
+// WithParent says that the session is a sub-agent's.
+func WithParent(parent record.ConversationID) SessionOption {
 	return func(n *sessionSettings) { n.Parent = parent }
 }
 
@@ -58,7 +59,7 @@ func (e *Engine) Session(key string, options ...SessionOption) *Session {
 		o(&n)
 	}
 	n.Title = ingest.Title(e.settings.privacy, n.Title)
-	if w := e.settings.within; len(w) == 1 && n.Project == (Project{}) {
+	if w := e.settings.within; len(w) == 1 && n.Project == (record.Project{}) {
 		n.Project = w[0]
 	}
 	return &Session{engine: e, open: n.NewConversation}
@@ -69,7 +70,7 @@ func (s *Session) Key() string { return s.open.Key }
 
 // Conversation returns the session's active conversation, made if there is
 // none.
-func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
+func (s *Session) Conversation(ctx context.Context) (record.Conversation, error) {
 	if id := s.current(); id != 0 {
 		c, err := s.engine.store.Conversation(ctx, id)
 		if err != nil || c.Active() {
@@ -77,7 +78,7 @@ func (s *Session) Conversation(ctx context.Context) (Conversation, error) {
 		}
 	}
 	if err := s.CheckIgnored(); err != nil {
-		return Conversation{}, err
+		return record.Conversation{}, err
 	}
 	c, err := s.engine.store.Open(ctx, s.opening())
 	if err != nil {
@@ -100,14 +101,14 @@ func (s *Session) opening() store.NewConversation {
 
 // current returns the number of the conversation that a call has found before, or 0.
 // Another process may have archived it since.
-func (s *Session) current() ConversationID {
+func (s *Session) current() record.ConversationID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conv
 }
 
 // setCurrent remembers a conversation that was found, and returns it.
-func (s *Session) setCurrent(id ConversationID) ConversationID {
+func (s *Session) setCurrent(id record.ConversationID) record.ConversationID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conv = id
@@ -116,7 +117,7 @@ func (s *Session) setCurrent(id ConversationID) ConversationID {
 
 // known returns the current conversation, or looks for the active one: 0 if there is
 // none. It writes nothing.
-func (s *Session) known(ctx context.Context) (ConversationID, error) {
+func (s *Session) known(ctx context.Context) (record.ConversationID, error) {
 	if id := s.current(); id != 0 {
 		return id, nil
 	}
@@ -134,7 +135,7 @@ func (s *Session) known(ctx context.Context) (ConversationID, error) {
 }
 
 // active returns the current conversation, or opens one.
-func (s *Session) active(ctx context.Context) (ConversationID, error) {
+func (s *Session) active(ctx context.Context) (record.ConversationID, error) {
 	if id := s.current(); id != 0 {
 		return id, nil
 	}
@@ -144,7 +145,7 @@ func (s *Session) active(ctx context.Context) (ConversationID, error) {
 
 // onActive runs fn on the conversation that find returns, and once more on its
 // successor if another process archived it in the meantime.
-func (s *Session) onActive(ctx context.Context, find func(context.Context) (ConversationID, error), fn func(ConversationID) error) error {
+func (s *Session) onActive(ctx context.Context, find func(context.Context) (record.ConversationID, error), fn func(record.ConversationID) error) error {
 	for try := 0; ; try++ {
 		id, err := find(ctx)
 		if err != nil {
@@ -168,12 +169,12 @@ func (s *Session) Append(ctx context.Context, ms ...llms.Message) error {
 
 // AppendInputs is Append for messages with flags. It returns the numbers of the
 // messages.
-func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]Appended, error) {
+func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]record.AppendResult, error) {
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
 		return all, err
 	}
 	var done ingest.Stored
-	err := s.onActive(ctx, s.active, func(id ConversationID) (err error) {
+	err := s.onActive(ctx, s.active, func(id record.ConversationID) (err error) {
 		done, err = s.engine.ingest.Append(ctx, id, ms...)
 		return err
 	})
@@ -189,25 +190,25 @@ type SyncOption func(*syncSettings)
 // syncSettings are set by SyncOptions.
 type syncSettings struct{ compareAll bool }
 
-// CompareAll compares every message of a history, however long it is. Without
+// WithFullCompare compares every message of a history, however long it is. Without
 // it, a history of more than 4,096 messages is taken as known where its length,
 // its beginning and its end agree with the stored ones, and an old message that
 // was edited in between is not noticed.
-func CompareAll() SyncOption { return func(s *syncSettings) { s.compareAll = true } }
+func WithFullCompare() SyncOption { return func(s *syncSettings) { s.compareAll = true } }
 
 // Sync stores the new messages of a whole history. It is for agents that have the
 // full history in each turn.
-func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (Synced, error) {
+func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (record.SyncResult, error) {
 	var set syncSettings
 	for _, o := range options {
 		o(&set)
 	}
-	var done Synced
+	var done record.SyncResult
 	ms := ingest.Messages(history...)
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
-		return Synced{Existing: len(all)}, err
+		return record.SyncResult{Existing: len(all)}, err
 	}
-	err := s.onActive(ctx, s.active, func(id ConversationID) (err error) {
+	err := s.onActive(ctx, s.active, func(id record.ConversationID) (err error) {
 		done, err = s.engine.ingest.Sync(ctx, id, ms, set.compareAll)
 		return err
 	})
@@ -235,7 +236,7 @@ func (s *Session) Archive(ctx context.Context, cause string) error {
 
 // Fork returns a session with a key of its own whose view starts as this one's
 // up to and including a message.
-func (s *Session) Fork(ctx context.Context, key string, at MessageID) (*Session, error) {
+func (s *Session) Fork(ctx context.Context, key string, at record.MessageID) (*Session, error) {
 	id, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -251,8 +252,8 @@ func (s *Session) Fork(ctx context.Context, key string, at MessageID) (*Session,
 
 // Rewind makes a message the newest of the view; later messages are kept
 // as a branch.
-func (s *Session) Rewind(ctx context.Context, to MessageID, cause string) error {
-	return s.onActive(ctx, s.known, func(id ConversationID) error {
+func (s *Session) Rewind(ctx context.Context, to record.MessageID, cause string) error {
+	return s.onActive(ctx, s.known, func(id record.ConversationID) error {
 		return s.engine.store.Update(ctx, id, func(w store.Writer) error {
 			_, err := w.Rewind(ctx, to, cause)
 			return err
@@ -262,10 +263,22 @@ func (s *Session) Rewind(ctx context.Context, to MessageID, cause string) error 
 
 // Verify proves the session's active conversation. A session without one is sound
 // and has no messages; that is no error.
-func (s *Session) Verify(ctx context.Context) (ConversationVerification, error) {
+func (s *Session) Verify(ctx context.Context) (record.Verification, error) {
 	id, err := s.known(ctx)
 	if err != nil || id == 0 {
-		return ConversationVerification{}, err
+		return record.Verification{}, err
 	}
 	return s.engine.store.Verify(ctx, id)
+}
+
+// Resume returns the session of a conversation that exists, by number. An
+// archived conversation can be read this way; messages appended to its session go
+// to the active segment of its key.
+func (e *Engine) Resume(ctx context.Context, id record.ConversationID) (*Session, error) {
+	c, err := e.store.Conversation(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	open := store.NewConversation{Key: c.Key, Agent: c.Agent, Project: c.Project, Title: c.Title, Parent: c.Parent}
+	return &Session{engine: e, open: open, conv: c.ID}, nil
 }

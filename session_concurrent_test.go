@@ -21,7 +21,7 @@ func TestSessionIsSafeForConcurrentUse(t *testing.T) {
 	if err := engine.Session("host:1").Append(ctx, erased); err != nil {
 		t.Fatal(err)
 	}
-	order, err := engine.Order(ctx, lcm.Forget{Conversations: []store.ConversationID{1}})
+	order, err := engine.Order(ctx, lcm.EraseQuery{Conversations: []store.ConversationID{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestSessionIsSafeForConcurrentUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 { // each with a title to lose
-		session := engine.Session("host:1", lcm.Titled("The password of the gateway is…"))
+		session := engine.Session("host:1", lcm.WithTitle("The password of the gateway is…"))
 		var all sync.WaitGroup
 		for _, call := range []func() error{
 			func() error { return session.DropForgottenTitle(ctx, ingest.Messages(erased)...) },

@@ -10,10 +10,11 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // readSession calls the methods of a session that store no messages.
-func readSession(t *testing.T, session *lcm.Session) (shown int, answer lcm.Answer, grep string) {
+func readSession(t *testing.T, session *lcm.Session) (shown int, answer recall.Answer, grep string) {
 	t.Helper()
 	ctx := t.Context()
 	preview, err := session.Preview(ctx, 0)
@@ -29,7 +30,7 @@ func readSession(t *testing.T, session *lcm.Session) (shown int, answer lcm.Answ
 	if r, err := session.Compact(ctx, lcm.CompactOptions{}); err != nil || r.Folds() != 0 {
 		t.Errorf("compacted %+v, %v", r, err)
 	}
-	if answer, err = session.Ask(ctx, lcm.Question{Prompt: "Where does the proxy listen?"}); err != nil {
+	if answer, err = session.Ask(ctx, recall.Question{Prompt: "Where does the proxy listen?"}); err != nil {
 		t.Errorf("ask: %v", err)
 	}
 	grep = session.Tools()[0].Call(nil, map[string]any{"pattern": "proxy"})

@@ -156,7 +156,7 @@ func TestContextWaitsForFoldingAtTheHardThreshold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if view.Tokens > 4_000 || view.Compaction == nil || !view.Items[0].IsSummary() {
-		t.Errorf("%d tokens, compaction %v, first item %s", view.Tokens, view.Compaction, view.Items[0].Node)
+		t.Errorf("%d tokens, compaction %v, first item %s", view.Tokens, view.Compaction, view.Items[0].ID)
 	}
 	if !strings.Contains(view.Messages[0].PlainText(), summary.Footer) {
 		t.Errorf("the first message is %.200q", view.Messages[0].PlainText())
@@ -264,7 +264,7 @@ func TestBudgetTooSmall(t *testing.T) {
 
 func TestArchiveBeginsANewSegment(t *testing.T) {
 	engine := newEngine(t)
-	session := engine.Session("daily", lcm.ByAgent("bot"), lcm.InProject(store.Project{Root: "/work"}))
+	session := engine.Session("daily", lcm.WithAgent("bot"), lcm.WithProject(store.Project{Root: "/work"}))
 	if err := session.Append(t.Context(), llms.User("monday")); err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestFreshImagesAreShownAgain(t *testing.T) {
 func TestProjectScope(t *testing.T) {
 	ctx := t.Context()
 	engine := newEngine(t)
-	here, there := lcm.InProject(store.Project{Root: "/src/here"}), lcm.InProject(store.Project{Root: "/src/there"})
+	here, there := lcm.WithProject(store.Project{Root: "/src/here"}), lcm.WithProject(store.Project{Root: "/src/there"})
 	for key, say := range map[string]string{"codex:1": "the proxy listens on 8473", "claude:2": "the gateway is called walrus"} {
 		in := here
 		if key == "claude:2" {
@@ -363,9 +363,9 @@ func TestProjectScope(t *testing.T) {
 		widened bool
 	}{
 		{"the current conversation", grep(map[string]any{"pattern": "proxy"}), "", false},
-		{"the project", grep(map[string]any{"pattern": "proxy"}, lcm.ProjectScope()), "8473", false},
-		{"further", grep(map[string]any{"pattern": "walrus"}, lcm.ProjectScope()), "gateway", true},
-		{"false", grep(map[string]any{"pattern": "walrus", "allConversations": false}, lcm.ProjectScope()), "", false},
+		{"the project", grep(map[string]any{"pattern": "proxy"}, lcm.WithProjectScope()), "8473", false},
+		{"further", grep(map[string]any{"pattern": "walrus"}, lcm.WithProjectScope()), "gateway", true},
+		{"false", grep(map[string]any{"pattern": "walrus", "allConversations": false}, lcm.WithProjectScope()), "", false},
 	} {
 		var got struct {
 			Matches []struct{ Snippet string }

@@ -31,7 +31,7 @@ func TestCompareAllFindsAnEditInALongHistory(t *testing.T) {
 	if n := sync(); n != 0 {
 		t.Errorf("Sync stored %d messages of a history that it takes as known", n)
 	}
-	if n := sync(lcm.CompareAll()); n != 1 {
+	if n := sync(lcm.WithFullCompare()); n != 1 {
 		t.Errorf("Sync with CompareAll stored %d messages, want the edited one", n)
 	}
 }

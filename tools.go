@@ -14,11 +14,12 @@ import (
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
-	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/record"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -35,9 +36,9 @@ const (
 // ToolOption says more about the tools of a session.
 type ToolOption func(*toolset)
 
-// CallerModel names the model of the agent that gets the tools. It answers
+// WithCallerModel names the model of the agent that gets the tools. It answers
 // lcm_expand_query where the engine has no expansion model.
-func CallerModel(e llms.Model) ToolOption {
+func WithCallerModel(e llms.Model) ToolOption {
 	return func(t *toolset) {
 		if e != nil {
 			t.model = e
@@ -45,12 +46,12 @@ func CallerModel(e llms.Model) ToolOption {
 	}
 }
 
-// ProjectScope has the tools look in all sessions of the session's project, of
+// WithProjectScope has the tools look in all sessions of the session's project, of
 // every agent and sub-agents included, unless a call says otherwise; where
 // those have little, they look everywhere and say so. allConversations: false
 // then means the current conversation. Without this option the tools look in
 // the current conversation.
-func ProjectScope() ToolOption { return func(t *toolset) { t.project = true } }
+func WithProjectScope() ToolOption { return func(t *toolset) { t.project = true } }
 
 // toolset makes the tools of one session.
 type toolset struct {
@@ -100,7 +101,7 @@ var projectWords = strings.NewReplacer(
 	"before in this conversation, and with allConversations: true in all others:", "before, in this and earlier sessions:",
 )
 
-// projectParameters changes the schema of arguments for ProjectScope: parameters with
+// projectParameters changes the schema of arguments for WithProjectScope: parameters with
 // a tag "project" are described by it and have no default. A model that fills in
 // defaults must not narrow the search by that.
 func projectParameters[In any](schema json.RawMessage) (json.RawMessage, error) {
@@ -178,81 +179,102 @@ func (t recallTool) Call(ac core.AgentContext, args map[string]any) string {
 	return core.CallText(t, ac, args)
 }
 
-// where completes a request's scope with the session's own conversation and,
-// with ProjectScope, its project.
-func (t *toolset) where(ctx context.Context, conversation ConversationID, all bool) (recall.Where, error) {
+// where is the scope of a request and, with WithProjectScope, the session's project.
+func (t *toolset) where(ctx context.Context, conversation record.ConversationID, all bool) recall.Where {
 	w := recall.Where{ConversationID: conversation, AllConversations: all, InTurn: true}
-	err := t.session.locate(ctx, &w)
 	if p := t.session.open.Project; t.project {
 		given, _ := ctx.Value(givenKey{}).(bool)
 		w.CurrentOnly, w.Widen = given && !all, true
-		if p != (Project{}) {
-			w.Projects = []Project{p}
+		if p != (record.Project{}) {
+			w.Projects = []record.Project{p}
 		}
 	}
-	return w, err
+	return w
 }
 
 type grepArgs struct {
-	Pattern          string         `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
-	Mode             SearchMode     `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
-	Scope            string         `json:"scope" enum:"messages,summaries,both,files" default:"both" description:"What is searched; files are stored payloads alone"`
-	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
-	AllConversations bool           `json:"allConversations" default:"false" description:"Search all conversations" project:"true: every project; false: only the current conversation (default: the project)"`
-	Since            string         `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
-	Before           string         `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
-	Limit            int            `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
-	Sort             store.Sort     `json:"sort,omitempty" enum:"recency,relevance,hybrid" description:"Order (default: relevance for full_text, recency for regex)"`
-	Role             llms.Role      `json:"role,omitempty" enum:"user,assistant,system,tool" description:"Only messages of this role"`
-	Tool             string         `json:"tool,omitempty" description:"Only calls of this tool and their results"`
-	Context          int            `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
-	FileIDs          []string       `json:"fileIds,omitempty" description:"With scope files: only these (file_…)"`
-	Everything       bool           `json:"everything,omitempty" description:"Also find the current prompt, lcm's own output and hosts' bookkeeping"`
-	Cursor           string         `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
+	Pattern          string                `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
+	Mode             recall.Mode           `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
+	Scope            string                `json:"scope" enum:"messages,summaries,both,files" default:"both" description:"What is searched; files are stored payloads alone"`
+	ConversationID   record.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
+	AllConversations bool                  `json:"allConversations" default:"false" description:"Search all conversations" project:"true: every project; false: only the current conversation (default: the project)"`
+	Since            string                `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
+	Before           string                `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
+	Limit            int                   `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
+	Sort             recall.Sort           `json:"sort,omitempty" enum:"recency,relevance,hybrid" description:"Order (default: relevance for full_text, recency for regex)"`
+	Role             llms.Role             `json:"role,omitempty" enum:"user,assistant,system,tool" description:"Only messages of this role"`
+	Tool             string                `json:"tool,omitempty" description:"Only calls of this tool and their results"`
+	Context          int                   `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
+	FileIDs          []record.PayloadID    `json:"fileIds,omitempty" description:"With scope files: only these (file_…)"`
+	Everything       bool                  `json:"everything,omitempty" description:"Also find the current prompt, lcm's own output and hosts' bookkeeping"`
+	Cursor           string                `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
 }
 
 func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
-	w, err := t.where(ctx, in.ConversationID, in.AllConversations)
-	if err != nil {
-		return nil, err
-	}
-	r, err := t.session.engine.Recall()
-	if err != nil {
-		return nil, err
-	}
-	return r.Grep(ctx, recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, FileIDs: in.FileIDs, Where: w, Since: in.Since, Before: in.Before,
-		Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context, Cursor: in.Cursor,
-		Everything: in.Everything, OrWords: true,
+	return t.session.Grep(ctx, recall.GrepRequest{
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, FileIDs: in.FileIDs, Where: t.where(ctx, in.ConversationID, in.AllConversations),
+		Since: in.Since, Before: in.Before, Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context,
+		Cursor: in.Cursor, Everything: in.Everything,
 	})
 }
 
 type expandQueryArgs struct {
-	Prompt           string         `json:"prompt" description:"The question to answer"`
-	Query            string         `json:"query,omitempty" description:"Words to find summaries and messages with (required if there are no summaryIds)"`
-	SummaryIDs       []string       `json:"summaryIds,omitempty" description:"Specific summaries to expand, sum_… (required if there is no query)"`
-	MaxTokens        int            `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000" description:"Answer length cap"`
-	ConversationID   ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
-	AllConversations bool           `json:"allConversations" default:"false" description:"Search across all conversations" project:"As in lcm_grep"`
-	Output           string         `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
+	Prompt           string                `json:"prompt" description:"The question to answer"`
+	Query            string                `json:"query,omitempty" description:"Words to find summaries and messages with (required if there are no summaryIds)"`
+	SummaryIDs       []record.SummaryID    `json:"summaryIds,omitempty" description:"Specific summaries to expand, sum_… (required if there is no query)"`
+	MaxTokens        int                   `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000" description:"Answer length cap"`
+	ConversationID   record.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
+	AllConversations bool                  `json:"allConversations" default:"false" description:"Search across all conversations" project:"As in lcm_grep"`
+	Output           string                `json:"output" enum:"answer,evidence" default:"answer" description:"answer, or evidence for verbatim passages without a sub-agent"`
 }
 
 // expandQuery answers a question. Unlike [Session.Ask] it refuses a call without
 // query and summaryIds.
 func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
-	if strings.TrimSpace(in.Query+strings.Join(in.SummaryIDs, "")) == "" {
+	if strings.TrimSpace(in.Query+prose.Join(in.SummaryIDs, "", 0)) == "" {
 		return nil, errors.New("neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with")
 	}
-	w, err := t.where(ctx, in.ConversationID, in.AllConversations)
-	if err != nil {
-		return nil, err
-	}
-	a, err := t.session.Ask(ctx, Question{
-		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output, Where: w,
-		Agent: core.AgentContextFrom(ctx).AgentName(), Model: t.model,
+	a, err := t.session.Ask(ctx, recall.Question{
+		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output,
+		Where: t.where(ctx, in.ConversationID, in.AllConversations), Agent: core.AgentContextFrom(ctx).AgentName(), Model: t.model,
 	})
-	if err == nil && a.Method == delegation.MethodNone {
+	if err == nil && a.Method == recall.MethodNone {
 		a.Notes = append(slices.Clone(a.Notes), toolname.LearnMore(ExpandQueryName))
 	}
 	return a, err
+}
+
+type describeArgs struct {
+	ID               string                `json:"id" description:"sum_… for a summary, file_… for a stored file, msg_… for a message"`
+	ConversationID   record.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
+	AllConversations bool                  `json:"allConversations" default:"false" description:"Allow lookups across conversations" project:"As in lcm_grep"`
+	MaxTokens        int                   `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000" description:"Most content in one answer; nextCursor leads to the rest"`
+	StartLine        int                   `json:"startLine,omitempty" minimum:"1" description:"First line of a file to show"`
+	EndLine          int                   `json:"endLine,omitempty" minimum:"1" description:"Last line of a file to show"`
+	Cursor           string                `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
+}
+
+// describe looks one thing up. Content is paged: a file is stored apart
+// because it is too large for a context.
+func (t *toolset) describe(ctx context.Context, in describeArgs) (any, error) {
+	id, err := lookup.ParseID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return t.session.Describe(ctx, recall.DescribeRequest{
+		ID: id, Where: t.where(ctx, in.ConversationID, in.AllConversations), MaxTokens: in.MaxTokens, StartLine: in.StartLine, EndLine: in.EndLine, Cursor: in.Cursor,
+	})
+}
+
+// Guidance returns the paragraph about the memory for an agent's system prompt. It
+// tells the agent when to use the tools of [Session.Tools] and where they look; pass
+// the options that the tools get. An agent whose memory is a [Memory] gets it
+// without asking.
+func (s *Session) Guidance(options ...ToolOption) string {
+	t := newToolset(s, options)
+	scope := "scope"
+	if t.project {
+		scope = "scope_project"
+	}
+	return strings.TrimSpace(prompt("guidance")) + "\n\n" + strings.TrimSpace(prompt(scope))
 }

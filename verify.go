@@ -7,24 +7,25 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/record"
 )
 
 // StoreVerification is the result of [Engine.Verify]: the proofs of all conversations of
 // a store, and their sums.
 type StoreVerification struct {
-	Conversations []ConversationVerification
-	Messages      int64
-	Summaries     int64
-	Bytes         int64
+	Conversations []record.Verification // the proofs, by session key and segment
+	Messages      int64                 // number of messages
+	Summaries     int64                 // number of summaries
+	Bytes         int64                 // of the messages as they arrived
 	// Digest is the same for the same messages, in every database.
 	Digest [sha256.Size]byte
 	// Faults are defects of rows that belong to no conversation.
-	Faults []Fault
+	Faults []record.Fault
 }
 
 // Sound reports whether no fault was found.
 func (v StoreVerification) Sound() bool {
-	return len(v.Faults) == 0 && !slices.ContainsFunc(v.Conversations, func(c ConversationVerification) bool { return len(c.Faults) > 0 })
+	return len(v.Faults) == 0 && !slices.ContainsFunc(v.Conversations, func(c record.Verification) bool { return len(c.Faults) > 0 })
 }
 
 // Verify proves every conversation of the store: each record is as it arrived,
@@ -36,7 +37,7 @@ func (e *Engine) Verify(ctx context.Context) (StoreVerification, error) {
 		return StoreVerification{}, err
 	}
 	// By key and segment, which do not depend on the database.
-	slices.SortFunc(all, func(a, b Conversation) int {
+	slices.SortFunc(all, func(a, b record.Conversation) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Segment, b.Segment))
 	})
 	var v StoreVerification

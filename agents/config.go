@@ -25,12 +25,12 @@ type AgentConfig struct {
 	Description string
 	// AdvanceDescription and Troubleshooting are the texts that expand returns.
 	AdvanceDescription string
-	Troubleshooting    string
+	Troubleshooting    string // shown by expand: what may go wrong when the agent is a tool
 	// SystemPrompt opens the system prompt. Lists of tools and sub-agents are
 	// added after it.
 	SystemPrompt string
-	Tools        []llms.Tool
-	SubAgents    []core.SubAgent
+	Tools        []llms.Tool     // that the agent may call
+	SubAgents    []core.SubAgent // agents that it may call like tools
 	// Memory continues one conversation over several chats. Without it, every
 	// chat stands alone.
 	Memory Memory

@@ -16,16 +16,16 @@ const (
 
 // Event is one step of an agent's answer.
 type Event struct {
-	Kind EventKind
+	Kind EventKind // what happened; it says which of the fields below are set
 	// From names the sub-agents through which the event was relayed,
 	// outermost first. It is empty for the agent's own events.
 	From   []string
-	Text   string
-	Call   *Call
-	Result *Result
-	Usage  *Usage
-	Stop   StopReason
-	Err    error
+	Text   string     // of EventText, EventReasoning and EventDone
+	Call   *Call      // of EventToolCall and EventToolResult
+	Result *Result    // of EventToolResult
+	Usage  *Usage     // of EventUsage, EventDone and EventError
+	Stop   StopReason // why the model ended, of EventUsage and EventDone
+	Err    error      // of EventError
 }
 
 // Terminal reports whether the event ends a stream.
@@ -41,8 +41,8 @@ func (e Event) Relayed(name string) Event {
 
 // Call is a model's request to run a tool.
 type Call struct {
-	ID   string
-	Name string
+	ID   string // of the call, which its result names
+	Name string // of the tool
 	// Arguments is the JSON text of the arguments as the model wrote it. It may be
 	// invalid JSON.
 	Arguments string
@@ -51,8 +51,8 @@ type Call struct {
 // Usage counts the tokens of model calls, as the provider counts them. InputTokens
 // is the whole prompt, cached parts included.
 type Usage struct {
-	InputTokens      int
-	OutputTokens     int
+	InputTokens      int // that the model read
+	OutputTokens     int // that the model wrote
 	CacheReadTokens  int // the part of InputTokens served from the provider's cache
 	CacheWriteTokens int // the part of InputTokens written to it
 }

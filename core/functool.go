@@ -8,10 +8,10 @@ import (
 
 // ToolInfo is the name of a tool and its descriptions.
 type ToolInfo struct {
-	Name            string
+	Name            string // of the tool, which the model calls
 	Description     string // one line: the basic description
 	Advanced        string // AdvanceDescription
-	Troubleshooting string
+	Troubleshooting string // what may go wrong, and what to do then
 }
 
 // FuncTool is a tool made from a Go function by [NewTool]. It is

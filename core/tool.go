@@ -42,10 +42,10 @@ type Result struct {
 
 // Blob is an image or a file: inline bytes, or a URL that points at them.
 type Blob struct {
-	MIME string
-	Name string
-	URL  string
-	Data []byte
+	MIME string // its type, such as image/png
+	Name string // of the file
+	URL  string // where it is, without Data
+	Data []byte // its bytes
 }
 
 // TextResult returns a result of text alone.

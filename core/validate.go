@@ -17,8 +17,8 @@ import (
 // Its text is for the model that made the call. It lists all problems, so that the
 // model can correct them with one more call.
 type ArgumentError struct {
-	Tool     string
-	Problems []string
+	Tool     string   // name of the tool
+	Problems []string // one sentence for each wrong argument
 }
 
 // Error implements error.

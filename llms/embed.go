@@ -15,6 +15,6 @@ type Embedder interface {
 
 // Embeddings are the vectors of a call of an [Embedder].
 type Embeddings struct {
-	Vectors [][]float32
-	Usage   Usage // zero where the server reports none
+	Vectors [][]float32 // one for each text, in order
+	Usage   Usage       // zero where the server reports none
 }

@@ -36,10 +36,10 @@ const (
 
 // Error is a failed model call. Its text carries no key.
 type Error struct {
-	Class    Class
-	Provider string
-	Status   int // of HTTP, 0 without one
-	Message  string
+	Class    Class  // what kind of failure it is
+	Provider string // whose error it is
+	Status   int    // of HTTP, 0 without one
+	Message  string // of the provider
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
 	// Usage is the cost of the call until it failed, as far as the provider
@@ -128,10 +128,10 @@ func Truncated(ctx context.Context, provider string) *Error {
 // Failure describes a failed call to [Classify], as far as a provider's SDK
 // reports it.
 type Failure struct {
-	Provider string
-	Status   int    // of HTTP, 0 where there was no answer
-	Code     string // the provider's own name for the failure
-	Message  string
+	Provider string      // whose error it is
+	Status   int         // of HTTP, 0 where there was no answer
+	Code     string      // the provider's own name for the failure
+	Message  string      // of the provider
 	Header   http.Header // of the answer, for Retry-After
 	Secrets  []string    // texts that must not appear in the error
 }

@@ -48,13 +48,13 @@ const (
 // it. A part whose content was externalised has Ref set and its content
 // fields empty.
 type Part struct {
-	Kind      PartKind
-	Text      string
-	Signature string // a provider's opaque proof of a reasoning part
-	Call      *ToolCall
-	Result    *ToolResult
-	Blob      *Blob
-	Ref       *Ref
+	Kind      PartKind    // it says which of the fields below are set
+	Text      string      // of text and reasoning
+	Signature string      // a provider's opaque proof of a reasoning part
+	Call      *ToolCall   // of a tool call
+	Result    *ToolResult // of a tool result
+	Blob      *Blob       // an image or file
+	Ref       *Ref        // to content that is stored outside the message
 	// Extra holds the fields of the provider's block that have no place of
 	// their own, as a JSON object, so that they survive a round trip through
 	// the same shape.
@@ -66,10 +66,10 @@ type ToolCall = core.Call
 
 // ToolResult answers a ToolCall. Output holds text and blob parts.
 type ToolResult struct {
-	CallID  string
+	CallID  string // of the call that it answers
 	Name    string // the tool's name where the shape carries it
-	Output  []Part
-	IsError bool
+	Output  []Part // of the tool
+	IsError bool   // the call failed
 }
 
 // Blob is an image or a file. It is the same type as [core.Blob].
@@ -78,9 +78,9 @@ type Blob = core.Blob
 // Ref stands in for content that is stored outside of the conversation.
 type Ref struct {
 	ID     string // file_ and 16 hex digits
-	Name   string
-	MIME   string
-	Bytes  int64
+	Name   string // of the file
+	MIME   string // its type, such as image/png
+	Bytes  int64  // its size
 	Tokens int    // the cost of the content if it were shown
 	Note   string // the exploration summary shown in its place
 }
@@ -92,8 +92,8 @@ type Message struct {
 	ID string
 	// Time is when the message was said; zero when the caller does not know.
 	Time  time.Time
-	Role  Role
-	Parts []Part
+	Role  Role   // who speaks
+	Parts []Part // what is said, in order
 	// Meta is metadata that encoding/json can write, kept with the message and never
 	// shown to a model. Strings must be UTF-8; stored numbers come back as json.Number.
 	Meta map[string]any
@@ -107,8 +107,8 @@ type Message struct {
 // The record is stored as it is: code that changes the parts of a message must set
 // Bytes to nil. Format may stay; it says whose fields the Extra of the parts are.
 type Raw struct {
-	Format Format
-	Bytes  []byte
+	Format Format // of Bytes
+	Bytes  []byte // the message as it arrived
 }
 
 // Text returns a message with one text part.

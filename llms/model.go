@@ -56,8 +56,8 @@ type Request struct {
 	// System is the system prompt. Messages of role system are appended to it
 	// where a provider takes no others.
 	System   string
-	Messages []Message
-	Tools    []ToolSpec
+	Messages []Message  // the conversation, oldest first
+	Tools    []ToolSpec // that the model may call
 	// MaxTokens limits the answer. 0 means the default of the Model.
 	MaxTokens int
 	// Temperature is the provider's default when nil.
@@ -68,8 +68,8 @@ type Request struct {
 
 // ToolSpec describes a tool to a model.
 type ToolSpec struct {
-	Name        string
-	Description string
+	Name        string          // of the tool
+	Description string          // what it does, for the model
 	Parameters  json.RawMessage // a JSON Schema of type object
 }
 
@@ -93,17 +93,17 @@ const (
 
 // Event is one piece of an answer.
 type Event struct {
-	Kind EventKind
-	Text string
+	Kind EventKind // it says which of the fields below are set
+	Text string    // a piece of text or reasoning
 	// Signature ends a reasoning part that the provider signed.
 	Signature string
 	// Extra ends a reasoning part that has fields of the provider's own.
 	Extra json.RawMessage
-	Call  *ToolCall
-	Stop  StopReason
-	Usage Usage
-	ID    string // the provider's id of the answer
-	Model string // the model that answered, as the provider names it
+	Call  *ToolCall  // a whole tool call
+	Stop  StopReason // why the model ended
+	Usage Usage      // the cost so far
+	ID    string     // the provider's id of the answer
+	Model string     // the model that answered, as the provider names it
 }
 
 // StopReason says why a model stopped. It is the same type as
@@ -121,10 +121,10 @@ const (
 
 // Response is a whole answer.
 type Response struct {
-	Message Message
-	Stop    StopReason
-	Usage   Usage
-	Model   string
+	Message Message    // what the model said
+	Stop    StopReason // why it ended
+	Usage   Usage      // the cost
+	Model   string     // that answered, as the provider names it
 }
 
 // Collector builds a Response from events.

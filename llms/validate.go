@@ -12,8 +12,8 @@ const maxDepth = 64
 
 // RoleError reports an unknown role.
 type RoleError struct {
-	Role    string
-	Allowed []string
+	Role    string   // the role that is not allowed
+	Allowed []string // the roles that are
 }
 
 func (e *RoleError) Error() string {

@@ -31,8 +31,8 @@ const (
 type Question struct {
 	// SummaryIDs are the summaries to expand, and Query finds them. Without both,
 	// the Prompt is the Query.
-	SummaryIDs []string `json:"summaryIds,omitempty"`
-	Query      string   `json:"query,omitempty"`
+	SummaryIDs []record.SummaryID `json:"summaryIds,omitempty"`
+	Query      string             `json:"query,omitempty"` // words that find summaries and messages
 	// Prompt is the question.
 	Prompt string `json:"prompt"`
 	Where
@@ -44,7 +44,7 @@ type Question struct {
 	// Caller names who asks: questions of one caller queue, those without a
 	// name do not. Agent is the name of the agent in the child session's key.
 	Caller string `json:"-"`
-	Agent  string `json:"-"`
+	Agent  string `json:"-"` // the name of the agent in the key of a sub-agent's session
 	// Model is the caller's model. The sub-agent runs on it where the Config has no
 	// Runner.
 	Model llms.Model `json:"-"`
@@ -52,45 +52,53 @@ type Question struct {
 
 // Answer is the answer to a question.
 type Answer struct {
-	Answer string `json:"answer"`
+	Answer string `json:"answer"` // the text
 	// CitedIDs are summaries and messages that the answer rests on. Each was
 	// read on the way to it.
-	CitedIDs []string `json:"citedIds"`
+	CitedIDs []record.ID `json:"citedIds"`
 	// SourceConversationID is the conversation that contributed most;
 	// SourceConversationIDs are all that did.
 	SourceConversationID  record.ConversationID   `json:"sourceConversationId"`
-	SourceConversationIDs []record.ConversationID `json:"sourceConversationIds"`
-	ExpandedSummaryCount  int                     `json:"expandedSummaryCount"`
+	SourceConversationIDs []record.ConversationID `json:"sourceConversationIds"` // all conversations that contributed
+	ExpandedSummaryCount  int                     `json:"expandedSummaryCount"`  // how many summaries were opened
 	// TotalSourceTokens is how much of the record was read for the answer.
 	TotalSourceTokens int  `json:"totalSourceTokens"`
-	Truncated         bool `json:"truncated"`
+	Truncated         bool `json:"truncated"` // the answer is not complete
 	// TruncatedBy is "maxTokens" (the answer was cut), "expansion" (the
 	// sub-agent could not read everything) or "both".
 	TruncatedBy string `json:"truncatedBy,omitempty"`
-	Method      string `json:"method"`
+	Method      string `json:"method"` // how it was made: [MethodDelegated], [MethodEvidence] or [MethodNone]
 	// Reason says why there is only evidence, or nothing.
 	Reason string `json:"reason,omitempty"`
-	Model  string `json:"model,omitempty"`
+	Model  string `json:"model,omitempty"` // that answered
 	// Usage is the cost of the model calls, including calls whose answer was not
 	// accepted. It is zero where no model was called.
 	Usage     Usage      `json:"usage,omitzero"`
-	Citations []Citation `json:"citations"`
-	Scope     Scope      `json:"scope"`
+	Citations []Citation `json:"citations"` // where CitedIDs lead
+	Scope     Scope      `json:"scope"`     // where it looked
 	// Skipped are conversations that matched but were not asked.
 	Skipped []record.ConversationID `json:"skippedConversationIds,omitempty"`
-	Notes   []string                `json:"notes,omitempty"`
+	Notes   []string                `json:"notes,omitempty"` // hints for the reader
 }
 
 // Citation is where a cited id leads.
 type Citation struct {
-	ID string `json:"id"`
+	ID record.ID `json:"id"` // the cited id
 	// Quote is text of MessageID, word for word. It is empty where the cap on
 	// the answer left no room.
-	MessageID      string                `json:"messageId,omitempty"`
-	Quote          string                `json:"quote,omitempty"`
-	ConversationID record.ConversationID `json:"conversationId"`
-	Role           llms.Role             `json:"role,omitempty"`
-	CreatedAt      time.Time             `json:"createdAt,omitzero"`
+	MessageID      record.MessageID      `json:"messageId,omitempty"`
+	Quote          string                `json:"quote,omitempty"`    // text of MessageID, word for word; empty where the cap on the answer left no room
+	ConversationID record.ConversationID `json:"conversationId"`     // of the message
+	Role           llms.Role             `json:"role,omitempty"`     // who said it
+	CreatedAt      time.Time             `json:"createdAt,omitzero"` // when it was said
+}
+
+// Source is the message of the quote, or else the cited id.
+func (c Citation) Source() record.ID {
+	if c.MessageID != 0 {
+		return record.ID{Message: c.MessageID}
+	}
+	return c.ID
 }
 
 // The defaults of Limits.
@@ -124,9 +132,9 @@ type Limits struct {
 
 // Usage is how much a question cost in calls of a model.
 type Usage struct {
-	Calls        int `json:"calls"`
-	InputTokens  int `json:"inputTokens"`
-	OutputTokens int `json:"outputTokens"`
+	Calls        int `json:"calls"`        // of a model
+	InputTokens  int `json:"inputTokens"`  // that the model read
+	OutputTokens int `json:"outputTokens"` // that the model wrote
 }
 
 // EmbedLimits bound a run of embedding. Zero fields are no bounds.

@@ -13,8 +13,10 @@ import (
 
 // ExpandRequest asks for the messages beneath summaries.
 type ExpandRequest struct {
-	// SummaryIDs are sum_… ids, bare or in a pasted reference.
-	SummaryIDs []string `json:"summaryIds"`
+	// IDs are messages and files, whose texts come first.
+	IDs []record.ID `json:"ids,omitempty"`
+	// SummaryIDs are the summaries to open.
+	SummaryIDs []record.SummaryID `json:"summaryIds"`
 	Where
 	// Depth is how many steps down to go; 0 goes down to the messages.
 	Depth int `json:"depth,omitempty"`
@@ -26,17 +28,17 @@ type ExpandRequest struct {
 	Raw bool `json:"raw,omitempty"`
 	// TokenCap bounds the text of one page; 0 is 4,000.
 	TokenCap int    `json:"tokenCap,omitempty"`
-	Cursor   string `json:"cursor,omitempty"`
+	Cursor   string `json:"cursor,omitempty"` // NextCursor of the answer before
 }
 
 // Piece is a summary or a message beneath the summaries that were asked for,
 // or a part of one where a page ends inside it.
 type Piece struct {
-	ID             string                `json:"id"`
-	Type           string                `json:"type"` // message or summary
-	Role           llms.Role             `json:"role,omitempty"`
-	ConversationID record.ConversationID `json:"conversationId"`
-	CreatedAt      time.Time             `json:"createdAt"`
+	ID             record.ID             `json:"id"`              // of the message, summary or file
+	Type           string                `json:"type"`            // message or summary
+	Role           llms.Role             `json:"role,omitempty"`  // of a message
+	ConversationID record.ConversationID `json:"conversationId"`  // it belongs to
+	CreatedAt      time.Time             `json:"createdAt"`       // when a message was said or a summary written
 	Depth          *int                  `json:"depth,omitempty"` // of a summary
 	Level          int                   `json:"level"`           // steps below the node that was asked for
 	// Text holds the exact bytes. In JSON those that are not UTF-8 travel in
@@ -46,7 +48,7 @@ type Piece struct {
 	Size   int    `json:"size"`   // bytes of the whole
 	// Complete says that Text ends where the whole does.
 	Complete bool `json:"complete"`
-	Tokens   int  `json:"tokens"`
+	Tokens   int  `json:"tokens"`            // of Text
 	Damaged  bool `json:"damaged,omitempty"` // the stored bytes are not those that arrived
 }
 
@@ -79,17 +81,17 @@ func (p *Piece) UnmarshalJSON(b []byte) error {
 
 // ExpandAnswer is one page of the messages beneath summaries.
 type ExpandAnswer struct {
-	SummaryIDs []string `json:"summaryIds"`
-	Scope      Scope    `json:"scope"`
-	Pieces     []Piece  `json:"pieces"`
-	Tokens     int      `json:"tokens"` // of the pieces' text
+	SummaryIDs []record.SummaryID `json:"summaryIds"` // that were opened
+	Scope      Scope              `json:"scope"`      // where it looked
+	Pieces     []Piece            `json:"pieces"`     // of this page, in order
+	Tokens     int                `json:"tokens"`     // of the pieces' text
 	// MessageCount and MessageTokens are those of all messages beneath, on
 	// whatever page; a message beneath two of the summaries counts twice.
 	MessageCount  int      `json:"messageCount"`
-	MessageTokens int64    `json:"messageTokens"`
-	Truncated     bool     `json:"truncated,omitempty"` // there is more
-	NextCursor    string   `json:"nextCursor,omitempty"`
-	Notes         []string `json:"notes,omitempty"`
+	MessageTokens int64    `json:"messageTokens"`        // cost of all messages beneath
+	Truncated     bool     `json:"truncated,omitempty"`  // there is more
+	NextCursor    string   `json:"nextCursor,omitempty"` // leads to the next page
+	Notes         []string `json:"notes,omitempty"`      // hints for the reader
 }
 
 // encode returns bytes as JSON can carry them: UTF-8 as it is, anything else

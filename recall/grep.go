@@ -43,27 +43,27 @@ const (
 
 // GrepRequest asks where something was said. Only Pattern is required.
 type GrepRequest struct {
-	Pattern string `json:"pattern"`
+	Pattern string `json:"pattern"`        // a regular expression, or words
 	Mode    Mode   `json:"mode,omitempty"` // regex (RE2), or full_text
 	// OrWords answers with full text where a regex without operators matches
 	// nothing: words that are apart, or in another case.
 	OrWords bool   `json:"-"`
 	Kinds   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
 	// FileIDs narrows kinds files down to these.
-	FileIDs []string `json:"fileIds,omitempty"`
+	FileIDs []record.PayloadID `json:"fileIds,omitempty"`
 	Where
 	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a
 	// summary is that of the newest message that it covers, its latestAt, not the
 	// time when it was written.
 	Since  string `json:"since,omitempty"`
-	Before string `json:"before,omitempty"`
+	Before string `json:"before,omitempty"` // messages before this time, written as Since
 	// Limit is the total over all kinds, 1 to 200; 0 is 50. Messages that ranking
 	// brings in beside matches come along and do not count.
 	Limit int `json:"limit,omitempty"`
 	// Sort is recency, relevance or hybrid; the default is relevance for
 	// full_text and recency for regex.
 	Sort Sort      `json:"sort,omitempty"`
-	Role llms.Role `json:"role,omitempty"`
+	Role llms.Role `json:"role,omitempty"` // only messages of this role
 	Tool string    `json:"tool,omitempty"` // only calls of this tool and their results
 	// Context adds this many messages before and after each message, 0 to 20.
 	Context int `json:"context,omitempty"`
@@ -79,13 +79,13 @@ type GrepRequest struct {
 	// the current turn, lcm's own output, and the bookkeeping of hosts (hook
 	// results, environment blocks, skill lists).
 	Everything bool   `json:"everything,omitempty"`
-	Cursor     string `json:"cursor,omitempty"`
+	Cursor     string `json:"cursor,omitempty"` // NextCursor of the answer before
 }
 
 // Match is one thing that was found.
 type Match struct {
-	ID   string `json:"id"`   // msg_…, sum_… or file_…, for Describe
-	Type string `json:"type"` // message, summary or file
+	ID   record.ID `json:"id"`   // msg_…, sum_… or file_…, for Describe
+	Type string    `json:"type"` // message, summary or file
 	// Snippet is text around the match exactly as it is stored, cut between
 	// words; a byte that is not UTF-8 is one U+FFFD.
 	Snippet string `json:"snippet"`
@@ -96,33 +96,33 @@ type Match struct {
 	// Truncated says that the snippet is not all of the text, CutBefore and
 	// CutAfter which end of it is missing.
 	Truncated      bool                  `json:"truncated,omitempty"`
-	CutBefore      bool                  `json:"-"`
-	CutAfter       bool                  `json:"-"`
-	ConversationID record.ConversationID `json:"conversationId"`
+	CutBefore      bool                  `json:"-"`              // text before the snippet is missing
+	CutAfter       bool                  `json:"-"`              // text after the snippet is missing
+	ConversationID record.ConversationID `json:"conversationId"` // it belongs to
 	// Host is the agent that the conversation was held with, Title the name of the
 	// conversation. Project names its project where that is not the scope's.
 	Host      string    `json:"host,omitempty"`
-	Title     string    `json:"title,omitempty"`
-	Project   string    `json:"project,omitempty"`
-	CreatedAt time.Time `json:"createdAt"`
-	Role      llms.Role `json:"role,omitempty"`
+	Title     string    `json:"title,omitempty"`   // of the conversation
+	Project   string    `json:"project,omitempty"` // of the conversation, where that is not the scope's
+	CreatedAt time.Time `json:"createdAt"`         // when a message was said or a summary written
+	Role      llms.Role `json:"role,omitempty"`    // who said it
 	// Depth, Kind, SummaryID and the times are those of a summary.
 	Depth      *int               `json:"depth,omitempty"`
-	Kind       record.SummaryKind `json:"kind,omitempty"`
-	SummaryID  string             `json:"summaryId,omitempty"`
-	EarliestAt time.Time          `json:"earliestAt,omitzero"`
-	LatestAt   time.Time          `json:"latestAt,omitzero"`
-	Retired    bool               `json:"retired,omitempty"` // a rewind took it out of the view
+	Kind       record.SummaryKind `json:"kind,omitempty"`      // of a summary
+	SummaryID  record.SummaryID   `json:"summaryId,omitempty"` // of a summary
+	EarliestAt time.Time          `json:"earliestAt,omitzero"` // of the messages that a summary covers
+	LatestAt   time.Time          `json:"latestAt,omitzero"`   // of the messages that a summary covers
+	Retired    bool               `json:"retired,omitempty"`   // a rewind took it out of the view
 	// CoveredBy is the summary that covers a message; a message without one
 	// is in the view as it is.
-	CoveredBy string `json:"coveredBy,omitempty"`
+	CoveredBy record.SummaryID `json:"coveredBy,omitempty"`
 	// AlsoIn are summaries that match too and cover the message, which is their
 	// best one in this answer.
-	AlsoIn []string `json:"alsoIn,omitempty"`
+	AlsoIn []record.SummaryID `json:"alsoIn,omitempty"`
 	// MessageID is the message that a file belongs to.
-	MessageID string `json:"messageId,omitempty"`
+	MessageID record.MessageID `json:"messageId,omitempty"`
 	// FileIDs are the payloads that hold the match.
-	FileIDs []string `json:"fileIds,omitempty"`
+	FileIDs []record.PayloadID `json:"fileIds,omitempty"`
 	// Beside says that the match has none of the words itself but is next
 	// to messages that do: ranking brings in the messages around an answer.
 	Beside bool `json:"beside,omitempty"`
@@ -132,24 +132,24 @@ type Match struct {
 	// Damaged says that the snippet may differ from the message: the stored
 	// record is not the one that arrived.
 	Damaged bool     `json:"damaged,omitempty"`
-	Score   float64  `json:"score,omitempty"` // comparable within one type
-	Context *Context `json:"context,omitempty"`
+	Score   float64  `json:"score,omitempty"`   // comparable within one type
+	Context *Context `json:"context,omitempty"` // the messages around it, where they were asked for
 }
 
 // Context is the messages around a match, oldest first: those that were asked
 // for, and those that ranking brought in because they are next to it.
 type Context struct {
-	Before []Neighbour `json:"before"`
-	After  []Neighbour `json:"after"`
+	Before []Neighbour `json:"before"` // messages before the match
+	After  []Neighbour `json:"after"`  // messages after the match
 }
 
 // Neighbour is a message next to another one.
 type Neighbour struct {
-	ID        string    `json:"id"`
-	Role      llms.Role `json:"role"`
-	CreatedAt time.Time `json:"createdAt"`
-	Snippet   string    `json:"snippet"` // how it begins
-	Truncated bool      `json:"truncated,omitempty"`
+	ID        record.MessageID `json:"id"`                  // of the message
+	Role      llms.Role        `json:"role"`                // who said it
+	CreatedAt time.Time        `json:"createdAt"`           // when it was said
+	Snippet   string           `json:"snippet"`             // how it begins
+	Truncated bool             `json:"truncated,omitempty"` // Snippet is not the whole text
 }
 
 // Widened says that an answer went past the scope of the question because that
@@ -158,35 +158,35 @@ type Widened struct {
 	From string `json:"from"` // the scope of the question
 	// InScope and Elsewhere count the matches inside that scope and outside.
 	InScope   int  `json:"inScope"`
-	Elsewhere int  `json:"elsewhere"`
-	AtLeast   bool `json:"atLeast,omitempty"`
+	Elsewhere int  `json:"elsewhere"`         // matches outside that scope
+	AtLeast   bool `json:"atLeast,omitempty"` // there may be more
 }
 
 // Elsewhere counts the matches of a wider search.
 type Elsewhere struct {
-	Hits    int    `json:"hits"`
-	AtLeast bool   `json:"atLeast,omitempty"`
-	How     string `json:"how"`
+	Hits    int    `json:"hits"`              // matches outside the scope
+	AtLeast bool   `json:"atLeast,omitempty"` // there may be more
+	How     string `json:"how"`               // to ask for them
 }
 
 // GrepAnswer is one page of matches.
 type GrepAnswer struct {
-	Matches []Match `json:"matches"`
-	Pattern string  `json:"pattern"`
-	Mode    Mode    `json:"mode"`
-	Sort    Sort    `json:"sort"`
-	Kinds   string  `json:"kinds"` // that were searched: the request's scope
-	Tier    string  `json:"tier"`  // index, or scan where nothing can be looked up
-	Scope   Scope   `json:"scope"`
+	Matches []Match `json:"matches"` // of this page
+	Pattern string  `json:"pattern"` // that was searched for
+	Mode    Mode    `json:"mode"`    // in which it was read
+	Sort    Sort    `json:"sort"`    // order of the matches
+	Kinds   string  `json:"kinds"`   // that were searched: the request's scope
+	Tier    string  `json:"tier"`    // index, or scan where nothing can be looked up
+	Scope   Scope   `json:"scope"`   // where it looked
 	// Total counts the matches of all pages, as the first page knew them, InSummaries
 	// those of them that are summaries.
 	Total             int        `json:"total"`
-	InSummaries       int        `json:"-"`
-	TotalIsLowerBound bool       `json:"totalIsLowerBound,omitempty"`
-	NextCursor        string     `json:"nextCursor,omitempty"`
-	Unfinished        bool       `json:"unfinished,omitempty"` // the deadline came first
-	Guessed           bool       `json:"-"`                    // no match has a word of the pattern, only words that may be meant
-	Notes             []string   `json:"notes,omitempty"`
-	Elsewhere         *Elsewhere `json:"elsewhere,omitempty"`
-	Widened           *Widened   `json:"widened,omitempty"`
+	InSummaries       int        `json:"-"`                           // matches that are summaries
+	TotalIsLowerBound bool       `json:"totalIsLowerBound,omitempty"` // there are at least Total
+	NextCursor        string     `json:"nextCursor,omitempty"`        // leads to the next page
+	Unfinished        bool       `json:"unfinished,omitempty"`        // the deadline came first
+	Guessed           bool       `json:"-"`                           // no match has a word of the pattern, only words that may be meant
+	Notes             []string   `json:"notes,omitempty"`             // hints for the reader
+	Elsewhere         *Elsewhere `json:"elsewhere,omitempty"`         // set where only other conversations match
+	Widened           *Widened   `json:"widened,omitempty"`           // set where matches come from outside the default scope
 }

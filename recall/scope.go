@@ -16,8 +16,8 @@ import (
 // over AllConversations, which wins over CurrentOnly, which wins over Projects;
 // without any of them it is Current and its family.
 type Where struct {
-	ConversationID   record.ConversationID `json:"conversationId,omitempty"`
-	AllConversations bool                  `json:"allConversations,omitempty"`
+	ConversationID   record.ConversationID `json:"conversationId,omitempty"`   // looks in one conversation
+	AllConversations bool                  `json:"allConversations,omitempty"` // looks in all conversations
 	// CurrentOnly asks for Current and its family even where Projects is set. The
 	// tools set it for an explicit allConversations: false.
 	CurrentOnly bool `json:"-"`
@@ -61,7 +61,7 @@ const (
 
 // Scope is where an answer was looked for.
 type Scope struct {
-	Kind string `json:"kind"`
+	Kind string `json:"kind"` // ScopeConversation, ScopeCurrent, ScopeProject or ScopeAll
 	// Project names the project of ScopeProject.
 	Project string `json:"project,omitempty"`
 	// Conversations is how many of them the project has.

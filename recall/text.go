@@ -107,7 +107,7 @@ func (m Match) Who() string {
 	case m.Depth != nil:
 		who = fmt.Sprintf("%s summary d%d", m.Kind, *m.Depth)
 	case m.Type == "file":
-		who = "file of " + m.MessageID
+		who = "file of " + m.MessageID.String()
 	}
 	if m.Retired {
 		who += ", retired"
@@ -130,17 +130,17 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if stamp == nil {
 		stamp = minute
 	}
-	parts := []string{m.ID + " " + m.Who() + " " + stamp(m.When())}
+	parts := []string{m.ID.String() + " " + m.Who() + " " + stamp(m.When())}
 	if m.CoveredBy != "" {
-		parts = append(parts, "in "+m.CoveredBy)
+		parts = append(parts, "in "+string(m.CoveredBy))
 	}
 	for _, id := range m.AlsoIn {
 		if id != m.CoveredBy {
-			parts = append(parts, "in "+id)
+			parts = append(parts, "in "+string(id))
 		}
 	}
 	if len(m.FileIDs) > 0 && m.Type != "file" {
-		parts = append(parts, "inside "+strings.Join(m.FileIDs, ", "))
+		parts = append(parts, "inside "+prose.Join(m.FileIDs, ", ", 0))
 	}
 	if m.Beside {
 		parts = append(parts, "beside a match")

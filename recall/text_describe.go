@@ -20,7 +20,7 @@ func (a DescribeAnswer) Text() string {
 	case a.MessageDetail != nil:
 		a.writeMessage(&b)
 	}
-	a.list(&b, "files", a.FileIDs)
+	list(&b, "files", a.FileIDs)
 	switch {
 	case a.Damaged && a.SummaryDetail == nil:
 		fmt.Fprintf(&b, "%s\n", record.DamageNotice)
@@ -49,17 +49,11 @@ func (a DescribeAnswer) Text() string {
 	return b.String()
 }
 
-func (a DescribeAnswer) list(b *strings.Builder, label string, ids []string) {
-	const most = 40
-	if len(ids) == 0 {
-		return
+// list writes a line with ids.
+func list[T any](b *strings.Builder, label string, ids []T) {
+	if len(ids) > 0 {
+		fmt.Fprintf(b, "%s: %s\n", label, prose.Join(ids, " ", 40))
 	}
-	more := ""
-	if len(ids) > most {
-		more = fmt.Sprintf(" and %d more", len(ids)-most)
-		ids = ids[:most]
-	}
-	fmt.Fprintf(b, "%s: %s%s\n", label, strings.Join(ids, " "), more)
 }
 
 func (a DescribeAnswer) writeSummary(b *strings.Builder) {
@@ -78,9 +72,9 @@ func (a DescribeAnswer) writeSummary(b *strings.Builder) {
 		b.WriteString(", retired by a rewind")
 	}
 	b.WriteString("\n")
-	a.list(b, "made from (parentIds)", a.ParentIDs)
-	a.list(b, "made from messages", a.SourceMessageIDs)
-	a.list(b, "went into (childIds)", a.ChildIDs)
+	list(b, "made from (parentIds)", a.ParentIDs)
+	list(b, "made from messages", a.SourceMessageIDs)
+	list(b, "went into (childIds)", a.ChildIDs)
 }
 
 func (a DescribeAnswer) writeManifest(b *strings.Builder) {
@@ -105,7 +99,7 @@ func (a DescribeAnswer) writeFile(b *strings.Builder) {
 	if a.OriginalPath != "" {
 		fmt.Fprintf(b, "from %s\n", a.OriginalPath)
 	}
-	a.list(b, "belongs to", a.MessageIDs)
+	list(b, "belongs to", a.MessageIDs)
 	if a.ExplorationSummary != "" {
 		fmt.Fprintf(b, "what is in it: %s\n", a.ExplorationSummary)
 	}
@@ -121,11 +115,11 @@ func (a DescribeAnswer) writeMessage(b *strings.Builder) {
 	for _, p := range a.Parts {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s", p.Kind, p.Tool)))
 	}
-	a.list(b, "parts", parts)
+	list(b, "parts", parts)
 	if len(a.CoveringIDs) == 0 {
 		b.WriteString("covered by no summary\n")
 	}
-	a.list(b, "covered by, up to the view", a.CoveringIDs)
+	list(b, "covered by, up to the view", a.CoveringIDs)
 	for _, n := range []struct {
 		label string
 		*Neighbour
@@ -160,7 +154,7 @@ func orNone(s, none string) string {
 // line that names its kind and whether it is whole.
 func (a ExpandAnswer) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "beneath %s: %s in all, %d tokens; this page: %s, %d tokens\n", strings.Join(a.SummaryIDs, ", "),
+	fmt.Fprintf(&b, "beneath %s: %s in all, %d tokens; this page: %s, %d tokens\n", prose.Join(a.SummaryIDs, ", ", 0),
 		prose.Plural(a.MessageCount, "message", "messages"), a.MessageTokens, prose.Plural(len(a.Pieces), "piece", "pieces"), a.Tokens)
 	texts := make([]string, len(a.Pieces))
 	for i, p := range a.Pieces {

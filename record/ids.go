@@ -41,9 +41,9 @@ type PayloadID string
 // ID names a message, a summary or a file: exactly one field is set. In text and JSON it
 // is the id of that.
 type ID struct {
-	Message MessageID
-	Summary SummaryID
-	Payload PayloadID
+	Message MessageID // of a message
+	Summary SummaryID // of a summary
+	Payload PayloadID // of a file
 }
 
 // String returns msg_…, sum_… or file_….

@@ -12,6 +12,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"time"
@@ -29,14 +30,17 @@ type Project struct {
 	Root string
 }
 
+// Name returns the origin, or else the directory.
+func (p Project) Name() string { return cmp.Or(p.Origin, p.Root) }
+
 // Conversation is one segment of a session.
 type Conversation struct {
-	ID      ConversationID
-	Key     string // the session's key, shared by all its segments
-	Segment int    // 1 for the first conversation of the key
-	Agent   string // the agent or host that speaks in it
-	Project Project
-	Title   string
+	ID      ConversationID // its number
+	Key     string         // the session's key, shared by all its segments
+	Segment int            // 1 for the first conversation of the key
+	Agent   string         // the agent or host that speaks in it
+	Project Project        // where the work happens
+	Title   string         // for people
 	Parent  ConversationID // the conversation that started a sub-agent, else 0
 
 	ForkedFrom ConversationID // the conversation that a fork began in, else 0
@@ -45,7 +49,7 @@ type Conversation struct {
 	CreatedAt    time.Time // when it was opened, or its first message said
 	UpdatedAt    time.Time // when its last message was said; in a list, when it was stored if that is in the future
 	ArchivedAt   time.Time // zero while the conversation is active
-	ArchiveCause string
+	ArchiveCause string    // why it was archived
 	ErasedAt     time.Time // when all of it was erased
 
 	Messages   int64 // number of messages, including erased ones
@@ -74,15 +78,15 @@ type ConversationQuery struct {
 
 // Message is a stored message.
 type Message struct {
-	ID           MessageID
-	Conversation ConversationID
-	Seq          int64  // its number in its conversation, from 1
-	Native       string // the id that its agent gave it, or empty
-	Flags        Flag
-	Format       llms.Format // of the message as it arrived
-	Tokens       int         // as shown in the view
-	Size         int64       // bytes of the message as it arrived
-	SHA256       [sha256.Size]byte
+	ID           MessageID         // its number
+	Conversation ConversationID    // it belongs to
+	Seq          int64             // its number in its conversation, from 1
+	Native       string            // the id that its agent gave it, or empty
+	Flags        Flag              // marks of its kind
+	Format       llms.Format       // of the message as it arrived
+	Tokens       int               // as shown in the view
+	Size         int64             // bytes of the message as it arrived
+	SHA256       [sha256.Size]byte // of the message as it arrived
 	// Stored is when the message was stored; Body.Time is when it was said.
 	Stored time.Time
 	// Body is the message as it would be sent to a model, with references in place
@@ -143,14 +147,14 @@ func (f Flag) Said() bool {
 // Input is a message to store, with its flags.
 type Input struct {
 	llms.Message
-	Flags Flag
+	Flags Flag // marks of its kind
 }
 
 // AppendResult is the result for one appended message.
 type AppendResult struct {
-	ID      MessageID
-	Seq     int64 // its number in the conversation, from 1
-	Existed bool  // it was stored before; nothing was written
+	ID      MessageID // its number, 0 if it was forgotten
+	Seq     int64     // its number in the conversation, from 1
+	Existed bool      // it was stored before; nothing was written
 	// Forgotten says that the user erased it before, so that it is not stored
 	// again; it counts as Existed, and has no ID.
 	Forgotten bool
@@ -181,20 +185,20 @@ type SyncResult struct {
 
 // Branch is a part of a conversation that a rewind removed from the view. It is kept.
 type Branch struct {
-	ID           int64
-	Conversation ConversationID
-	After        MessageID // the message it forks from
-	Cause        string
-	Items        int // number of messages and summaries
-	CreatedAt    time.Time
+	ID           int64          // its number
+	Conversation ConversationID // it belongs to
+	After        MessageID      // the message it forks from
+	Cause        string         // why it was left
+	Items        int            // number of messages and summaries
+	CreatedAt    time.Time      // when it was left
 }
 
 // Verification is the result of verifying one conversation.
 type Verification struct {
-	Conversation ConversationID
-	Messages     int64 // number of messages
-	Summaries    int64 // number of summaries
-	Bytes        int64 // of the messages as they arrived
+	Conversation ConversationID // that was verified
+	Messages     int64          // number of messages
+	Summaries    int64          // number of summaries
+	Bytes        int64          // of the messages as they arrived
 	// Digest is equal for the same messages in the same order, in any database.
 	Digest [sha256.Size]byte
 	// Faults are the defects found, none if the conversation is sound.
@@ -203,9 +207,9 @@ type Verification struct {
 
 // Fault is one defect that a verification found.
 type Fault struct {
-	Code   string `json:"code"` // a short stable name: "record-hash", "chain", "uncovered"
-	Node   string `json:"node"` // the id of the faulty item
-	Detail string `json:"detail"`
+	Code   string `json:"code"`   // a short stable name: "record-hash", "chain", "uncovered"
+	Node   string `json:"node"`   // the id of the faulty item
+	Detail string `json:"detail"` // what is wrong
 }
 
 // EraseRequest names what to erase.
@@ -225,18 +229,18 @@ type EraseRequest struct {
 // EraseResult counts what an erasure removed, or would remove.
 type EraseResult struct {
 	Tombstone     int64 `json:"tombstone,omitempty"` // number of the erasure, 0 if nothing was erased
-	Messages      int64 `json:"messages"`
-	Bytes         int64 `json:"bytes"`         // of these messages as they arrived
-	Conversations int   `json:"conversations"` // whole ones
+	Messages      int64 `json:"messages"`            // number of messages
+	Bytes         int64 `json:"bytes"`               // of these messages as they arrived
+	Conversations int   `json:"conversations"`       // whole ones
 	// Affected are the conversations that lost something: the named ones, and
 	// forks that inherited from them.
 	Affected     []ConversationID `json:"affected"`
 	Unworded     int              `json:"summariesRemade"` // summaries that are written anew
 	Summaries    int              `json:"summariesErased"` // removed summaries
 	Payloads     int              `json:"payloads"`        // removed files
-	PayloadBytes int64            `json:"payloadBytes"`
-	Titles       int              `json:"titles"`
-	Values       int              `json:"values"` // small values that quoted the messages
+	PayloadBytes int64            `json:"payloadBytes"`    // of removed files
+	Titles       int              `json:"titles"`          // titles that quoted the messages
+	Values       int              `json:"values"`          // small values that quoted the messages
 }
 
 // Privacy selects content to keep out of the record. The zero value keeps out only

@@ -10,29 +10,29 @@ import (
 
 // Summary covers messages, or other summaries.
 type Summary struct {
-	ID           SummaryID      `json:"id"`
-	Conversation ConversationID `json:"-"`
-	Kind         SummaryKind    `json:"kind"`
-	Depth        int            `json:"depth"` // 0 for a leaf
-	Pos          int64          `json:"-"`     // its position in the view: that of the first message it covers
-	Body         string         `json:"body,omitempty"`
-	Tokens       int            `json:"tokens"`       // of the summary as it is shown in a view
-	SourceTokens int            `json:"sourceTokens"` // of its direct sources
-	Descendants  int            `json:"descendants"`  // number of summaries below it
-	Messages     int            `json:"messages"`     // number of messages that it covers
+	ID           SummaryID      `json:"id"`             // its id
+	Conversation ConversationID `json:"-"`              // it belongs to
+	Kind         SummaryKind    `json:"kind"`           // made from messages, or from summaries
+	Depth        int            `json:"depth"`          // 0 for a leaf
+	Pos          int64          `json:"-"`              // its position in the view: that of the first message it covers
+	Body         string         `json:"body,omitempty"` // its text
+	Tokens       int            `json:"tokens"`         // of the summary as it is shown in a view
+	SourceTokens int            `json:"sourceTokens"`   // of its direct sources
+	Descendants  int            `json:"descendants"`    // number of summaries below it
+	Messages     int            `json:"messages"`       // number of messages that it covers
 	// MessageTokens is the cost of the messages that it covers.
 	MessageTokens int64        `json:"messageTokens"`
-	Earliest      time.Time    `json:"earliestAt"` // of these messages
-	Latest        time.Time    `json:"latestAt"`
+	Earliest      time.Time    `json:"earliestAt"`        // of these messages
+	Latest        time.Time    `json:"latestAt"`          // of these messages
 	Files         []PayloadID  `json:"fileIds,omitempty"` // that these messages refer to
-	Level         SummaryLevel `json:"level"`
-	Method        string       `json:"method"` // "extractive", "model"
-	Model         string       `json:"model,omitempty"`
-	TokensIn      int          `json:"-"` // that the model read
-	TokensOut     int          `json:"-"` // that the model wrote
-	CreatedAt     time.Time    `json:"-"`
-	Revision      int          `json:"-"` // how often it was reworded
-	Retired       bool         `json:"-"` // a rewind split it; the view does not lead to it
+	Level         SummaryLevel `json:"level"`             // how short it had to be
+	Method        string       `json:"method"`            // "extractive", "model"
+	Model         string       `json:"model,omitempty"`   // that wrote it
+	TokensIn      int          `json:"-"`                 // that the model read
+	TokensOut     int          `json:"-"`                 // that the model wrote
+	CreatedAt     time.Time    `json:"-"`                 // when it was written
+	Revision      int          `json:"-"`                 // how often it was reworded
+	Retired       bool         `json:"-"`                 // a rewind split it; the view does not lead to it
 	// Damaged says that the text is not the one that was written.
 	Damaged bool `json:"damaged,omitempty"`
 	// Sources are those of a condensed summary, where they were asked for.
@@ -68,30 +68,30 @@ type Summariser interface {
 
 // SummaryRequest asks a [Summariser] for one summary.
 type SummaryRequest struct {
-	Kind  SummaryKind
-	Depth int // 0 for a leaf
-	Level SummaryLevel
+	Kind  SummaryKind  // made from messages, or from summaries
+	Depth int          // 0 for a leaf
+	Level SummaryLevel // how short it must be
 	// Target is the length asked for, in tokens of Counter.
 	Target  int
-	Sources []SummarySource
+	Sources []SummarySource // to summarise, in order
 	// Previous is the summary before these sources, for continuity. It is not to be
 	// summarised.
 	Previous string
-	Counter  llms.Counter
+	Counter  llms.Counter // counts tokens
 }
 
 // SummarySource is a message or an older summary to be summarised.
 type SummarySource struct {
 	ID   string      // msg_… or sum_…
 	Kind SummaryKind // empty for a message
-	Role llms.Role
-	Time time.Time
-	Seq  int64 // the message's place in its conversation, or of the first it covers
+	Role llms.Role   // of a message
+	Time time.Time   // when it was said
+	Seq  int64       // the message's place in its conversation, or of the first it covers
 	// Text is the rendered source: spoken text, tool calls and results,
 	// references to files. For a summary it is its stored body.
 	Text   string
 	Tool   bool // Text is mostly tool traffic
-	Tokens int
+	Tokens int  // of Text
 }
 
 // SummaryText is what a [Summariser] wrote, and its cost.
@@ -102,29 +102,29 @@ type SummaryText struct {
 	Method    string // "extractive", "model"
 	Model     string // empty without one
 	TokensIn  int    // spent on the call, as the provider reported it
-	TokensOut int
+	TokensOut int    // that the model wrote
 }
 
 // FoldReport describes one run of folding messages into summaries.
 type FoldReport struct {
-	Conversation ConversationID `json:"conversation"`
-	Mode         FoldMode       `json:"-"`
+	Conversation ConversationID `json:"conversation"`     // that was folded
+	Mode         FoldMode       `json:"-"`                // how far it was to go
 	Reason       FoldReason     `json:"reason"`           // why it ended
 	Detail       string         `json:"detail,omitempty"` // explains the reason to an operator
-	Passes       int            `json:"passes"`
-	Leaves       int            `json:"leaves"`    // leaf summaries made
-	Condensed    int            `json:"condensed"` // condensed summaries made
-	Stubs        int            `json:"stubs"`     // large messages that are shown as references now
-	TokensBefore int            `json:"tokensBefore"`
-	TokensAfter  int            `json:"tokensAfter"`
-	Calls        int            `json:"calls"`     // of the summariser
-	Fallbacks    int            `json:"fallbacks"` // summaries that had to be made without it
-	Bare         int            `json:"-"`         // fallbacks that only count their messages
-	Stale        int            `json:"-"`         // how often the view had changed and the run planned anew
-	TokensIn     int            `json:"-"`         // spent by the summariser, as its provider reported it
-	TokensOut    int            `json:"-"`
-	Elapsed      time.Duration  `json:"-"`
-	Cause        error          `json:"-"` // the last error of the summariser
+	Passes       int            `json:"passes"`           // rounds of folding
+	Leaves       int            `json:"leaves"`           // leaf summaries made
+	Condensed    int            `json:"condensed"`        // condensed summaries made
+	Stubs        int            `json:"stubs"`            // large messages that are shown as references now
+	TokensBefore int            `json:"tokensBefore"`     // of the view
+	TokensAfter  int            `json:"tokensAfter"`      // of the view
+	Calls        int            `json:"calls"`            // of the summariser
+	Fallbacks    int            `json:"fallbacks"`        // summaries that had to be made without it
+	Bare         int            `json:"-"`                // fallbacks that only count their messages
+	Stale        int            `json:"-"`                // how often the view had changed and the run planned anew
+	TokensIn     int            `json:"-"`                // spent by the summariser, as its provider reported it
+	TokensOut    int            `json:"-"`                // that the summariser's model wrote
+	Elapsed      time.Duration  `json:"-"`                // how long it took
+	Cause        error          `json:"-"`                // the last error of the summariser
 }
 
 // Folds is how many summaries the run made.
@@ -189,13 +189,13 @@ const (
 
 // RewriteResult is the result of having a model reword the summaries of a conversation.
 type RewriteResult struct {
-	Conversation ConversationID `json:"conversation"`
-	Candidates   int            `json:"candidates"` // summaries that no model has written
-	Done         int            `json:"rewritten"`
-	Kept         int            `json:"kept"`   // the model's text was no better: not smaller than the sources, or far too long
-	Failed       int            `json:"failed"` // the model returned an error or nothing
-	TokensIn     int            `json:"inputTokens"`
-	TokensOut    int            `json:"outputTokens"`
+	Conversation ConversationID `json:"conversation"` // whose summaries these are
+	Candidates   int            `json:"candidates"`   // summaries that no model has written
+	Done         int            `json:"rewritten"`    // summaries that were reworded
+	Kept         int            `json:"kept"`         // the model's text was no better: not smaller than the sources, or far too long
+	Failed       int            `json:"failed"`       // the model returned an error or nothing
+	TokensIn     int            `json:"inputTokens"`  // that the model read
+	TokensOut    int            `json:"outputTokens"` // that the model wrote
 	// Reason is FoldDone, or why the rest was left: FoldAuth, FoldSpend, FoldFailing or
 	// FoldBusy.
 	Reason FoldReason `json:"reason"`

@@ -22,11 +22,11 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/bench/harness"
-	"github.com/lossless-context/lcm/bench/recall"
+	benchmark "github.com/lossless-context/lcm/bench/recall"
 	"github.com/lossless-context/lcm/internal/proof/sample"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Options adjust a run.
@@ -81,7 +81,7 @@ type asked struct {
 }
 
 // Dataset measures on a dataset of package bench/recall.
-func Dataset(ctx context.Context, d recall.Dataset, o Options) (r Report, err error) {
+func Dataset(ctx context.Context, d benchmark.Dataset, o Options) (r Report, err error) {
 	b, err := newRecord(ctx, o)
 	if err != nil {
 		return r, err
@@ -162,14 +162,14 @@ type outcome struct {
 func (r *Report) ask(ctx context.Context, questions []asked, o Options) error {
 	r.MaxTokens = o.MaxTokens
 	if r.MaxTokens == 0 {
-		r.MaxTokens = delegation.DefaultMaxTokens
+		r.MaxTokens = recall.DefaultMaxTokens
 	}
 	var outcomes []outcome
 	var times []time.Duration
 	for i, q := range questions {
 		begun := time.Now()
-		a, err := q.session.Ask(ctx, delegation.Request{
-			Prompt: q.text, Query: q.text, MaxTokens: o.MaxTokens, Output: delegation.OutputEvidence,
+		a, err := q.session.Ask(ctx, recall.Question{
+			Prompt: q.text, Query: q.text, MaxTokens: o.MaxTokens, Output: recall.OutputEvidence,
 		})
 		if err != nil {
 			return fmt.Errorf("question %q: %w", q.text, err)
@@ -197,7 +197,7 @@ func (r *Report) ask(ctx context.Context, questions []asked, o Options) error {
 }
 
 // resultSize counts the tokens of a result as tools return it.
-func resultSize(a delegation.Answer) (int, error) {
+func resultSize(a recall.Answer) (int, error) {
 	raw, err := json.Marshal(a)
 	return llms.Estimate.Count(string(raw)), err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/proof/sample"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Prompts are questions that say nothing about the query they are asked with:
@@ -66,7 +66,7 @@ func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierRep
 		f := IdentifierFigure{MaxTokens: bound}
 		for _, id := range r.Identifiers {
 			for _, prompt := range Prompts {
-				a, err := session.Ask(ctx, delegation.Request{Query: id, Prompt: prompt, MaxTokens: bound, Output: delegation.OutputEvidence})
+				a, err := session.Ask(ctx, recall.Question{Query: id, Prompt: prompt, MaxTokens: bound, Output: recall.OutputEvidence})
 				if err != nil {
 					return r, fmt.Errorf("query %q: %w", id, err)
 				}
@@ -86,7 +86,7 @@ func Identifiers(ctx context.Context, o Options, bounds ...int) (r IdentifierRep
 // passageLine is where a passage of an answer begins.
 var passageLine = lazyregexp.New(`(?m)^msg_\d+ \w+: `)
 
-func (f *IdentifierFigure) count(a delegation.Answer, id string) error {
+func (f *IdentifierFigure) count(a recall.Answer, id string) error {
 	f.Calls++
 	starts := passageLine().FindAllStringIndex(a.Answer, 2)
 	first := ""

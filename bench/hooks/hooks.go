@@ -168,7 +168,7 @@ func (b *bench) fill(ctx context.Context) (n int64, err error) {
 		if i%10 > 0 {
 			in = store.Project{Root: fmt.Sprintf("/elsewhere/%d", i%50)}
 		}
-		if err := record.Engine.Session(fmt.Sprintf("bench/%d", i), lcm.InProject(in), lcm.ByAgent("claude")).Append(ctx, messages...); err != nil {
+		if err := record.Engine.Session(fmt.Sprintf("bench/%d", i), lcm.WithProject(in), lcm.WithAgent("claude")).Append(ctx, messages...); err != nil {
 			return n, err
 		}
 		n += int64(len(messages))

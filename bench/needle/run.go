@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/bench/harness"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Options adjust a run. The zero value takes about a minute.
@@ -72,7 +73,7 @@ func measureSize(ctx context.Context, o Options, size int, r *Report) (err error
 	if err != nil {
 		return err
 	}
-	svc, err := recall.New(db)
+	svc, err := lookup.New(db)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func measureSize(ctx context.Context, o Options, size int, r *Report) (err error
 // hunt is one haystack in a database.
 type hunt struct {
 	db          *sqlite.DB
-	svc         *recall.Service
+	svc         *lookup.Service
 	size, depth int
 	where       recall.Where
 	ids         []string // of the needles' messages
@@ -175,12 +176,12 @@ func (h *hunt) find(ctx context.Context, n needle, id string, mode store.Mode) (
 	}
 	f.Elapsed = time.Since(start)
 	f.Calls, f.Tokens = 1, llms.Estimate.Count(a.Text())
-	f.Rank = 1 + slices.IndexFunc(a.Matches, func(m recall.Match) bool { return m.ID == id })
+	f.Rank = 1 + slices.IndexFunc(a.Matches, func(m recall.Match) bool { return m.ID.String() == id })
 	if f.Rank == 0 {
 		return f, nil
 	}
 	f.InHand = strings.Contains(a.Matches[f.Rank-1].Snippet, n.value)
-	d := recall.DescribeRequest{ID: id, Where: h.where, MaxTokens: 2000}
+	d := recall.DescribeRequest{ID: a.Matches[f.Rank-1].ID, Where: h.where, MaxTokens: 2000}
 	for read := ""; !f.InHand; {
 		more, err := h.svc.Describe(ctx, d)
 		if err != nil {

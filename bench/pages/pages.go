@@ -187,7 +187,7 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 
 // fill appends the messages that are missing and folds them.
 func fill(ctx context.Context, rec *harness.Record, o Options) (store.Conversation, error) {
-	s := rec.Engine.Session(key, lcm.Titled("A long session"))
+	s := rec.Engine.Session(key, lcm.WithTitle("A long session"))
 	c, err := s.Conversation(ctx)
 	if err != nil {
 		return c, err

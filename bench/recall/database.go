@@ -10,11 +10,12 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/bench/harness"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // embedTimeout lets the benchmark wait for an embedding model longer than a search
@@ -38,8 +39,8 @@ func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.
 	if embedder != nil {
 		if e := embedder(record.DB); e != nil {
 			with := *in
-			reranker := recall.NewReranker(e, record.DB, embedTimeout)
-			if with.recall, err = recall.New(record.DB, recall.WithReranker(reranker)); err != nil {
+			reranker := lookup.NewReranker(e, record.DB, embedTimeout)
+			if with.recall, err = lookup.New(record.DB, lookup.WithReranker(reranker)); err != nil {
 				return r, err
 			}
 			embedAll := sync.OnceValue(func() error {
@@ -80,13 +81,13 @@ func fold(ctx context.Context, engine *lcm.Engine, data Dataset) error {
 
 // database is a dataset in a database.
 type database struct {
-	recall        *recall.Service
+	recall        *lookup.Service
 	conversations map[string]store.ConversationID
 	names         map[string]string // message → its id in the dataset
 }
 
 func load(ctx context.Context, db *sqlite.DB, data Dataset) (*database, error) {
-	svc, err := recall.New(db)
+	svc, err := lookup.New(db)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (d *database) search(ctx context.Context, conversation, question string) ([
 func (d *database) searchByMeaning(ctx context.Context, conversation, question string) ([]string, error) {
 	found, notes, err := d.grep(ctx, conversation, question)
 	for _, n := range notes {
-		if err == nil && strings.HasPrefix(n, recall.WordsOnly) {
+		if err == nil && strings.HasPrefix(n, lookup.WordsOnly) {
 			err = errors.New(n)
 		}
 	}
@@ -149,7 +150,7 @@ func (d *database) grep(ctx context.Context, conversation, question string) (fou
 	}
 	found = make([]string, len(a.Matches))
 	for i, m := range a.Matches {
-		found[i] = d.names[m.ID]
+		found[i] = d.names[m.ID.String()]
 	}
 	return found, a.Notes, nil
 }

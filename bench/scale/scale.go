@@ -137,7 +137,7 @@ func (b *bench) close(ctx context.Context) (err error) {
 func (b *bench) open(ctx context.Context) (err error) {
 	// The index is built apart, so that each is timed alone.
 	b.Record, err = harness.Temp(ctx, b.Dir, sqlite.Options{DeferIndex: true}, lcm.WithoutBackground(), lcm.WithBudget(b.Budget),
-		lcm.WithSummariser(&b.summariser), lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
+		lcm.WithSummariser(&b.summariser), lcm.WithBounds(lcm.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
 	return err
 }
 

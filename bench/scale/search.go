@@ -9,10 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/record"
+
 	"github.com/lossless-context/lcm/bench/harness"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // patterns is how many patterns of each kind are searched for.
@@ -113,7 +116,7 @@ func (b *bench) selective(rng *rand.Rand) string {
 // recall times the calls of an agent: a search with its snippets and covering
 // summaries, and looking messages up by id.
 func (b *bench) recall(ctx context.Context) error {
-	service, err := recall.New(b.DB)
+	service, err := lookup.New(b.DB)
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (b *bench) recall(ctx context.Context) error {
 		return err
 	}
 	return b.timed("describe", 5, 4*patterns, func() (int, error) {
-		_, err := service.Describe(ctx, recall.DescribeRequest{ID: fmt.Sprintf("msg_%d", 1+rng.IntN(b.Messages)), Where: where})
+		_, err := service.Describe(ctx, recall.DescribeRequest{ID: record.ID{Message: record.MessageID(1 + rng.IntN(b.Messages))}, Where: where})
 		return 0, err
 	})
 }

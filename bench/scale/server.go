@@ -22,7 +22,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/view/compact"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -257,7 +256,7 @@ func measureBoth(ctx context.Context, address string, o Options, size int) (run 
 		sides := []*side{{backend: server, to: &run.Server}, {backend: file, to: &run.File}}
 		for _, s := range sides {
 			s.engine, err = lcm.New(s.backend, lcm.WithoutBackground(), lcm.WithBudget(o.Budget), lcm.WithSummariser(&instant{}),
-				lcm.WithBounds(compact.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
+				lcm.WithBounds(lcm.Bounds{MaxPasses: 1 << 20, MaxCalls: 1 << 30, Deadline: time.Hour}))
 			if err != nil {
 				return err
 			}

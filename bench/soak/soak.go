@@ -26,9 +26,10 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/bench/harness"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Options say how long and how hard.
@@ -70,7 +71,7 @@ const samples = 240
 type run struct {
 	Options
 	*harness.Record
-	recall   *recall.Service
+	recall   *lookup.Service
 	sessions []*lcm.Session
 	begun    time.Time
 	warnings atomic.Int64
@@ -111,7 +112,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.recall, err = recall.New(r.DB); err != nil {
+	if r.recall, err = lookup.New(r.DB); err != nil {
 		return errors.Join(err, r.Close(ctx))
 	}
 	harness.Message(0) // prepares the words, which would delay the first append

@@ -48,7 +48,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	session := engine.Session("embed/demo")
 	agent, err := agents.New(agents.AgentConfig{
 		LLMEngine: model, AgentName: "assistant", SystemPrompt: "You keep the log of a harbour.",
-		Memory: session.Memory(4_000, lcm.CallerModel(model)), // brings the tools and their guidance
+		Memory: session.Memory(4_000, lcm.WithCallerModel(model)), // brings the tools and their guidance
 	})
 	if err != nil {
 		return err

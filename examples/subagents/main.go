@@ -18,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -36,7 +37,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	// The model that reads for others may be a cheaper one than theirs.
 	model := llmtest.New(subAgent)
-	engine, err := lcm.New(db, lcm.WithExpansionModel(model))
+	engine, err := lcm.New(db, lcm.WithAskModel(model))
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func history() []llms.Message {
 
 // ask asks twice: the sub-agent for an answer, then the record for the passages.
 func ask(ctx context.Context, session *lcm.Session, out io.Writer) error {
-	question := lcm.Question{Query: "lease on a parcel, Retry-After", Prompt: "How long do we wait at most for Retry-After, and why?"}
+	question := recall.Question{Query: "lease on a parcel, Retry-After", Prompt: "How long do we wait at most for Retry-After, and why?"}
 	answer, err := session.Ask(ctx, question)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func ask(ctx context.Context, session *lcm.Session, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "  %d tokens of the record were read for it\n", answer.TotalSourceTokens)
 
-	question.Output = lcm.OutputEvidence
+	question.Output = recall.OutputEvidence
 	question.MaxTokens = 300
 	if answer, err = session.Ask(ctx, question); err != nil {
 		return err

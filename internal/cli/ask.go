@@ -6,20 +6,24 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/record"
+
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/recall"
 )
 
 type askCommand struct {
 	*program
 	where
-	delegation.Request
-	evidence bool
-	team     bool
+	recall.Question
+	summaries []string
+	evidence  bool
+	team      bool
 }
 
 func newAsk(p *program) *cobra.Command {
@@ -29,13 +33,13 @@ func newAsk(p *program) *cobra.Command {
 		Short: "Answer a question from the exact messages",
 		Args:  usage(cobra.ExactArgs(1)),
 	}
-	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Request.Where, cmd.complete, cmd.ask), cmd.askTeam)
+	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Question.Where, cmd.complete, cmd.ask), cmd.askTeam)
 	cmd.where.flags(c)
 	fl := c.Flags()
 	teamFlag(c, &cmd.team)
 	fl.StringVarP(&cmd.Query, "query", "q", "", "words that find the summaries to expand (default: the question)")
-	fl.StringSliceVarP(&cmd.SummaryIDs, "summary", "s", nil, "summaries to expand, sum_…")
-	fl.IntVar(&cmd.MaxTokens, "max-tokens", delegation.DefaultMaxTokens, "length of the answer")
+	fl.StringSliceVarP(&cmd.summaries, "summary", "s", nil, "summaries to expand, sum_…")
+	fl.IntVar(&cmd.MaxTokens, "max-tokens", recall.DefaultMaxTokens, "length of the answer")
 	fl.BoolVar(&cmd.evidence, "evidence", false, "print verbatim passages, without a model")
 	return cmd.jsonFlag(c)
 }
@@ -47,26 +51,26 @@ var askWords = strings.NewReplacer(
 )
 
 func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
-	cmd.Prompt = args[0]
+	cmd.Prompt, cmd.SummaryIDs = args[0], typedIDs[record.SummaryID](cmd.summaries)
 	if cmd.evidence {
-		cmd.Output = delegation.OutputEvidence
+		cmd.Output = recall.OutputEvidence
 	}
 	if c.Flags().Changed("max-tokens") && cmd.MaxTokens == 0 {
-		return wrongUsage(c, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", delegation.MinMaxTokens, delegation.MaxMaxTokens))
+		return wrongUsage(c, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", recall.MinMaxTokens, recall.MaxMaxTokens))
 	}
 	return nil
 }
 
-func (cmd *askCommand) ask(ctx context.Context, rec *openRecord, _ *recall.Service) error {
+func (cmd *askCommand) ask(ctx context.Context, rec *openRecord, _ *lcm.Engine) error {
 	bar := cmd.newBar("reading")
 	bar.set(0, 0, "")
-	answer, err := rec.engine.Ask(ctx, cmd.Request)
+	answer, err := rec.engine.Ask(ctx, cmd.Question)
 	bar.clear()
 	return cmd.show(ctx, answer, err)
 }
 
 // show prints an answer.
-func (cmd *askCommand) show(ctx context.Context, answer delegation.Answer, err error) error {
+func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error) error {
 	if err != nil {
 		if errors.Is(err, recall.ErrRefused) || ctx.Err() != nil {
 			return err
@@ -76,7 +80,7 @@ func (cmd *askCommand) show(ctx context.Context, answer delegation.Answer, err e
 	if err := cmd.emit(answer); err != nil {
 		return err
 	}
-	if answer.Method == delegation.MethodNone { // its words are ours, not the record's
+	if answer.Method == recall.MethodNone { // its words are ours, not the record's
 		answer.Answer = askWords.Replace(answer.Answer)
 	}
 	cmd.printf("%s\n", cmd.shown(answer.Answer))
@@ -84,7 +88,7 @@ func (cmd *askCommand) show(ctx context.Context, answer delegation.Answer, err e
 	switch {
 	case strings.HasPrefix(answer.Reason, delegation.NoModel):
 		cmd.note("answered without a model; set LCM_EXPANSION_MODEL for a written answer")
-	case answer.Reason != "" && answer.Method != delegation.MethodNone: // whose answer says it
+	case answer.Reason != "" && answer.Method != recall.MethodNone: // whose answer says it
 		cmd.note("%s", safetext.Line(answer.Reason))
 	}
 	for i, n := range answer.Notes {
@@ -95,15 +99,15 @@ func (cmd *askCommand) show(ctx context.Context, answer delegation.Answer, err e
 }
 
 // printCitations prints the citations of a sub-agent. Evidence has its ids in its text.
-func (cmd *askCommand) printCitations(answer delegation.Answer) {
-	if answer.Method != delegation.MethodDelegated {
+func (cmd *askCommand) printCitations(answer recall.Answer) {
+	if answer.Method != recall.MethodDelegated {
 		return
 	}
 	cmd.printf("\n")
 	for _, c := range answer.Citations {
-		line := c.ID
-		if c.MessageID != "" && c.MessageID != c.ID {
-			line += " · " + c.MessageID
+		line := c.ID.String()
+		if c.MessageID != 0 && c.MessageID != c.ID.Message {
+			line += " · " + c.MessageID.String()
 		}
 		if !c.CreatedAt.IsZero() {
 			line += " · " + stamp(c.CreatedAt)

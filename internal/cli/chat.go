@@ -107,7 +107,7 @@ func (cmd *chatCommand) begin(ctx context.Context, rec *openRecord) (*chat, erro
 		return nil, err
 	}
 	key := cmp.Or(cmd.key, "chat/"+strings.TrimLeft(projectName(project), "/"))
-	c := &chat{chatCommand: cmd, rec: rec, session: rec.engine.Session(key, lcm.ByAgent("lcm chat"), lcm.InProject(project))}
+	c := &chat{chatCommand: cmd, rec: rec, session: rec.engine.Session(key, lcm.WithAgent("lcm chat"), lcm.WithProject(project))}
 	if err := c.session.CheckIgnored(); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (cmd *chatCommand) begin(ctx context.Context, rec *openRecord) (*chat, erro
 func (c *chat) start(engine llms.Model) error {
 	c.budget = cmp.Or(c.chatCommand.budget, c.rec.cfg.Context.TokenBudget)
 	config := agents.AgentConfig{LLMEngine: engine, AgentName: c.model, SystemPrompt: cmp.Or(c.system, chatPrompt)}
-	config.Memory = c.session.Memory(0, lcm.CallerModel(engine))
+	config.Memory = c.session.Memory(0, lcm.WithCallerModel(engine))
 	probe, err := agents.New(config)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *chat) start(engine llms.Model) error {
 		return failed(exitUsage, "use a larger --budget", "a budget of %d tokens is too small: the prompt and the tools take %d of it", c.budget, c.budget-left)
 	}
 	c.budget = left
-	config.Memory = c.session.Memory(left, lcm.CallerModel(engine))
+	config.Memory = c.session.Memory(left, lcm.WithCallerModel(engine))
 	c.agent, err = agents.New(config)
 	return err
 }

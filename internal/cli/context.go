@@ -176,7 +176,7 @@ func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Conte
 		Items: []contextItem{}, Skipped: view.Skipped, Repairs: view.Repairs,
 	}
 	for _, it := range view.Items {
-		r.Items = append(r.Items, contextItem{it.Node.String(), it.Tokens})
+		r.Items = append(r.Items, contextItem{it.ID.String(), it.Tokens})
 	}
 	r.Damaged, r.Dropped = texts(view.Damaged), texts(view.Dropped)
 	records, err := wire.EncodeAll(llms.FormatLCM, view.Messages)
@@ -191,14 +191,14 @@ func printContext(p *program, c store.Conversation, view lcm.Context, counter ll
 	if listOnly {
 		t := newTable("ITEM", ">TOKENS")
 		for _, it := range view.Items {
-			t.add(it.Node.String(), prose.Number(it.Tokens))
+			t.add(it.ID.String(), prose.Number(it.Tokens))
 		}
 		p.printTable(t)
 	} else {
 		for i, m := range view.Messages {
 			head := string(m.Role) + " · " + prose.Count(llms.CountMessage(counter, m), "token", "tokens")
 			if len(view.Messages) == len(view.Items) { // nothing was inserted or merged to repair it
-				head = view.Items[i].Node.String() + " · " + head
+				head = view.Items[i].ID.String() + " · " + head
 			}
 			p.printf("%s\n%s\n\n", p.paint(roleStyle(m.Role), "── "+head), p.shown(m.Render()))
 		}

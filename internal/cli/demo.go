@@ -59,7 +59,7 @@ func runDemo(ctx context.Context, p *program, keep string) error {
 	if d.openRecord, err = p.openWith(ctx, cfg, toWrite); err != nil {
 		return err
 	}
-	d.session = d.engine.Session("demo", lcm.ByAgent("demo"), lcm.Titled("Parcel tracking"))
+	d.session = d.engine.Session("demo", lcm.WithAgent("demo"), lcm.WithTitle("Parcel tracking"))
 	for _, step := range []func(context.Context) error{d.replay, d.again, d.tree, d.view, d.expand, d.prove} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.close(ctx))

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 
+	"github.com/lossless-context/lcm"
+
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 type describeCommand struct {
@@ -51,16 +54,18 @@ func newDescribe(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-func (cmd *describeCommand) complete(c *cobra.Command, args []string) error {
-	cmd.ID = args[0]
-	cmd.below.SummaryIDs, cmd.below.Cursor, cmd.below.TokenCap, cmd.below.Raw = args, cmd.Cursor, cmd.MaxTokens, cmd.raw
+func (cmd *describeCommand) complete(c *cobra.Command, args []string) (err error) {
+	if cmd.ID, err = lookup.ParseID(args[0]); err != nil && !cmd.expand {
+		return recallFailure(err)
+	}
+	cmd.below.SummaryIDs, cmd.below.Cursor, cmd.below.TokenCap, cmd.below.Raw = typedIDs[store.SummaryID](args), cmd.Cursor, cmd.MaxTokens, cmd.raw
 	if c.Flags().Changed("include-messages") {
 		cmd.below.IncludeMessages = &cmd.IncludeMessages
 	}
 	return nil
 }
 
-func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *recall.Service) error {
+func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *lcm.Engine) error {
 	if cmd.expand {
 		return cmd.expandAll(ctx, svc)
 	}
@@ -92,10 +97,8 @@ func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *
 
 // rawContent returns the bytes of a payload, message or summary, without masked secrets.
 func (rec *openRecord) rawContent(ctx context.Context, answer recall.DescribeAnswer) ([]byte, error) {
-	id, err := store.ParseID(answer.ID)
+	id := answer.ID
 	switch {
-	case err != nil:
-		return nil, err
 	case id.Payload != "":
 		p, err := rec.db.Payload(ctx, id.Payload)
 		if err != nil {
@@ -119,7 +122,7 @@ func (rec *openRecord) rawContent(ctx context.Context, answer recall.DescribeAns
 const everything = 1 << 40
 
 // expandAll prints pieces as they come; JSON is printed in the end.
-func (cmd *describeCommand) expandAll(ctx context.Context, svc *recall.Service) error {
+func (cmd *describeCommand) expandAll(ctx context.Context, svc *lcm.Engine) error {
 	r := cmd.below
 	r.Where = cmd.Where
 	paged := r.TokenCap > 0

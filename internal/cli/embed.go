@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/process"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
@@ -18,6 +17,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/fromconfig"
+	"github.com/lossless-context/lcm/recall"
 )
 
 type embedCommand struct {
@@ -65,7 +65,7 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 	defer func() { err = errors.Join(err, stop(), mine.Release(context.WithoutCancel(ctx))) }()
 
 	bar := cmd.newBar("embedding")
-	limits := lcm.EmbedLimits{Messages: cmd.messages, OnProgress: func(r lcm.EmbedReport) {
+	limits := recall.EmbedLimits{Messages: cmd.messages, OnProgress: func(r recall.EmbedReport) {
 		total := r.Messages + r.Waiting
 		if cmd.messages > 0 {
 			total = min(total, int64(cmd.messages))

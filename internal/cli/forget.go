@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/access"
@@ -161,8 +161,8 @@ func (cmd *forgetCommand) forgetOlder(ctx context.Context, rec *openRecord, sinc
 }
 
 // selection returns the selection that the flags and arguments make.
-func (cmd *forgetCommand) selection(c *cobra.Command, rec *openRecord, args []string) (lcm.Forget, error) {
-	what := lcm.Forget{Pattern: cmd.match, Cause: "forget"}
+func (cmd *forgetCommand) selection(c *cobra.Command, rec *openRecord, args []string) (lcm.EraseQuery, error) {
+	what := lcm.EraseQuery{Pattern: cmd.match, Cause: "forget"}
 	if cmd.words {
 		what.Mode = store.FullText
 	}
@@ -171,7 +171,7 @@ func (cmd *forgetCommand) selection(c *cobra.Command, rec *openRecord, args []st
 	if err != nil {
 		return what, wrongUsage(c, err)
 	}
-	if what.Since, what.Before, err = recall.Span(since, before, now); err != nil {
+	if what.Since, what.Before, err = lookup.Span(since, before, now); err != nil {
 		return what, err
 	}
 	if cmd.conversation != 0 {

@@ -8,13 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/record"
+
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 type grepCommand struct {
@@ -22,6 +25,7 @@ type grepCommand struct {
 	where
 	recall.GrepRequest
 	mode, sort, role string
+	files            []string
 	words            bool
 	ignoreCase       bool
 	heading          bool
@@ -47,7 +51,7 @@ func newGrep(p *program) *cobra.Command {
 	fl.BoolVarP(&cmd.words, "full-text", "F", false, "short for --mode full_text")
 	fl.BoolVarP(&cmd.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
 	fl.StringVar(&cmd.Kinds, "scope", recall.InBoth, "messages, summaries, both or files")
-	fl.StringSliceVar(&cmd.FileIDs, "file-ids", nil, "only these payloads; sets --scope files")
+	fl.StringSliceVar(&cmd.files, "file-ids", nil, "only these payloads; sets --scope files")
 	fl.StringVar(&cmd.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
 	fl.StringVar(&cmd.Before, "before", "", "before this time, written as for --since")
 	fl.IntVarP(&cmd.Limit, "limit", "n", grepLimit, "at most this many matches, up to 200; 0 for no limit")
@@ -72,6 +76,7 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 		}
 		cmd.mode = string(store.FullText)
 	}
+	cmd.FileIDs = typedIDs[record.PayloadID](cmd.files)
 	if len(cmd.FileIDs) > 0 && !c.Flags().Changed("scope") {
 		cmd.Kinds = recall.InFiles
 	}
@@ -86,7 +91,7 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-func (cmd *grepCommand) grep(ctx context.Context, rec *openRecord, svc *recall.Service) error {
+func (cmd *grepCommand) grep(ctx context.Context, rec *openRecord, svc *lcm.Engine) error {
 	if cmd.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)

@@ -47,7 +47,7 @@ func TestPromptsLeaveIndexingToTheBackground(t *testing.T) {
 		}
 		messages = append(messages, llms.User(long.String()))
 	}
-	if err := engine.Session("claude/earlier", lcm.InProject(in), lcm.ByAgent("claude")).Append(t.Context(), messages...); err != nil {
+	if err := engine.Session("claude/earlier", lcm.WithProject(in), lcm.WithAgent("claude")).Append(t.Context(), messages...); err != nil {
 		t.Fatal(err)
 	}
 	indexed := func() int64 {

@@ -38,7 +38,7 @@ func hostileDatabase(t *testing.T, path, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engine.Session("key "+evil, lcm.ByAgent("agent "+evil), lcm.Titled("title "+evil), lcm.InProject(store.Project{Origin: "origin " + evil, Root: dir}))
+	s := engine.Session("key "+evil, lcm.WithAgent("agent "+evil), lcm.WithTitle("title "+evil), lcm.WithProject(store.Project{Origin: "origin " + evil, Root: dir}))
 	image := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{
 		{Kind: llms.PartText, Text: "look " + evil},
 		{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Name: "name " + evil, Data: []byte(strings.Repeat("\x89PNG", 900))}},
@@ -73,7 +73,7 @@ func hostileDatabase(t *testing.T, path, dir string) {
 	if err := db.Archive(ctx, 1, "cause "+evil); err != nil {
 		t.Fatal(err)
 	}
-	if err := engine.Session("key "+evil, lcm.InProject(store.Project{Root: dir})).Append(ctx, llms.User("again "+evil)); err != nil {
+	if err := engine.Session("key "+evil, lcm.WithProject(store.Project{Root: dir})).Append(ctx, llms.User("again "+evil)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -128,7 +128,7 @@ func (cmd *importCommand) importMessages(ctx context.Context, path string) error
 	}
 	return cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) error {
 		bar := cmd.newBar("importing")
-		r, err := rec.storeMessages(ctx, rec.engine.Session(in.key, lcm.InProject(project), lcm.ByAgent(cmd.agent), lcm.Titled(cmd.title)), in, bar)
+		r, err := rec.storeMessages(ctx, rec.engine.Session(in.key, lcm.WithProject(project), lcm.WithAgent(cmd.agent), lcm.WithTitle(cmd.title)), in, bar)
 		bar.clear()
 		if err != nil {
 			return err

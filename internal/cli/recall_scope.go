@@ -6,12 +6,14 @@ import (
 	"os"
 	"strings"
 
+	"github.com/lossless-context/lcm"
+
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // where selects the conversations to search: by default those of the project, and all if
@@ -71,7 +73,7 @@ func (w *where) resolve(ctx context.Context, rec *openRecord) (recall.Where, err
 // runs returns the RunE of a command that recalls: complete makes the request, at is its
 // selection of conversations, and fn answers it.
 func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command, []string) error,
-	fn func(context.Context, *openRecord, *recall.Service) error) func(*cobra.Command, []string) error {
+	fn func(context.Context, *openRecord, *lcm.Engine) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if err := complete(c, args); err != nil {
 			return err
@@ -80,11 +82,7 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 			if *at, err = w.resolve(ctx, rec); err != nil {
 				return err
 			}
-			svc, err := rec.engine.Recall()
-			if err != nil {
-				return err
-			}
-			return recallFailure(fn(ctx, rec, svc))
+			return recallFailure(fn(ctx, rec, rec.engine))
 		})(c, args)
 	}
 }
@@ -124,4 +122,13 @@ func printNotes(p *program, all []string, cursor string) {
 	if cursor != "" {
 		p.note("--cursor %s", cursor)
 	}
+}
+
+// typedIDs returns the ids that were typed.
+func typedIDs[T ~string](typed []string) []T {
+	ids := make([]T, len(typed))
+	for i, id := range typed {
+		ids[i] = T(id)
+	}
+	return ids
 }

@@ -68,7 +68,7 @@ func (cmd *serveCommand) serve(ctx context.Context, rec *openRecord) error {
 		},
 	}
 	if cmd.foldEvery > 0 && foldAbove(rec.cfg) > 0 {
-		c.Fold = func(ctx context.Context) (lcm.Folded, error) {
+		c.Fold = func(ctx context.Context) (lcm.FoldResult, error) {
 			return folder.FoldDue(ctx, lcm.FoldOptions{Time: backgroundTime})
 		}
 	}

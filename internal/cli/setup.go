@@ -51,7 +51,7 @@ func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
 	}
 	o := setup.Options{Machine: m}
 	if cmd.skill {
-		o.Skill = new(lcm.Engine).Session("").Guidance(lcm.ProjectScope())
+		o.Skill = new(lcm.Engine).Session("").Guidance(lcm.WithProjectScope())
 	}
 	if o.Binary, err = cmd.binaryPath(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -182,7 +182,7 @@ func (cmd *showCommand) showMessage(ctx context.Context, rec *openRecord, m stor
 	var damage error
 	switch {
 	case cmd.full:
-		if said, damage = recall.Original(ctx, rec.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
+		if said, damage = lookup.Original(ctx, rec.db, m); damage != nil && !errors.Is(damage, store.ErrDamaged) {
 			return damage
 		}
 	case m.Damaged:

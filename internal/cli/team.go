@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // teamFlag gives a command that recalls its --team.
@@ -89,8 +89,8 @@ func (cmd *describeCommand) describeTeam(ctx context.Context, c teamsync.Client)
 }
 
 func (cmd *askCommand) askTeam(ctx context.Context, c teamsync.Client) error {
-	cmd.Request.Where = recall.Where{ConversationID: store.ConversationID(cmd.number)}
-	answer, err := c.Ask(ctx, cmd.Request)
+	cmd.Question.Where = recall.Where{ConversationID: store.ConversationID(cmd.number)}
+	answer, err := c.Ask(ctx, cmd.Question)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 )
 
 // People read and write local time; JSON and the record are in UTC.
@@ -31,7 +31,7 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if t, ok := recall.Ago(text, now); ok {
+	if t, ok := lookup.Ago(text, now); ok {
 		return t, nil
 	}
 	for _, layout := range timeLayouts {
@@ -46,7 +46,7 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 func timeSpan(since, before string, now time.Time) (from, to string, err error) {
 	write := func(flag, text string) (string, error) {
 		// A cursor contains these words: keep them for the next page.
-		if _, ok := recall.Ago(strings.TrimSpace(text), now); ok {
+		if _, ok := lookup.Ago(strings.TrimSpace(text), now); ok {
 			return strings.TrimSpace(text), nil
 		}
 		t, err := readTime(flag, text, now)

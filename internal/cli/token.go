@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/team/access"
 )
 
@@ -44,7 +44,7 @@ func newTokenAdd(p *program) *cobra.Command {
 			}
 			now := time.Now()
 			if cmd.expires != "never" {
-				ago, ok := recall.Ago(cmd.expires, now) // 90d, 24h
+				ago, ok := lookup.Ago(cmd.expires, now) // 90d, 24h
 				if ok {
 					cmd.Expires = now.Add(now.Sub(ago))
 				} else if t, err := readTime("expires", cmd.expires, now); err != nil || t.IsZero() {

@@ -120,7 +120,7 @@ func (f *Feed) peek(ctx context.Context, host Host, t Transcript, c cursor) Tran
 // ignored returns why the settings exclude a transcript or its parent, or "".
 func (r *reading) ignored(ctx context.Context, c cursor) string {
 	r.t = r.feed.peek(ctx, r.host, r.t, c)
-	in := lcm.InProject(r.feed.projectOf(r.t.Dir))
+	in := lcm.WithProject(r.feed.projectOf(r.t.Dir))
 	for _, key := range []string{r.t.Key(), r.t.parentKey()} {
 		if key == "" {
 			continue
@@ -294,15 +294,15 @@ func (r *reading) open(ctx context.Context) error {
 		title = strings.TrimSuffix(r.t.Agent+": "+title, ": ")
 	}
 	in := r.feed.projectOf(r.t.Dir)
-	options := []lcm.SessionOption{lcm.InProject(in), lcm.ByAgent(r.t.Host), lcm.Titled(title)}
+	options := []lcm.SessionOption{lcm.WithProject(in), lcm.WithAgent(r.t.Host), lcm.WithTitle(title)}
 	var parent store.ConversationID
 	if key := r.t.parentKey(); key != "" {
-		c, err := r.feed.engine.Session(key, lcm.InProject(in), lcm.ByAgent(r.t.Host)).Conversation(ctx)
+		c, err := r.feed.engine.Session(key, lcm.WithProject(in), lcm.WithAgent(r.t.Host)).Conversation(ctx)
 		if err != nil {
 			return err
 		}
 		parent = c.ID
-		options = append(options, lcm.ChildOf(parent))
+		options = append(options, lcm.WithParent(parent))
 	}
 	opening := store.NewConversation{Key: r.t.Key(), Agent: r.t.Host, Project: in, Title: title, Parent: parent}
 	if err := r.fork(ctx, opening); err != nil {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // refusal is an error in the words of the tool.
@@ -43,7 +43,7 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 	asked := r.Limit
 	r.Limit = min(asked, max(1, c.config.MaxTokens/matchTokens))
 	for {
-		found, err := c.recall.Grep(ctx, r)
+		found, err := c.config.Engine.Grep(ctx, r)
 		if err != nil {
 			return answer{}, c.said(err)
 		}
@@ -106,16 +106,22 @@ func (c *call) fitting(a recall.GrepAnswer) int {
 
 // describe answers lcm_describe with one page of content that fits.
 func (c *call) describe(ctx context.Context) (answer, error) {
-	var r recall.DescribeRequest
+	var r struct {
+		recall.DescribeRequest
+		ID string `json:"id"` // may be a pasted reference
+	}
 	_, notes, err := c.begin(ctx, &r, &r.Where)
 	if err != nil {
 		return answer{}, err
+	}
+	if r.DescribeRequest.ID, err = lookup.ParseID(r.ID); err != nil {
+		return answer{}, c.said(err)
 	}
 	c.report("reading")
 	r.MaxTokens = min(r.MaxTokens, c.config.MaxTokens*3/4)
 	r.Limit = min(50, max(1, c.config.MaxTokens/300)) // of the manifest: an entry costs about a hundred tokens
 	for {
-		a, err := c.recall.Describe(ctx, r)
+		a, err := c.config.Engine.Describe(ctx, r.DescribeRequest)
 		if err != nil {
 			return answer{}, c.said(err)
 		}
@@ -135,21 +141,21 @@ func (c *call) describe(ctx context.Context) (answer, error) {
 // expandQuery answers lcm_expand_query. It asks once, since a model may be paid
 // for it, and cuts the answer to the size that fits.
 func (c *call) expandQuery(ctx context.Context) (answer, error) {
-	var r delegation.Request
+	var r recall.Question
 	from, notes, err := c.begin(ctx, &r, &r.Where)
 	if err != nil {
 		return answer{}, err
 	}
 	r.Caller, r.Agent = c.client, from.Host
-	if most := max(delegation.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
+	if most := max(recall.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
 		r.MaxTokens = most
 		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
 	}
-	if r.MaxTokens > delegation.MinMaxTokens { // the notes are part of the result
+	if r.MaxTokens > recall.MinMaxTokens { // the notes are part of the result
 		for _, n := range notes {
 			r.MaxTokens -= c.config.Counter.Count(n) + 3
 		}
-		r.MaxTokens = max(r.MaxTokens, delegation.MinMaxTokens)
+		r.MaxTokens = max(r.MaxTokens, recall.MinMaxTokens)
 	}
 	c.report("reading the record")
 	a, err := c.config.Engine.Ask(ctx, r)
@@ -157,7 +163,7 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		return answer{}, c.said(err)
 	}
 	a.Notes = slices.Concat(notes, a.Notes)
-	if a.Method == delegation.MethodEvidence {
+	if a.Method == recall.MethodEvidence {
 		a.Citations = nil // the answer quotes them
 	}
 	c.trim(&a)

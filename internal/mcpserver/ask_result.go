@@ -1,29 +1,30 @@
 package mcpserver
 
 import (
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/record"
 )
 
 // askResult is an answer of lcm_expand_query as structured content.
 type askResult struct {
-	Answer               string                `json:"answer"`
-	CitedIDs             []string              `json:"citedIds"`
-	SourceConversationID store.ConversationID  `json:"sourceConversationId"`
-	ExpandedSummaryCount int                   `json:"expandedSummaryCount"`
-	TotalSourceTokens    int                   `json:"totalSourceTokens"`
-	Truncated            bool                  `json:"truncated"`
-	TruncatedBy          string                `json:"truncatedBy,omitempty"`
-	Method               string                `json:"method"`
-	Reason               string                `json:"reason,omitempty"`
-	Searched             string                `json:"searched"`
-	Citations            []delegation.Citation `json:"citations,omitempty"`
-	Model                string                `json:"model,omitempty"`
-	Usage                delegation.Usage      `json:"usage,omitzero"`
-	Notes                []string              `json:"notes,omitempty"`
+	Answer               string               `json:"answer"`
+	CitedIDs             []record.ID          `json:"citedIds"`
+	SourceConversationID store.ConversationID `json:"sourceConversationId"`
+	ExpandedSummaryCount int                  `json:"expandedSummaryCount"`
+	TotalSourceTokens    int                  `json:"totalSourceTokens"`
+	Truncated            bool                 `json:"truncated"`
+	TruncatedBy          string               `json:"truncatedBy,omitempty"`
+	Method               string               `json:"method"`
+	Reason               string               `json:"reason,omitempty"`
+	Searched             string               `json:"searched"`
+	Citations            []recall.Citation    `json:"citations,omitempty"`
+	Model                string               `json:"model,omitempty"`
+	Usage                recall.Usage         `json:"usage,omitzero"`
+	Notes                []string             `json:"notes,omitempty"`
 }
 
-func newAskResult(a delegation.Answer) askResult {
+func newAskResult(a recall.Answer) askResult {
 	return askResult{
 		Answer: a.Answer, CitedIDs: a.CitedIDs, SourceConversationID: a.SourceConversationID,
 		ExpandedSummaryCount: a.ExpandedSummaryCount, TotalSourceTokens: a.TotalSourceTokens,

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // BenchmarkGrep measures a search in 100,000 messages as an agent makes it,
@@ -23,10 +23,6 @@ func BenchmarkGrep(b *testing.B) {
 		}
 		r.say(fmt.Sprintf("claude:s%d", from/20_000), r.dir, time.Hour, said...)
 	}
-	svc, err := r.engine.Recall()
-	if err != nil {
-		b.Fatal(err)
-	}
 	c := r.connect(r.serve(r.config()), clientOptions{})
 	for _, q := range []struct{ name, mode, pattern string }{
 		{"regex", "regex", `code e%d after`},
@@ -35,7 +31,7 @@ func BenchmarkGrep(b *testing.B) {
 		pattern := func(n int) string { return fmt.Sprintf(q.pattern, n*31%997) }
 		b.Run(q.name+"/direct", func(b *testing.B) {
 			for n := range b.N {
-				if _, err := svc.Grep(b.Context(), recall.GrepRequest{
+				if _, err := r.engine.Grep(b.Context(), recall.GrepRequest{
 					Pattern: pattern(n), Mode: store.Mode(q.mode), Kinds: recall.InBoth, Where: recall.Where{AllConversations: true}, Limit: 20,
 				}); err != nil {
 					b.Fatal(err)

@@ -1,15 +1,14 @@
 package mcpserver
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"sort"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // fits reports whether both forms of an answer are within the bound: some hosts
@@ -28,19 +27,21 @@ func (s *Server) cost(text string, value any) int {
 // maxIDs is how many ids a list of an answer keeps.
 const maxIDs = 40
 
-// shortenLists cuts long lists of ids and says so.
-func shortenLists(a *recall.DescribeAnswer) {
-	cut := func(name string, ids *[]string, rest string) {
-		if all := *ids; len(all) > maxIDs {
-			a.Notes = append(a.Notes, fmt.Sprintf("%s has %d of %d ids, the last one is %s; %s", name, maxIDs, len(all), all[len(all)-1], rest))
-			*ids = all[:maxIDs:maxIDs]
-		}
+// shorten cuts a long list of ids and says so.
+func shorten[T any](a *recall.DescribeAnswer, name string, ids *[]T, rest string) {
+	if all := *ids; len(all) > maxIDs {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s has %d of %d ids, the last one is %v; %s", name, maxIDs, len(all), all[len(all)-1], rest))
+		*ids = all[:maxIDs:maxIDs]
 	}
-	cut("fileIds", &a.FileIDs, `lcm_grep with scope "files" finds the others`)
+}
+
+// shortenLists cuts long lists.
+func shortenLists(a *recall.DescribeAnswer) {
+	shorten(a, "fileIds", &a.FileIDs, `lcm_grep with scope "files" finds the others`)
 	if d := a.SummaryDetail; d != nil {
-		cut("sourceMessageIds", &d.SourceMessageIDs, "lcm_describe of a message names the one after it, and lcm_expand_query with this summary reads them all")
-		cut("parentIds", &d.ParentIDs, "the manifest lists them all, page by page")
-		cut("childIds", &d.ChildIDs, "each of them is in lcm_describe of the others")
+		shorten(a, "sourceMessageIds", &d.SourceMessageIDs, "lcm_describe of a message names the one after it, and lcm_expand_query with this summary reads them all")
+		shorten(a, "parentIds", &d.ParentIDs, "the manifest lists them all, page by page")
+		shorten(a, "childIds", &d.ChildIDs, "each of them is in lcm_describe of the others")
 	}
 	if d := a.MessageDetail; d != nil && len(d.Parts) > maxIDs {
 		a.Notes = append(a.Notes, fmt.Sprintf("parts has %d of %d entries: content has them all", maxIDs, len(d.Parts)))
@@ -57,7 +58,7 @@ func shortenLists(a *recall.DescribeAnswer) {
 
 // trim cuts an answer of lcm_expand_query to the size that fits: first the
 // quotes, then the citations, then the end of the answer.
-func (s *Server) trim(a *delegation.Answer) {
+func (s *Server) trim(a *recall.Answer) {
 	if s.fits(askText(*a), newAskResult(*a)) {
 		return
 	}
@@ -72,7 +73,7 @@ func (s *Server) trim(a *delegation.Answer) {
 	}
 	if n := len(a.Citations); n > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("citations were left out for want of room: citedIds names the %d of them", n))
-		a.Citations = []delegation.Citation{}
+		a.Citations = []recall.Citation{}
 	}
 	if len(a.CitedIDs) > maxIDs {
 		a.Notes = append(a.Notes, fmt.Sprintf("citedIds has %d of %d ids: ask about less at a time", maxIDs, len(a.CitedIDs)))
@@ -93,14 +94,14 @@ func (s *Server) trim(a *delegation.Answer) {
 }
 
 // askText renders an answer of lcm_expand_query as text.
-func askText(a delegation.Answer) string {
+func askText(a recall.Answer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", a.Answer)
-	if a.Method == delegation.MethodDelegated && len(a.CitedIDs) > 0 {
-		fmt.Fprintf(&b, "\ncited: %s\n", strings.Join(a.CitedIDs, " "))
+	if a.Method == recall.MethodDelegated && len(a.CitedIDs) > 0 {
+		fmt.Fprintf(&b, "\ncited: %s\n", prose.Join(a.CitedIDs, " ", 0))
 		for _, c := range a.Citations {
 			if c.Quote != "" {
-				fmt.Fprintf(&b, "  %s (%s): %q\n", c.ID, cmp.Or(c.MessageID, c.ID), c.Quote)
+				fmt.Fprintf(&b, "  %s (%s): %q\n", c.ID, c.Source(), c.Quote)
 			}
 		}
 	}

@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/mcpserver"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Every match is reached by cursor, once, however few fit one answer. That no
@@ -80,12 +79,12 @@ func TestDescribePagesThroughEverything(t *testing.T) {
 	if len(ids) != 5 {
 		t.Fatalf("there are not two files among %v", ids)
 	}
-	svc, err := r.engine.Recall()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, id := range ids {
-		whole, err := svc.Describe(t.Context(), recall.DescribeRequest{ID: id, Where: recall.Where{AllConversations: true}})
+		parsed, err := store.ParseID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := r.engine.Describe(t.Context(), recall.DescribeRequest{ID: parsed, Where: recall.Where{AllConversations: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,15 +163,15 @@ func TestAnAnswerToAQuestionFits(t *testing.T) {
 	}
 	r.say("claude:s1", r.dir, time.Hour, said...)
 	c := r.connect(r.serve(r.config()), clientOptions{})
-	got := into[delegation.Answer](t, c.call("lcm_expand_query", args{"prompt": "How is the deployment made?", "query": "deployment ship", "maxTokens": 16000}))
-	if got.Method != delegation.MethodEvidence || len(got.CitedIDs) == 0 {
+	got := into[recall.Answer](t, c.call("lcm_expand_query", args{"prompt": "How is the deployment made?", "query": "deployment ship", "maxTokens": 16000}))
+	if got.Method != recall.MethodEvidence || len(got.CitedIDs) == 0 {
 		t.Errorf("got %+v", got)
 	}
 	if !strings.Contains(strings.Join(got.Notes, "\n"), "maxTokens was lowered to 4000") {
 		t.Errorf("what was asked for is not given, and nothing is said: %q", got.Notes)
 	}
-	none := into[delegation.Answer](t, c.call("lcm_expand_query", args{"prompt": "What of the zebra?", "query": "zebra"}))
-	if none.Method != delegation.MethodNone {
+	none := into[recall.Answer](t, c.call("lcm_expand_query", args{"prompt": "What of the zebra?", "query": "zebra"}))
+	if none.Method != recall.MethodNone {
 		t.Errorf("got %+v", none)
 	}
 }

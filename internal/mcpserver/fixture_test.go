@@ -77,7 +77,7 @@ func (r *record) say(key, dir string, ago time.Duration, ms ...llms.Message) sto
 		r.t.Fatal(err)
 	}
 	agent, _, _ := strings.Cut(key, ":")
-	s := r.engine.Session(key, lcm.InProject(p), lcm.ByAgent(agent))
+	s := r.engine.Session(key, lcm.WithProject(p), lcm.WithAgent(agent))
 	for i := range ms {
 		ms[i].Time = now.Add(-ago - time.Duration(len(ms)-1-i)*time.Second)
 	}

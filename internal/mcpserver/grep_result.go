@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/record"
+
+	"github.com/lossless-context/lcm/recall"
 )
 
 // grepResult is an answer of lcm_grep as structured content.
@@ -19,16 +21,16 @@ type grepResult struct {
 }
 
 type grepMatch struct {
-	ID      string `json:"id"`
-	Who     string `json:"who"`  // the role, "summary" or "file"
-	When    string `json:"when"` // UTC
-	Session int64  `json:"session"`
+	ID      record.ID `json:"id"`
+	Who     string    `json:"who"`  // the role, "summary" or "file"
+	When    string    `json:"when"` // UTC
+	Session int64     `json:"session"`
 	// Snippet is the text around the match, which is between « and ».
 	Snippet string `json:"snippet"`
 	// Beside holds the messages before and after the match.
-	Beside    []string `json:"beside,omitempty"`
-	CoveredBy string   `json:"coveredBy,omitempty"` // the summary that covers the match
-	FileIDs   []string `json:"fileIds,omitempty"`
+	Beside    []string           `json:"beside,omitempty"`
+	CoveredBy record.SummaryID   `json:"coveredBy,omitempty"` // the summary that covers the match
+	FileIDs   []record.PayloadID `json:"fileIds,omitempty"`
 }
 
 func newGrepResult(a recall.GrepAnswer) grepResult {

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/record"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // kinds are the kinds of resource, with the prefix of their ids.
@@ -36,8 +38,9 @@ func (s *Server) addResources() {
 }
 
 func (s *Server) readResource(ctx context.Context, uri, kind, prefix, mime string) (*mcp.ReadResourceResult, error) {
-	id, cursor, ok := resourceID(uri, kind, prefix)
-	if !ok {
+	text, cursor, ok := resourceID(uri, kind, prefix)
+	id, err := record.ParseID(text)
+	if !ok || err != nil {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
 	r := recall.DescribeRequest{
@@ -46,10 +49,10 @@ func (s *Server) readResource(ctx context.Context, uri, kind, prefix, mime strin
 		// about half a token.
 		MaxTokens: s.config.MaxTokens * 3 / 4, MaxBytes: s.config.MaxTokens * charsPerToken,
 	}
-	a, err := s.recall.Describe(ctx, r)
+	a, err := s.config.Engine.Describe(ctx, r)
 	if err == nil && !utf8.ValidString(a.Content) {
 		r.MaxBytes = s.config.MaxTokens
-		a, err = s.recall.Describe(ctx, r)
+		a, err = s.config.Engine.Describe(ctx, r)
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):

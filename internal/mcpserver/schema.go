@@ -1,9 +1,13 @@
 package mcpserver
 
 import (
+	"reflect"
+
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/record"
+
+	"github.com/lossless-context/lcm/recall"
 )
 
 // describeSchema is the schema of an answer about a summary, a file or a
@@ -23,7 +27,7 @@ func describeSchema() (*jsonschema.Schema, error) {
 // a later version may add a field. It drops null from types, because some clients
 // map schemas to a dialect without it, and no answer has a null.
 func schemaOf[T any]() (*jsonschema.Schema, error) {
-	s, err := jsonschema.For[T](nil)
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: idSchemas})
 	if err != nil {
 		return nil, err
 	}
@@ -43,4 +47,10 @@ func simplify(s *jsonschema.Schema) {
 	for _, p := range s.Properties {
 		simplify(p)
 	}
+}
+
+// idSchemas are the schemas of ids, which are text in JSON.
+var idSchemas = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[record.ID]():        {Type: "string"},
+	reflect.TypeFor[record.MessageID](): {Type: "string"},
 }

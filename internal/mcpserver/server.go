@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -116,7 +115,6 @@ type Server struct {
 	config   Config
 	mcp      *mcp.Server
 	store    store.Store
-	recall   *recall.Service
 	lifetime context.Context // ends with Close
 	end      context.CancelFunc
 	started  sync.Once
@@ -133,10 +131,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, store: c.Engine.Store()}
-	var err error
-	if s.recall, err = c.Engine.Recall(); err != nil {
-		return nil, err
-	}
 	s.lifetime, s.end = context.WithCancel(ctx)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "lcm", Title: "Lossless context memory", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: c.instructions(),

@@ -16,9 +16,9 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/mcpserver"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -254,7 +254,7 @@ func (s slow) reply(llms.Request) llmtest.Reply {
 
 func TestALongCallReportsProgress(t *testing.T) {
 	model := newSlow()
-	r := newRecord(t, lcm.WithExpansionModel(llmtest.New(model.reply)))
+	r := newRecord(t, lcm.WithAskModel(llmtest.New(model.reply)))
 	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."), user("How was that?"))
 	config := r.config()
 	config.Tick = time.Millisecond
@@ -355,7 +355,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 func TestTheEndDoesNotWaitForLongCalls(t *testing.T) {
 	model := newSlow()
 	defer close(model.answer)
-	r := newRecord(t, lcm.WithExpansionModel(llmtest.New(model.reply)))
+	r := newRecord(t, lcm.WithAskModel(llmtest.New(model.reply)))
 	r.say("claude:s1", r.dir, time.Minute, user("We deploy with make ship."), user("How was that?"))
 	s := r.serve(r.config())
 	in, feedIn := io.Pipe()

@@ -98,7 +98,9 @@ func (s *Server) addTools() error {
 
 // tools returns the tools of a session. The session itself is never opened: each
 // call decides anew which conversation is current.
-func (s *Server) tools() []core.Tool { return s.config.Engine.Session("mcp").Tools(lcm.ProjectScope()) }
+func (s *Server) tools() []core.Tool {
+	return s.config.Engine.Session("mcp").Tools(lcm.WithProjectScope())
+}
 
 // charsPerToken is more than any text has, so that a bound in characters never
 // cuts a text that is within the bound in tokens.

@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/summary"
+	"github.com/lossless-context/lcm/record"
 )
 
 // TestUnknownClient: requests of a client that lcm does not know pass unchanged. They are
@@ -78,7 +79,7 @@ func TestReasonOverBudget(t *testing.T) {
 	}{
 		"no transcript": {nil, func(b *bed) { steps(b, 60) }, proxy.NoTranscript},
 		"a slow fold":   {[]lcm.Option{lcm.WithSummariser(slow)}, func(b *bed) { steps(b, 60); b.flush() }, proxy.NotFolded},
-		"excluded": {[]lcm.Option{lcm.WithPrivacy(lcm.Privacy{IgnoreSessions: []string{"claude:*"}})}, func(b *bed) {
+		"excluded": {[]lcm.Option{lcm.WithPrivacy(record.Privacy{IgnoreSessions: []string{"claude:*"}})}, func(b *bed) {
 			steps(b, 60)
 			b.flush()
 		}, proxy.KeptOut},

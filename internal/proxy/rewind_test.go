@@ -95,7 +95,7 @@ func TestErasedMessage(t *testing.T) {
 	if !quoted(b) {
 		t.Fatal("no summary quotes the word: the test proves nothing")
 	}
-	order, err := engine.Order(t.Context(), lcm.Forget{Pattern: word})
+	order, err := engine.Order(t.Context(), lcm.EraseQuery{Pattern: word})
 	if err == nil {
 		_, err = engine.Erase(t.Context(), order, nil)
 	}

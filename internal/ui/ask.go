@@ -1,24 +1,22 @@
 package ui
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // askData is the data of the page that answers a question.
 type askData struct {
-	Question string      `json:"question"`
-	Answer   *lcm.Answer `json:"answer,omitempty"`
-	Passages []Passage   `json:"passages,omitempty"`
-	Later    string      `json:"-"` // the path of the passages, if they are loaded later
+	Question string         `json:"question"`
+	Answer   *recall.Answer `json:"answer,omitempty"`
+	Passages []Passage      `json:"passages,omitempty"`
+	Later    string         `json:"-"` // the path of the passages, if they are loaded later
 }
 
 // Passage is a part of a message or summary that the answer rests on.
@@ -30,10 +28,10 @@ type Passage struct {
 func (askData) title() string { return "Ask" }
 
 // byModel reports whether a model wrote the answer.
-func (d askData) byModel() bool { return d.Answer.Method == delegation.MethodDelegated }
+func (d askData) byModel() bool { return d.Answer.Method == recall.MethodDelegated }
 
 // nothing reports whether nothing was found.
-func (d askData) nothing() bool { return d.Answer.Method == delegation.MethodNone }
+func (d askData) nothing() bool { return d.Answer.Method == recall.MethodNone }
 
 const (
 	askTime         = 2 * time.Minute
@@ -42,12 +40,12 @@ const (
 
 // askPage answers with passages of the record: following a link spends nothing.
 func (s *Server) askPage(r *http.Request) (askData, error) {
-	return s.ask(r, r.URL.Query().Get("q"), delegation.OutputEvidence)
+	return s.ask(r, r.URL.Query().Get("q"), recall.OutputEvidence)
 }
 
 // askModel answers with the configured model.
 func (s *Server) askModel(r *http.Request) (askData, error) {
-	return s.ask(r, r.PostFormValue("q"), delegation.OutputAnswer)
+	return s.ask(r, r.PostFormValue("q"), recall.OutputAnswer)
 }
 
 func (s *Server) ask(r *http.Request, question, output string) (askData, error) {
@@ -58,23 +56,19 @@ func (s *Server) ask(r *http.Request, question, output string) (askData, error) 
 	if n := utf8.RuneCountInString(question); n > longestQuestion {
 		return d, refused("a question has at most %d characters, and this one has %d", longestQuestion, n)
 	}
-	if output == delegation.OutputEvidence && later(r) {
+	if output == recall.OutputEvidence && later(r) {
 		d.Later = r.URL.RequestURI()
 		return d, nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), askTime)
 	defer cancel()
-	a, err := s.Engine.Ask(ctx, lcm.Question{Prompt: question, Query: question, Where: everywhere, Output: output})
+	a, err := s.Engine.Ask(ctx, recall.Question{Prompt: question, Query: question, Where: everywhere, Output: output})
 	if err != nil {
 		return d, err
 	}
 	d.Answer = &a
 	for _, c := range a.Citations {
-		id, err := store.ParseID(cmp.Or(c.MessageID, c.ID))
-		if err != nil {
-			return d, err
-		}
-		all, err := s.references(ctx, []store.Node{{Message: id.Message, Summary: id.Summary}})
+		all, err := s.references(ctx, []store.Node{c.Source()})
 		if err != nil {
 			return d, err
 		}

@@ -58,8 +58,8 @@ func forgetOf(v url.Values) forgetData {
 }
 
 // selection returns the selection that the fields make. `lcm forget` has more.
-func (d forgetData) selection(ctx context.Context, s *Server) (lcm.Forget, error) {
-	what := lcm.Forget{Pattern: d.Match, Cause: "forget"}
+func (d forgetData) selection(ctx context.Context, s *Server) (lcm.EraseQuery, error) {
+	what := lcm.EraseQuery{Pattern: d.Match, Cause: "forget"}
 	if d.IDs != "" && d.Match != "" {
 		return what, refused("give either sessions and messages, or a pattern")
 	}

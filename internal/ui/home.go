@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -63,7 +62,7 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 		if time.Since(c.UpdatedAt) < 24*time.Hour {
 			d.New++
 		}
-		name := recall.ProjectName(c.Project)
+		name := c.Project.Name()
 		projects[name]++
 		hosts[c.Agent]++
 		if (project == "" || name == project) && (host == "" || c.Agent == host) {

@@ -19,7 +19,7 @@ func said(text string, minute int) llms.Message {
 func TestLanesOfASession(t *testing.T) {
 	v := newSite(t)
 	v.add("s", 0, []llms.Message{said("one", 0), said("two", 10), said("three", 20), said("four", 30)})
-	v.add("sub", 0, []llms.Message{said("look at two", 11), said("done", 12)}, lcm.ChildOf(1))
+	v.add("sub", 0, []llms.Message{said("look at two", 11), said("done", 12)}, lcm.WithParent(1))
 	err := v.engine.Store().Update(t.Context(), 1, func(w store.Writer) error {
 		_, err := w.Rewind(t.Context(), 2, "test")
 		return err

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // everywhere looks ids up in all conversations.
@@ -53,22 +53,22 @@ func (s *reader) references(ctx context.Context, nodes []store.Node) ([]Referenc
 }
 
 // summaryNodes returns ids of summaries as nodes.
-func summaryNodes(ids []string) []store.Node {
+func summaryNodes(ids []store.SummaryID) []store.Node {
 	nodes := make([]store.Node, len(ids))
 	for i, id := range ids {
-		nodes[i] = store.Node{Summary: store.SummaryID(id)}
+		nodes[i] = store.Node{Summary: id}
 	}
 	return nodes
 }
 
 // messageData is the data of the page of a message.
 type messageData struct {
-	Session  Session     `json:"session"`
-	Message  Message     `json:"message"`
-	Covering []Reference `json:"covering"` // from the nearest summary up to the one in the view
-	Previous string      `json:"previous,omitempty"`
-	Next     string      `json:"next,omitempty"`
-	Erased   bool        `json:"erased,omitempty"`
+	Session  Session         `json:"session"`
+	Message  Message         `json:"message"`
+	Covering []Reference     `json:"covering"` // from the nearest summary up to the one in the view
+	Previous store.MessageID `json:"previous,omitempty"`
+	Next     store.MessageID `json:"next,omitempty"`
+	Erased   bool            `json:"erased,omitempty"`
 }
 
 func (d messageData) title() string {
@@ -105,7 +105,7 @@ func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
 	if d.Erased = m.Flags&store.FlagErased != 0; d.Erased {
 		return d, nil
 	}
-	about, err := s.recall.Describe(ctx, recall.DescribeRequest{ID: id.Message.String(), Where: everywhere, MaxBytes: 1})
+	about, err := s.Engine.Describe(ctx, recall.DescribeRequest{ID: id, Where: everywhere, MaxBytes: 1})
 	if err != nil {
 		return d, err
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Found is a match as a page shows it.
@@ -85,7 +85,7 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		req.CurrentOnly, req.Current, req.Also = true, in[0], in[1:]
 	}
 	if !narrowed || len(in) > 0 {
-		a, err := s.recall.Grep(ctx, req)
+		a, err := s.Engine.Grep(ctx, req)
 		if status(err) == http.StatusBadRequest && err != nil {
 			d.Refused = searchWords.Replace(refusal(err)) // the user is still typing
 			return d, nil
@@ -99,7 +99,7 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 			if m.Beside {
 				continue // it has none of the words, and its match is on another page
 			}
-			d.Matches = append(d.Matches, Found{m, pathOf(m.ID), mark(m)})
+			d.Matches = append(d.Matches, Found{m, pathOf(m.ID.String()), mark(m)})
 		}
 	}
 	query := with(r)[len(r.URL.Path):]
@@ -117,7 +117,7 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 // filters.
 func (d searchData) conversations(all []store.Conversation) (ids []store.ConversationID, narrowed bool) {
 	for _, c := range all {
-		if (d.Host == "" || c.Agent == d.Host) && (d.Project == "" || recall.ProjectName(c.Project) == d.Project) {
+		if (d.Host == "" || c.Agent == d.Host) && (d.Project == "" || c.Project.Name() == d.Project) {
 			ids = append(ids, c.ID)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -69,7 +69,7 @@ func (s *Server) count(ctx context.Context, r *http.Request, d searchData, all [
 	if search.Mode == store.Regex || strings.ContainsAny(d.Query, `"*`) {
 		search.Limit = countedTexts
 	}
-	if search.Since, search.Before, err = recall.Span(localTime(d.Since), localTime(d.Before), time.Now()); err != nil {
+	if search.Since, search.Before, err = lookup.Span(localTime(d.Since), localTime(d.Before), time.Now()); err != nil {
 		return c, err
 	}
 	found, err := s.record.Search(ctx, search)
@@ -84,7 +84,7 @@ func (s *Server) count(ctx context.Context, r *http.Request, d searchData, all [
 	var times []time.Time
 	for _, h := range found.Hits {
 		o := by[h.Conversation]
-		role, name := string(h.Role), recall.ProjectName(o.Project)
+		role, name := string(h.Role), o.Project.Name()
 		isRole, isHost, isProject := d.Role == "" || role == d.Role, d.Host == "" || o.Agent == d.Host, d.Project == "" || name == d.Project
 		if isHost && isProject {
 			roles[role]++

@@ -16,10 +16,10 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 //go:embed templates/*.html
@@ -52,21 +52,16 @@ type Server struct {
 // reader reads the record for the pages.
 type reader struct {
 	record       store.Store
-	recall       *recall.Service
 	listBranches func(context.Context, store.ConversationID) ([]stats.Branch, error)
 }
 
 // New returns a server.
 func New(c Config) (*Server, error) {
-	svc, err := c.Engine.Recall()
-	if err != nil {
-		return nil, err
-	}
 	t, err := parseTemplates(templateFiles, "templates", functions)
 	if err != nil {
 		return nil, err
 	}
-	read := &reader{record: c.Engine.Store(), recall: svc, listBranches: c.Branches}
+	read := &reader{record: c.Engine.Store(), listBranches: c.Branches}
 	return &Server{Config: c, reader: read, health: &health{reader: read, doctor: c.Doctor}, guard: newGuard(), templates: t}, nil
 }
 

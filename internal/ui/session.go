@@ -14,7 +14,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -42,7 +41,7 @@ type Session struct {
 func (s *reader) session(ctx context.Context, c store.Conversation) (Session, error) {
 	title, err := s.titleOf(ctx, c)
 	return Session{
-		ID: c.ID, Key: c.Key, Title: title, Host: c.Agent, Project: recall.ProjectName(c.Project), Parent: c.Parent, ForkedFrom: c.ForkedFrom,
+		ID: c.ID, Key: c.Key, Title: title, Host: c.Agent, Project: c.Project.Name(), Parent: c.Parent, ForkedFrom: c.ForkedFrom,
 		Messages: c.Messages - c.Erased, Last: c.Messages, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries, ViewTokens: c.ViewTokens,
 		Created: c.CreatedAt, Updated: c.UpdatedAt, Archived: !c.Active(),
 	}, err

@@ -4,7 +4,7 @@ import (
 	"html"
 
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // mark writes a snippet for a list of matches: escaped, its matches marked, with "…" where it

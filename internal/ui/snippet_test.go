@@ -3,8 +3,8 @@ package ui
 import (
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // TestSnippets checks that snippets are escaped and marked.

@@ -21,15 +21,15 @@ const (
 
 // Fault makes a reply fail.
 type Fault struct {
-	Kind FaultKind
+	Kind FaultKind // what goes wrong
 	// After is how many pieces of the answer come first. It does not apply to
 	// FaultStatus.
 	After int
 	// Status and the rest describe FaultStatus and FaultError.
 	Status     int
-	Code       string // the provider's name for it; derived from Status when empty
-	Message    string
-	RetryAfter time.Duration
+	Code       string        // the provider's name for it; derived from Status when empty
+	Message    string        // of the error
+	RetryAfter time.Duration // that the error names
 }
 
 // Status returns a reply that is an HTTP error. Clients that retry are asked

@@ -18,11 +18,11 @@ type Reply struct {
 	// ID is the end of the answer's id on the wire, as in msg_ID. Empty: the
 	// server numbers its answers.
 	ID        string
-	Reasoning string
+	Reasoning string // before the text
 	// Signature is the provider's seal of Reasoning, which clients send back.
 	// Empty: a fixed one.
 	Signature string
-	Text      string
+	Text      string // of the reply
 	// Calls are the tools it calls. A call without an id is given one.
 	Calls []llms.ToolCall
 	// Stop is derived from the rest when empty.

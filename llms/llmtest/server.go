@@ -18,12 +18,12 @@ import (
 
 // Exchange is one request that a server answered.
 type Exchange struct {
-	Face    string // "anthropic", "chat" or "responses"
-	Path    string
-	Header  http.Header
+	Face    string       // "anthropic", "chat" or "responses"
+	Path    string       // of the request
+	Header  http.Header  // of the request
 	Body    []byte       // as it came
 	Request llms.Request // as it was understood
-	Reply   Reply
+	Reply   Reply        // that was sent
 }
 
 // Handler answers HTTP requests with a scripted model, in the three wire

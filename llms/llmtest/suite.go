@@ -15,11 +15,11 @@ import (
 
 // ModelOptions are the settings that the suite passes to a provider's constructor.
 type ModelOptions struct {
-	BaseURL     string // of a Server, without /v1
-	Key         string
-	MaxRetries  int // negative for none
-	IdleTimeout time.Duration
-	HTTPClient  *http.Client
+	BaseURL     string        // of a Server, without /v1
+	Key         string        // for the provider
+	MaxRetries  int           // negative for none
+	IdleTimeout time.Duration // without an event
+	HTTPClient  *http.Client  // for all calls
 }
 
 // retries is how often a model under test tries again before the first word

@@ -15,6 +15,8 @@ package postgres
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/record/postgres"
 )
@@ -22,15 +24,29 @@ import (
 // DB is an open store. Pass it to lcm.New, and close it after the engine.
 type DB = postgres.DB
 
-// Options says how a store is opened. The zero value is a good default. Relaxed
-// acknowledges writes before the server has synced them. ReadOnly opens an existing
-// store and never writes. MaxWriters (16) and MaxReaders (16) bound the transactions of
-// this process that write and read at a time. DeferIndex leaves indexing to a later
-// opener; searches are complete without it. Clock returns the time (time.Now), Log
-// receives failures of background work (slog.Default).
-type Options = postgres.Options
+// Options says how a store is opened. The zero value is a good default.
+type Options struct {
+	// Relaxed acknowledges writes before the server has synced them
+	// (synchronous_commit=off).
+	Relaxed bool
+	// ReadOnly opens an existing store without ever writing to it.
+	ReadOnly bool
+	// DeferIndex leaves indexing to a later opener. Searches are complete without it.
+	DeferIndex bool
+	// MaxWriters is how many transactions of this process write at a time (16).
+	MaxWriters int
+	// MaxReaders is about how many transactions of this process read at a time (16).
+	MaxReaders int
+	// Clock returns the current time (time.Now).
+	Clock func() time.Time
+	// Log receives failures of background work (slog.Default).
+	Log *slog.Logger
+}
 
 // Open connects to the database of a URL and brings its schema up to date.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
-	return postgres.Open(ctx, url, o)
+	return postgres.Open(ctx, url, postgres.Options{
+		Relaxed: o.Relaxed, ReadOnly: o.ReadOnly, DeferIndex: o.DeferIndex, MaxWriters: o.MaxWriters, MaxReaders: o.MaxReaders,
+		Clock: o.Clock, Log: o.Log,
+	})
 }

@@ -15,6 +15,8 @@ package sqlite
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 )
@@ -26,17 +28,30 @@ const Memory = sqlite.Memory
 // DB is an open store. Pass it to lcm.New, and close it after the engine.
 type DB = sqlite.DB
 
-// Options says how a store is opened. The zero value is a good default. Relaxed
-// acknowledges writes before they survive a power cut. ReadOnly opens an existing store
-// and never writes. BusyTimeout (30 s) is how long a write waits for other processes,
-// CacheKiB (16,384) the size of the page cache. DeferIndex leaves indexing to a later
-// opener; searches are complete without it. Clock returns the time (time.Now), Log
-// receives failures of background work (slog.Default), and VFS names a file system layer
-// of the driver.
-type Options = sqlite.Options
+// Options says how a store is opened. The zero value is a good default.
+type Options struct {
+	// BusyTimeout is how long a write waits for other processes (30 s).
+	BusyTimeout time.Duration
+	// Relaxed acknowledges writes before they survive a power cut. They survive
+	// a crash of the process.
+	Relaxed bool
+	// ReadOnly opens an existing store without ever writing to it.
+	ReadOnly bool
+	// CacheKiB is the size of the page cache in KiB (16,384).
+	CacheKiB int
+	// DeferIndex leaves indexing to a later opener. Searches are complete without it.
+	DeferIndex bool
+	// Clock returns the current time (time.Now).
+	Clock func() time.Time
+	// Log receives failures of background work (slog.Default).
+	Log *slog.Logger
+	// VFS names a registered file system layer of the driver that replaces that
+	// of the operating system.
+	VFS string
+}
 
 // Open opens the store at path and brings its schema up to date. A file that
 // does not exist is made, readable by its owner only, and so is its directory.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	return sqlite.Open(ctx, path, o)
+	return sqlite.Open(ctx, path, sqlite.Options(o))
 }

@@ -49,7 +49,7 @@ func engine(t testing.TB) *lcm.Engine {
 
 func tell(t testing.TB, e *lcm.Engine, key string, ms ...llms.Message) {
 	t.Helper()
-	if err := e.Session(key, lcm.InProject(here), lcm.ByAgent("claude")).Append(t.Context(), ms...); err != nil {
+	if err := e.Session(key, lcm.WithProject(here), lcm.WithAgent("claude")).Append(t.Context(), ms...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -67,7 +67,7 @@ func of(t testing.TB, e *lcm.Engine, o brief.Options) brief.Brief {
 // TestSample shows the brief of several days of work.
 func TestSample(t *testing.T) {
 	e := engine(t)
-	if err := e.Session("s", lcm.InProject(here)).Append(t.Context(), sample.Messages()[:330]...); err != nil {
+	if err := e.Session("s", lcm.WithProject(here)).Append(t.Context(), sample.Messages()[:330]...); err != nil {
 		t.Fatal(err)
 	}
 	got := of(t, e, brief.Options{}).Block(brief.DefaultLimit)
@@ -164,7 +164,7 @@ func TestEchoesAreNotTold(t *testing.T) {
 	e := engine(t)
 	tell(t, e, "a", llms.User("the request"), llms.Assistant("fine"))
 	block := of(t, e, brief.Options{}).Block(brief.DefaultLimit)
-	s := e.Session("b", lcm.InProject(here))
+	s := e.Session("b", lcm.WithProject(here))
 	_, err := s.AppendInputs(t.Context(),
 		ingest.Input{Message: llms.User(block)},
 		ingest.Input{Message: llms.User("a reminder of the host"), Flags: store.FlagSynthetic},
@@ -201,7 +201,7 @@ func TestBounds(t *testing.T) {
 				ms = append(ms, llms.Calls("", llms.ToolCall{ID: "x", Name: "Bash", Arguments: `{"command":"make"}`}), llms.Result("x", "Bash", text, true))
 			}
 		}
-		s := e.Session("s"+string(rune('a'+n%20))+strings.Repeat("i", n/20), lcm.InProject(here))
+		s := e.Session("s"+string(rune('a'+n%20))+strings.Repeat("i", n/20), lcm.WithProject(here))
 		if err := s.Append(context.Background(), ms...); err != nil {
 			r.Fatal(err)
 		}

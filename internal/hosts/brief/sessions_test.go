@@ -17,10 +17,11 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/brief"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // home is a machine on which Claude Code writes transcripts, and the record
@@ -120,12 +121,16 @@ func (h *home) brief(session string) (brief.Brief, string) {
 // project that it is shown in.
 func (h *home) readable(block string, here store.Project) {
 	h.Helper()
-	s, err := recall.New(h.engine.Store())
+	s, err := lookup.New(h.engine.Store())
 	if err != nil {
 		h.Fatal(err)
 	}
 	for _, id := range regexp.MustCompile(`(?:msg|sum|file)_\w+`).FindAllString(block[strings.Index(block, "# Last worked on"):], -1) {
-		if _, err := s.Describe(h.Context(), recall.DescribeRequest{ID: id, Where: recall.Where{Projects: []store.Project{here}}}); err != nil {
+		parsed, err := lookup.ParseID(id)
+		if err != nil {
+			h.Fatal(err)
+		}
+		if _, err := s.Describe(h.Context(), recall.DescribeRequest{ID: parsed, Where: recall.Where{Projects: []store.Project{here}}}); err != nil {
 			h.Errorf("%s cannot be read: %v", id, err)
 		}
 	}
@@ -310,7 +315,7 @@ func TestFailuresAreToldOnce(t *testing.T) {
 		t.Error(block)
 	}
 	e := engine(t)
-	if err := e.Session("codex:a", lcm.InProject(here), lcm.ByAgent("codex")).Append(t.Context(), llms.User("which levels are in the log?"),
+	if err := e.Session("codex:a", lcm.WithProject(here), lcm.WithAgent("codex")).Append(t.Context(), llms.User("which levels are in the log?"),
 		call("1", "exec_command", `{"cmd":"awk -f levels.awk app.log"}`), llms.Result("1", "exec_command", "level n share\nERROR * 41,905 2.2 1.4%\nINFO 9 1 1%", false),
 		call("2", "exec_command", `{"cmd":"./deploy.sh"}`), llms.Result("2", "exec_command", "ERROR * 41,905 2.2 1.4%", false),
 		call("3", "exec_command", `{"cmd":"./migrate.sh"}`), llms.Result("3", "exec_command", "Error: no such table", false)); err != nil {

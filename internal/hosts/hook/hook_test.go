@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) said(t *testing.T, key string, ms ...llms.Message) {
 	t.Helper()
-	if err := w.engine.Session(key, lcm.InProject(here)).Append(t.Context(), ms...); err != nil {
+	if err := w.engine.Session(key, lcm.WithProject(here)).Append(t.Context(), ms...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -62,7 +62,7 @@ func TestConclusionIsCited(t *testing.T) {
 				t.Fatal(err)
 			}
 			here := store.Project{Root: "/p"}
-			if err := e.Session("claude:a", lcm.InProject(here), lcm.ByAgent("claude")).Append(t.Context(), test.said...); err != nil {
+			if err := e.Session("claude:a", lcm.WithProject(here), lcm.WithAgent("claude")).Append(t.Context(), test.said...); err != nil {
 				t.Fatal(err)
 			}
 			lines, err := For(t.Context(), db, test.prompt, Options{Project: here, Session: "claude:b"})

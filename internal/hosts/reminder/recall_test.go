@@ -100,7 +100,7 @@ func record(t *testing.T, h history) (*sqlite.DB, map[string]store.Project) {
 				add(llms.Assistant(m.Text))
 			}
 		}
-		if _, err := e.Session(s.Host+":"+s.ID, lcm.InProject(in[s.Project]), lcm.ByAgent(s.Host)).AppendInputs(t.Context(), all...); err != nil {
+		if _, err := e.Session(s.Host+":"+s.ID, lcm.WithProject(in[s.Project]), lcm.WithAgent(s.Host)).AppendInputs(t.Context(), all...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestPromptsOfAnotherProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := store.Project{Root: "/work/trackd"}
-	if err := e.Session("claude:other", lcm.InProject(here), lcm.ByAgent("claude")).Append(t.Context(), sample.Messages()...); err != nil {
+	if err := e.Session("claude:other", lcm.WithProject(here), lcm.WithAgent("claude")).Append(t.Context(), sample.Messages()...); err != nil {
 		t.Fatal(err)
 	}
 	answered, asked := map[bool]int{}, read[[]asked](t, "prompts.json")

@@ -103,7 +103,7 @@ func TestEchoesAreNoAnswers(t *testing.T) {
 	here := store.Project{Root: "/p"}
 	say := func(key string, in ...ingest.Input) {
 		t.Helper()
-		if _, err := e.Session(key, lcm.InProject(here), lcm.ByAgent("claude")).AppendInputs(t.Context(), in...); err != nil {
+		if _, err := e.Session(key, lcm.WithProject(here), lcm.WithAgent("claude")).AppendInputs(t.Context(), in...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestEverydayPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	in["trackd"] = store.Project{Root: "/work/trackd"}
-	if err := e.Session("claude:long", lcm.InProject(in["trackd"]), lcm.ByAgent("claude")).Append(t.Context(), sample.Messages()...); err != nil {
+	if err := e.Session("claude:long", lcm.WithProject(in["trackd"]), lcm.WithAgent("claude")).Append(t.Context(), sample.Messages()...); err != nil {
 		t.Fatal(err)
 	}
 	answered := 0

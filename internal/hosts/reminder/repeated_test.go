@@ -53,12 +53,12 @@ func TestUseDoesNotWearOut(t *testing.T) {
 				t.Errorf("%s: %q: %v, %v", when, tt.prompt, lines, err)
 			}
 		}
-		if err := e.Session("claude:source", lcm.InProject(here), lcm.ByAgent("claude")).Append(t.Context(), llms.User(tt.said), llms.Assistant(tt.source)); err != nil {
+		if err := e.Session("claude:source", lcm.WithProject(here), lcm.WithAgent("claude")).Append(t.Context(), llms.User(tt.said), llms.Assistant(tt.source)); err != nil {
 			t.Fatal(err)
 		}
 		check("at first")
 		for n := range 250 {
-			s := e.Session(fmt.Sprintf("claude:asked%d", n), lcm.InProject(here), lcm.ByAgent("claude"))
+			s := e.Session(fmt.Sprintf("claude:asked%d", n), lcm.WithProject(here), lcm.WithAgent("claude"))
 			if _, err := s.AppendInputs(t.Context(), asking(n, tt.prompt, tt.source, tt.reply)...); err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestEndOfTime(t *testing.T) {
 	}
 	here := store.Project{Root: "/p"}
 	for n := range 5 {
-		if err := e.Session(fmt.Sprintf("claude:%d", n), lcm.InProject(here)).Append(t.Context(), llms.User("look at the staging proxy"), llms.Assistant(fmt.Sprintf("The staging proxy has port 844%d.", n))); err != nil {
+		if err := e.Session(fmt.Sprintf("claude:%d", n), lcm.WithProject(here)).Append(t.Context(), llms.User("look at the staging proxy"), llms.Assistant(fmt.Sprintf("The staging proxy has port 844%d.", n))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -92,3 +92,20 @@ func AtLeast(n int, more bool, one, many string) string {
 	}
 	return Plural(n, one, many)
 }
+
+// Join writes values one after another, at most so many of them (0: all), and how many
+// more there are.
+func Join[T any](all []T, sep string, most int) string {
+	var b strings.Builder
+	for i, v := range all {
+		if most > 0 && i == most {
+			fmt.Fprintf(&b, " and %d more", len(all)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		fmt.Fprint(&b, v)
+	}
+	return b.String()
+}

@@ -13,6 +13,7 @@ var Layers = [][]string{
 	{
 		// Folders, with nothing but a doc.
 		"internal/proof",
+		"internal/recall",
 		"internal/record",
 		"internal/settings",
 		"internal/kit",
@@ -90,7 +91,7 @@ var Layers = [][]string{
 		"internal/view/assemble",
 		"internal/record/lease",
 		"internal/record/project",
-		"internal/recall",
+		"internal/recall/lookup",
 		"internal/record/scope",
 		"internal/record/spend",
 		"internal/proof/storetest",

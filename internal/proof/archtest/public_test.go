@@ -2,12 +2,15 @@ package archtest_test
 
 import (
 	"bytes"
+	"go/ast"
 	"go/importer"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +19,7 @@ import (
 const module = "github.com/lossless-context/lcm"
 
 // passedOn are types that an embedder gets from one public package and gives to
-// another. Their methods are for this module, so the types that they mention
-// need no public name.
+// another. Their methods are for this module.
 var passedOn = map[string]bool{
 	module + "/internal/record/store.Store": true,
 	module + "/internal/record/sqlite.DB":   true,
@@ -25,16 +27,19 @@ var passedOn = map[string]bool{
 }
 
 // maxPublicNames is how many exported names (functions, types, values, without
-// methods) the public packages may have together.
-const maxPublicNames = 450
+// methods) the public packages may have together, maxPublicPackages how many packages
+// there may be.
+const (
+	maxPublicNames    = 450
+	maxPublicPackages = 13
+)
 
-// Every type in the exported API of a public package can be named from a public
-// package: an embedder can declare a variable, a parameter or an implementation
-// of it.
-func TestPublicTypesCanBeNamed(t *testing.T) {
+// No exported name of a public package mentions a type of an internal package: go doc
+// shows the fields and methods of every type that an embedder meets.
+func TestPublicTypesArePublic(t *testing.T) {
 	packages := publicPackages(t)
 	names := 0
-	w := walker{named: map[string]bool{}, seen: map[string]bool{}, missing: map[string]string{}}
+	w := walker{seen: map[string]bool{}, internal: map[string]string{}}
 	for _, p := range packages {
 		for _, name := range p.Scope().Names() {
 			o := p.Scope().Lookup(name)
@@ -42,49 +47,65 @@ func TestPublicTypesCanBeNamed(t *testing.T) {
 				continue
 			}
 			names++
-			if n, ok := types.Unalias(o.Type()).(*types.Named); ok {
-				if _, isType := o.(*types.TypeName); isType {
-					w.named[key(n)] = true
-				}
-			}
-		}
-	}
-	for _, p := range packages {
-		for _, name := range p.Scope().Names() {
-			o := p.Scope().Lookup(name)
-			if !o.Exported() {
-				continue
-			}
 			w.from = strings.TrimPrefix(strings.TrimPrefix(p.Path(), module), "/") + "." + name
-			if n, ok := types.Unalias(o.Type()).(*types.Named); ok {
-				if _, isType := o.(*types.TypeName); isType {
-					w.members(n)
-					continue
-				}
-			}
 			w.walk(o.Type())
+			if n, ok := o.Type().(*types.Named); ok {
+				w.members(n)
+			}
 		}
 	}
-	var missing []string
-	for typ, from := range w.missing {
-		missing = append(missing, strings.TrimPrefix(typ, module+"/")+" is mentioned by "+from+" and has no public name")
+	var wrong []string
+	for typ, from := range w.internal {
+		wrong = append(wrong, from+" mentions the internal type "+strings.TrimPrefix(typ, module+"/"))
 	}
-	slices.Sort(missing)
-	for _, m := range missing {
+	slices.Sort(wrong)
+	for _, m := range wrong {
 		t.Error(m)
 	}
 	t.Logf("%d exported names in %d public packages", names, len(packages))
-	if len(packages) > 13 || names > maxPublicNames {
-		t.Errorf("at most 13 packages and %d names are allowed", maxPublicNames)
+	if len(packages) > maxPublicPackages || names > maxPublicNames {
+		t.Errorf("at most %d packages and %d names are allowed", maxPublicPackages, maxPublicNames)
+	}
+}
+
+// go doc explains each exported field of the public structs: it has a comment.
+func TestPublicFieldsHaveComments(t *testing.T) {
+	for _, p := range publicPackages(t) {
+		dir := filepath.Join("../../..", strings.TrimPrefix(p.Path(), module))
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok || !spec.Name.IsExported() || strings.HasSuffix(name, "_test.go") {
+					return true
+				}
+				s, ok := spec.Type.(*ast.StructType)
+				for i := 0; ok && i < len(s.Fields.List); i++ {
+					f := s.Fields.List[i]
+					for _, field := range f.Names {
+						if field.IsExported() && f.Doc == nil && f.Comment == nil {
+							t.Errorf("%s.%s.%s has no comment", p.Name(), spec.Name, field)
+						}
+					}
+				}
+				return true
+			})
+		}
 	}
 }
 
 // walker looks for types of internal packages.
 type walker struct {
-	named   map[string]bool // types that a public package names
-	seen    map[string]bool
-	missing map[string]string // where each was found
-	from    string
+	seen     map[string]bool
+	internal map[string]string // where each was found
+	from     string
 }
 
 func key(n *types.Named) string {
@@ -119,16 +140,9 @@ func (w *walker) walk(t types.Type) {
 			w.walk(t.TypeArgs().At(i))
 		}
 		k := key(t)
-		if !strings.HasPrefix(k, module+"/internal/") {
-			return // it is public, or not of this module
+		if _, known := w.internal[k]; strings.HasPrefix(k, module+"/internal/") && !passedOn[k] && !known {
+			w.internal[k] = w.from
 		}
-		if !w.named[k] {
-			if _, known := w.missing[k]; !known && t.Obj().Exported() {
-				w.missing[k] = w.from
-			}
-			return
-		}
-		w.members(t)
 	case *types.Pointer:
 		w.walk(t.Elem())
 	case *types.Slice:

@@ -16,9 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/record"
+
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // World is a record of two projects.
@@ -80,11 +83,11 @@ func Fill(t testing.TB, db store.Store) *World {
 	check(t, err)
 	shared := strings.Repeat("both projects have this file\n", 300)
 	for n := range 3 {
-		mine := engine.Session(fmt.Sprintf("mine/%d", n+1), lcm.InProject(w.Mine), lcm.ByAgent("claude"), lcm.Titled("our work"))
+		mine := engine.Session(fmt.Sprintf("mine/%d", n+1), lcm.WithProject(w.Mine), lcm.WithAgent("claude"), lcm.WithTitle("our work"))
 		w.fillSession(t, mine, func() string { return "ours" }, shared, "notes.txt")
 		key := "theirs/" + w.word(r)
 		w.Keys = append(w.Keys, key)
-		theirs := engine.Session(key, lcm.InProject(w.Foreign), lcm.ByAgent(w.word(r)), lcm.Titled(w.secret(r)))
+		theirs := engine.Session(key, lcm.WithProject(w.Foreign), lcm.WithAgent(w.word(r)), lcm.WithTitle(w.secret(r)))
 		w.fillSession(t, theirs, func() string { return w.secret(r) }, shared, w.word(r)+".txt")
 		c, err := theirs.Conversation(ctx)
 		check(t, err)
@@ -152,7 +155,7 @@ func (w *World) fork(t testing.TB, engine *lcm.Engine, r *rand.Rand) {
 		return c.ID
 	}
 	w.Mixed = cross(w.Keys[0], "mine/fork", w.Mine)
-	check(t, engine.Session("mine/fork", lcm.InProject(w.Mine)).Append(ctx, llms.User("the needle after the fork is ours"), llms.User("and another one")))
+	check(t, engine.Session("mine/fork", lcm.WithProject(w.Mine)).Append(ctx, llms.User("the needle after the fork is ours"), llms.User("and another one")))
 	v, err := w.Store.View(ctx, w.Mixed, store.Window{})
 	check(t, err)
 	check(t, w.Store.Update(ctx, w.Mixed, func(wr store.Writer) error {
@@ -161,7 +164,7 @@ func (w *World) fork(t testing.TB, engine *lcm.Engine, r *rand.Rand) {
 		return err
 	}))
 	away := cross(w.Key, "theirs/fork", w.Foreign)
-	check(t, engine.Session("theirs/fork", lcm.InProject(w.Foreign)).Append(ctx, llms.User("their needle is "+w.secret(r))))
+	check(t, engine.Session("theirs/fork", lcm.WithProject(w.Foreign)).Append(ctx, llms.User("their needle is "+w.secret(r))))
 	w.Conversations, w.Keys = append(w.Conversations, away), append(w.Keys, "theirs/fork")
 }
 
@@ -223,17 +226,15 @@ func (w *World) collect(t testing.TB, engine *lcm.Engine) {
 
 func (w *World) collectCursors(t testing.TB, engine *lcm.Engine) {
 	t.Helper()
-	recall, err := engine.Recall()
-	check(t, err)
-	for _, mode := range []lcm.SearchMode{lcm.Regex, lcm.FullText} {
-		for _, where := range []lcm.Where{{AllConversations: true}, {ConversationID: w.Conversations[0]}} {
-			a, err := recall.Grep(t.Context(), lcm.GrepRequest{Pattern: "needle", Mode: mode, Where: where, Limit: 3})
+	for _, mode := range []recall.Mode{recall.Regex, recall.FullText} {
+		for _, where := range []recall.Where{{AllConversations: true}, {ConversationID: w.Conversations[0]}} {
+			a, err := engine.Grep(t.Context(), recall.GrepRequest{Pattern: "needle", Mode: mode, Where: where, Limit: 3})
 			check(t, err)
 			w.Cursors[lcm.GrepName] = append(w.Cursors[lcm.GrepName], a.NextCursor)
 		}
 	}
-	for _, id := range []string{string(w.Files[0]), string(w.Summaries[0]), w.Messages[len(w.Messages)-1].String()} {
-		a, err := recall.Describe(t.Context(), lcm.DescribeRequest{ID: id, Where: lcm.Where{AllConversations: true}, MaxTokens: 20, MaxBytes: 80, Limit: 1})
+	for _, id := range []record.ID{{Payload: w.Files[0]}, {Summary: w.Summaries[0]}, {Message: w.Messages[len(w.Messages)-1]}} {
+		a, err := engine.Describe(t.Context(), recall.DescribeRequest{ID: id, Where: recall.Where{AllConversations: true}, MaxTokens: 20, MaxBytes: 80, Limit: 1})
 		check(t, err)
 		if a.NextCursor != "" {
 			w.Cursors[lcm.DescribeName] = append(w.Cursors[lcm.DescribeName], a.NextCursor)

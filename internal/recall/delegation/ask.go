@@ -12,36 +12,36 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/tracing"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Ask answers a question. It fails only where the question itself is wrong
 // (the error says how to correct it), where the record cannot be read, and where ctx
 // ends; evidence replaces a model that fails.
-func (d *Delegator) Ask(ctx context.Context, q Request) (answer Answer, err error) {
+func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.Answer, err error) {
 	ctx, span := tracing.Start(ctx, "recall.ask")
 	defer func() {
 		span.Int("cited", len(answer.CitedIDs))
 		span.End(err)
 	}()
 	if delegated(ctx) {
-		return Answer{}, ErrRecursion
+		return recall.Answer{}, ErrRecursion
 	}
-	r := request{Request: q}
+	r := request{Question: q}
 	if err := r.check(); err != nil {
-		return Answer{}, err
+		return recall.Answer{}, err
 	}
 	if r.Caller != "" { // calls without a caller are not serialised
 		done, err := d.turns.Take(ctx, r.Caller)
 		if err != nil {
-			return Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
+			return recall.Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
 		}
 		defer done()
 	}
 	p, err := d.plan(ctx, r)
 	if err != nil {
-		return Answer{}, err
+		return recall.Answer{}, err
 	}
 	if !p.found {
 		return nothing(r, p), nil
@@ -51,7 +51,7 @@ func (d *Delegator) Ask(ctx context.Context, q Request) (answer Answer, err erro
 		runner = d.config.NewRunner(r.Model)
 	}
 	switch {
-	case r.Output == OutputEvidence:
+	case r.Output == recall.OutputEvidence:
 		return d.evidence(ctx, r, p, "")
 	case runner == nil:
 		return d.evidence(ctx, r, p, noModel)
@@ -61,7 +61,7 @@ func (d *Delegator) Ask(ctx context.Context, q Request) (answer Answer, err erro
 	case err == nil:
 		return a, nil
 	case ctx.Err() != nil:
-		return Answer{}, context.Cause(ctx)
+		return recall.Answer{}, context.Cause(ctx)
 	}
 	r.used, r.read = a.Usage, a.TotalSourceTokens
 	return d.evidence(ctx, r, p, reason(err))
@@ -74,16 +74,16 @@ const (
 )
 
 // empty is an answer that rests on nothing.
-func empty(p *plan) Answer {
-	return Answer{
-		Method: MethodNone, Scope: p.scope, CitedIDs: []string{}, Citations: []Citation{},
+func empty(p *plan) recall.Answer {
+	return recall.Answer{
+		Method: recall.MethodNone, Scope: p.scope, CitedIDs: []store.ID{}, Citations: []recall.Citation{},
 		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
 	}
 }
 
 // unanswered is the answer where a sub-agent failed and there is no passage to show
 // instead.
-func unanswered(r request, p *plan, why string) Answer {
+func unanswered(r request, p *plan, why string) recall.Answer {
 	a := empty(p)
 	a.Usage, a.TotalSourceTokens, a.Reason = r.used, r.read, why
 	a.Answer = fmt.Sprintf("The question was not answered: the sub-agent failed after reading %d tokens (%s). "+
@@ -93,7 +93,7 @@ func unanswered(r request, p *plan, why string) Answer {
 }
 
 // nothing is the answer without a match: the scope of the search, and a hint.
-func nothing(r request, p *plan) Answer {
+func nothing(r request, p *plan) recall.Answer {
 	a := empty(p)
 	query, elsewhere := "the question", ""
 	if r.Query != "" {
@@ -113,15 +113,15 @@ func nothing(r request, p *plan) Answer {
 
 // outcome is the result of one sub-agent.
 type outcome struct {
-	answer Answer
-	used   Usage
+	answer recall.Answer
+	used   recall.Usage
 	read   int
 	err    error
 }
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
 // and merges their answers. The answer says what was spent and read even if it fails.
-func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Runner) (Answer, error) {
+func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Runner) (recall.Answer, error) {
 	patience, grace := d.patience(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("%w: the sub-agent did not answer within %v", errTimeout, patience.Round(time.Millisecond)))
@@ -150,7 +150,7 @@ func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Run
 	}
 	running.Wait()
 	a, err := merge(outcomes, asked, r, d.count)
-	a.Usage, a.TotalSourceTokens = Usage{}, 0
+	a.Usage, a.TotalSourceTokens = recall.Usage{}, 0
 	for _, o := range outcomes {
 		a.Usage = addUsage(a.Usage, o.used)
 		a.TotalSourceTokens += o.read
@@ -158,7 +158,7 @@ func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Run
 	if err != nil {
 		return a, err
 	}
-	a.Scope, a.Model, a.Method = p.scope, runner.Name(), MethodDelegated
+	a.Scope, a.Model, a.Method = p.scope, runner.Name(), recall.MethodDelegated
 	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
 	skip(&a, p.buckets[len(asked):])
 	return a, nil
@@ -181,7 +181,7 @@ func (d *Delegator) patience(ctx context.Context) (patience, grace time.Duration
 }
 
 // skip says which conversations matched but were not asked.
-func skip(a *Answer, rest []*bucket) {
+func skip(a *recall.Answer, rest []*bucket) {
 	for _, b := range rest {
 		a.Skipped = append(a.Skipped, b.conversations[0])
 	}
@@ -209,7 +209,7 @@ const instead = "; the passages below are quoted from the record instead"
 // askChild runs one sub-agent from its grant to its verified answer.
 func (d *Delegator) askChild(
 	ctx context.Context, r request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
-) (Answer, error) {
+) (recall.Answer, error) {
 	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
 	deadline, _ := ctx.Deadline()
 	c := &child{key: key, grant: newGrant(Allowance{
@@ -222,7 +222,7 @@ func (d *Delegator) askChild(
 	defer c.end()
 	said, err := d.converse(ctx, r, b, runner, c)
 	if err != nil {
-		return Answer{}, err
+		return recall.Answer{}, err
 	}
 	return d.verified(ctx, r, b, c.grant, said)
 }

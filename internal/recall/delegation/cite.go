@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 const (
@@ -21,12 +22,12 @@ const (
 
 // verified turns a sub-agent's reply into an answer. What was read comes from the served
 // texts; a citation of a text that was not served is dropped, and the answer says so.
-func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant, said reply) (Answer, error) {
+func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant, said reply) (recall.Answer, error) {
 	read, err := g.account(ctx)
 	if err != nil {
-		return Answer{}, err
+		return recall.Answer{}, err
 	}
-	a := Answer{CitedIDs: []string{}, Citations: []Citation{}, ExpandedSummaryCount: len(read.opened)}
+	a := recall.Answer{CitedIDs: []store.ID{}, Citations: []recall.Citation{}, ExpandedSummaryCount: len(read.opened)}
 	text, cut := shorten(d.count, strings.TrimSpace(said.Answer), r.MaxTokens)
 	a.Answer = text
 	setCut(&a, cut || said.BrokeOff, read.cut || said.Truncated)
@@ -47,7 +48,7 @@ func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant
 }
 
 // cite takes over the citations of a sub-agent that name served texts.
-func cite(a *Answer, read *reading, claimed []string) {
+func cite(a *recall.Answer, read *reading, claimed []string) {
 	dropped, more := 0, 0
 	for _, id := range claimed {
 		c, ok := read.cite(id)
@@ -71,12 +72,12 @@ func cite(a *Answer, read *reading, claimed []string) {
 }
 
 // cite looks a claimed citation up in the served texts.
-func (r *reading) cite(text string) (Citation, bool) {
+func (r *reading) cite(text string) (recall.Citation, bool) {
 	id, err := store.ParseID(text)
 	if err != nil {
-		return Citation{}, false
+		return recall.Citation{}, false
 	}
-	c := Citation{ID: name(id)}
+	c := recall.Citation{ID: id}
 	if s, ok := r.byID[c.ID]; ok {
 		c.ConversationID, c.Role, c.CreatedAt = s.conversation, s.role, s.time
 		return c, true
@@ -85,12 +86,12 @@ func (r *reading) cite(text string) (Citation, bool) {
 		c.ConversationID = all[0].conversation
 		return c, true
 	}
-	return Citation{}, false
+	return recall.Citation{}, false
 }
 
 // quote gives each citation a short verbatim passage, as long as the cap on
 // the answer has room for it.
-func (d *Delegator) quote(a *Answer, read *reading, r request) {
+func (d *Delegator) quote(a *recall.Answer, read *reading, r request) {
 	q, err := search.ParseQuery(a.Answer + " " + r.Prompt)
 	if err != nil {
 		q = nil // no words: quotes are how the messages begin
@@ -103,7 +104,7 @@ func (d *Delegator) quote(a *Answer, read *reading, r request) {
 			continue
 		}
 		if !s.node.IsSummary() {
-			c.MessageID, c.Role, c.CreatedAt = s.node.String(), s.role, s.time
+			c.MessageID, c.Role, c.CreatedAt = s.node.Message, s.role, s.time
 		}
 		if cost := d.count(text); cost <= left {
 			c.Quote = text
@@ -124,13 +125,12 @@ func (r *reading) below(id store.SummaryID) []*served {
 // passage chooses the quotation for a cited id: of a message its best part, of
 // a summary the best part of a message that was read beneath it, else of
 // itself or of a summary that it was made from.
-func (r *reading) passage(id string, q *search.Query) (*served, string) {
-	parsed, _ := store.ParseID(id)
-	from := r.read[parsed.Summary]
+func (r *reading) passage(id store.ID, q *search.Query) (*served, string) {
+	from := r.read[id.Summary]
 	if s, ok := r.byID[id]; ok && len(from) == 0 {
 		from = []*served{s}
 	} else if len(from) == 0 {
-		from = r.below(parsed.Summary)
+		from = r.below(id.Summary)
 	}
 	var best *served
 	var text string
@@ -161,7 +161,7 @@ func excerpt(q *search.Query, text string, width int) (string, int) {
 
 // conversations lists where the citations come from, the most cited first;
 // without citations, where it was read.
-func (r *reading) conversations(cited []Citation, b *bucket) []store.ConversationID {
+func (r *reading) conversations(cited []recall.Citation, b *bucket) []store.ConversationID {
 	counts := map[store.ConversationID]int{}
 	var ids []store.ConversationID
 	add := func(id store.ConversationID) {
@@ -188,11 +188,11 @@ func (r *reading) conversations(cited []Citation, b *bucket) []store.Conversatio
 // merge puts the answers of several sub-agents together: each under a heading
 // that names its conversation, the best conversation first. One answer is
 // returned as it is; without any, the error is that of the best.
-func merge(outcomes []outcome, asked []*bucket, r request, count func(string) int) (Answer, error) {
+func merge(outcomes []outcome, asked []*bucket, r request, count func(string) int) (recall.Answer, error) {
 	if len(outcomes) == 1 {
 		return outcomes[0].answer, outcomes[0].err
 	}
-	merged := Answer{CitedIDs: []string{}, Citations: []Citation{}}
+	merged := recall.Answer{CitedIDs: []store.ID{}, Citations: []recall.Citation{}}
 	var text strings.Builder
 	var short, starved bool
 	for i, o := range outcomes {
@@ -210,7 +210,7 @@ func merge(outcomes []outcome, asked []*bucket, r request, count func(string) in
 		starved = starved || o.answer.TruncatedBy == cutExpansion || o.answer.TruncatedBy == cutBoth
 	}
 	if text.Len() == 0 {
-		return Answer{}, outcomes[0].err
+		return recall.Answer{}, outcomes[0].err
 	}
 	whole, cut := shorten(count, text.String(), r.MaxTokens)
 	merged.Answer = whole
@@ -247,11 +247,11 @@ func shares(asked []*bucket, most int, count func(string) int) int {
 	for _, b := range asked {
 		most -= count("\n\n"+heading(b.conversations[0])) + 1
 	}
-	return max(MinMaxTokens, most/len(asked))
+	return max(recall.MinMaxTokens, most/len(asked))
 }
 
 // join adds the sources of another answer.
-func join(a *Answer, b Answer) {
+func join(a *recall.Answer, b recall.Answer) {
 	for _, c := range b.Citations {
 		if !slices.Contains(a.CitedIDs, c.ID) {
 			a.CitedIDs = append(a.CitedIDs, c.ID)
@@ -267,6 +267,6 @@ func join(a *Answer, b Answer) {
 	}
 }
 
-func addSource(a *Answer, id store.ConversationID) {
+func addSource(a *recall.Answer, id store.ConversationID) {
 	a.SourceConversationIDs = include(a.SourceConversationIDs, id)
 }

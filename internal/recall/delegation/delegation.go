@@ -47,8 +47,9 @@ import (
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/turns"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Recall is the part of package recall that delegation uses.
@@ -84,18 +85,18 @@ type Session interface {
 	Close()
 }
 
-func withDefaults(l Limits) Limits {
+func withDefaults(l recall.Limits) recall.Limits {
 	fill := func(v *int, usual int) {
 		if *v <= 0 {
 			*v = usual
 		}
 	}
-	fill(&l.ExpandTokens, DefaultExpandTokens)
-	fill(&l.PageTokens, DefaultPageTokens)
-	fill(&l.Parallel, DefaultParallel)
-	fill(&l.ModelTokens, DefaultModelTokens)
+	fill(&l.ExpandTokens, recall.DefaultExpandTokens)
+	fill(&l.PageTokens, recall.DefaultPageTokens)
+	fill(&l.Parallel, recall.DefaultParallel)
+	fill(&l.ModelTokens, recall.DefaultModelTokens)
 	if l.Timeout <= 0 {
-		l.Timeout = DefaultTimeout
+		l.Timeout = recall.DefaultTimeout
 	}
 	return l
 }
@@ -103,9 +104,9 @@ func withDefaults(l Limits) Limits {
 // Config configures a Delegator. Recall and Store are required.
 type Config struct {
 	Recall Recall
-	Store  recall.Store
+	Store  lookup.Store
 	// Reranker orders the messages of evidence by meaning; it may be nil.
-	Reranker *recall.Reranker
+	Reranker *lookup.Reranker
 	// Runner runs sub-agents. Where it is nil, NewRunner makes one for the Model of a
 	// request; where that is nil too, answers are evidence.
 	Runner    Runner
@@ -115,7 +116,7 @@ type Config struct {
 	// NewID returns the random part of a child session's key; a UUID where
 	// nil.
 	NewID  func() string
-	Limits Limits
+	Limits recall.Limits
 }
 
 // Delegator answers questions about the record. It is safe for concurrent

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 //go:embed prompts/lcm_describe.md
@@ -43,7 +44,7 @@ func (g *Grant) describe(ctx context.Context, in describeArgs) (core.Result, err
 	}
 	p := g.newPage(g.pageSize())
 	a, err := g.recall.Describe(ctx, recall.DescribeRequest{
-		ID: in.ID, Where: recall.Where{AllConversations: true}, // the grant covers it
+		ID: id, Where: recall.Where{AllConversations: true}, // the grant covers it
 		MaxTokens: max(1, min(describeTokens, p.size/2)),
 	})
 	if err != nil {
@@ -69,8 +70,9 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 		piece.Depth, piece.Complete = &a.Depth, !a.Truncated
 		fmt.Fprintf(&facts, ", depth %d, of %d messages of %d tokens, from %s to %s.", a.Depth, a.MessageCount, a.MessageTokens,
 			a.EarliestAt.UTC().Format(time.RFC3339), a.LatestAt.UTC().Format(time.RFC3339))
-		listIDs(&facts, "It was made from", append(a.ParentIDs, a.SourceMessageIDs...))
-		p.take(piece, store.Node{Summary: store.SummaryID(a.ID)}, false)
+		listIDs(&facts, "It was made from", a.ParentIDs)
+		listIDs(&facts, "It was made from", a.SourceMessageIDs)
+		p.take(piece, a.ID, false)
 	case a.MessageDetail != nil:
 		piece.Role, piece.Size = a.Role, int(a.ContentSize)
 		facts.WriteString(".")
@@ -88,13 +90,8 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 	return facts.String()
 }
 
-func listIDs(b *strings.Builder, head string, ids []string) {
-	if len(ids) == 0 {
-		return
+func listIDs[T any](b *strings.Builder, head string, ids []T) {
+	if len(ids) > 0 {
+		fmt.Fprintf(b, " %s %s.", head, prose.Join(ids, ", ", describeIDs))
 	}
-	more := ""
-	if n := len(ids) - describeIDs; n > 0 {
-		ids, more = ids[:describeIDs], fmt.Sprintf(" and %d more", n)
-	}
-	fmt.Fprintf(b, " %s %s%s.", head, strings.Join(ids, ", "), more)
 }

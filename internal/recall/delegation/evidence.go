@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // maxText bounds how much of one message is looked through.
@@ -31,10 +32,10 @@ const leastResult = 250
 // evidence answers with verbatim passages: the messages that search ranks best for the
 // question, of long ones the best part, until relevance or room ends. The bound holds for
 // the result as JSON, citations included.
-func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string) (Answer, error) {
+func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string) (recall.Answer, error) {
 	all, err := d.rank(ctx, r, p)
 	if err != nil {
-		return Answer{}, err
+		return recall.Answer{}, err
 	}
 	if len(all) == 0 {
 		if failure, ok := strings.CutSuffix(why, instead); ok {
@@ -51,7 +52,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
 	}
-	e.frame = Answer{Method: MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
+	e.frame = recall.Answer{Method: recall.MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
 	e.home = r.Projects
 	e.literal = literalOf(r.Query)
 	for _, words := range []string{r.Query, r.Prompt} {
@@ -60,11 +61,11 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 		}
 	}
 	if err := e.choose(ctx, all); err != nil {
-		return Answer{}, err
+		return recall.Answer{}, err
 	}
 	if p.within == nil && matched(all) { // else the next messages lie outside of the summaries, or follow no match
 		if err := e.follow(ctx); err != nil {
-			return Answer{}, err
+			return recall.Answer{}, err
 		}
 	}
 	a, shown := e.fit()
@@ -111,7 +112,7 @@ type extract struct {
 	queries  []*search.Query // the query and the prompt, which select the part of a long message
 	most     int             // tokens of the answer's text
 	bound    int             // tokens of the whole result
-	frame    Answer          // the result without passages
+	frame    recall.Answer   // the result without passages
 	used     int
 	read     int // tokens
 	left     int // messages that are relevant and have no room
@@ -277,7 +278,7 @@ func (e *extract) excerpt(text string, width int) string {
 
 // fit writes the result with as many passages as the bound allows, and returns
 // those.
-func (e *extract) fit() (Answer, []passage) {
+func (e *extract) fit() (recall.Answer, []passage) {
 	shown := e.passages
 	for len(shown) > 1 && !e.fits(shown) { // the estimate was short: the last one goes
 		shown = shown[:len(shown)-1]
@@ -326,11 +327,11 @@ func (e *extract) encoded(v any) int {
 }
 
 // answer writes the result with these passages, the best first.
-func (e *extract) answer(shown []passage) Answer {
+func (e *extract) answer(shown []passage) recall.Answer {
 	a := e.frame
 	a.Notes = slices.Clone(a.Notes)
 	a.Answer = write(shown, e.titles)
-	a.CitedIDs, a.Citations, a.TotalSourceTokens = []string{}, []Citation{}, e.read
+	a.CitedIDs, a.Citations, a.TotalSourceTokens = []store.ID{}, []recall.Citation{}, e.read
 	left, parts := e.left, 0
 	for _, p := range e.passages[min(len(shown), len(e.passages)):] {
 		if p.match {
@@ -360,8 +361,8 @@ func (e *extract) answer(shown []passage) Answer {
 }
 
 // citation names a passage. The answer says who spoke and when.
-func citation(p passage) Citation {
-	return Citation{ID: p.msg.ID.String(), Quote: p.quote, ConversationID: p.msg.Conversation}
+func citation(p passage) recall.Citation {
+	return recall.Citation{ID: store.ID{Message: p.msg.ID}, Quote: p.quote, ConversationID: p.msg.Conversation}
 }
 
 // expanded counts the summaries that were opened for these passages: those

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/record/store"
+
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Whatever the bound, the whole result stays below it, every line is text of
@@ -27,8 +29,8 @@ func TestEvidenceIsVerbatimAndBounded(t *testing.T) {
 	c := f.talk("s", texts...)
 	lines := regexp.MustCompile(`(?m)^msg_(\d+) user: (.*)$`)
 	for _, most := range []int{50, 75, 120, 250, 333, 1000, 2000, 16_000} {
-		a, err := f.Ask(t.Context(), delegation.Request{
-			Query: "anchor chain", Prompt: "How many fathoms is the chain?", Where: recall.Where{Current: c}, MaxTokens: most, Output: delegation.OutputEvidence,
+		a, err := f.Ask(t.Context(), recall.Question{
+			Query: "anchor chain", Prompt: "How many fathoms is the chain?", Where: recall.Where{Current: c}, MaxTokens: most, Output: recall.OutputEvidence,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +44,7 @@ func TestEvidenceIsVerbatimAndBounded(t *testing.T) {
 		}
 		found := lines.FindAllStringSubmatch(a.Answer, -1)
 		cited := len(a.CitedIDs)
-		if len(found) == 0 || cited == 0 || cited > 16 || cited > len(found) || cited != len(a.Citations) || a.Method != delegation.MethodEvidence || a.Reason != "" {
+		if len(found) == 0 || cited == 0 || cited > 16 || cited > len(found) || cited != len(a.Citations) || a.Method != recall.MethodEvidence || a.Reason != "" {
 			t.Errorf("maxTokens %d: %d lines, %d cited, %s %q", most, len(found), cited, a.Method, a.Reason)
 		}
 		shown := map[string]bool{}
@@ -59,10 +61,10 @@ func TestEvidenceIsVerbatimAndBounded(t *testing.T) {
 		}
 		for i, c := range a.Citations {
 			var n int
-			if _, err := fmt.Sscanf(c.ID, "msg_%d", &n); err != nil {
+			if _, err := fmt.Sscanf(c.ID.String(), "msg_%d", &n); err != nil {
 				t.Fatal(err)
 			}
-			if c.ID != a.CitedIDs[i] || !shown[c.ID] || c.Quote == "" || !strings.Contains(texts[n-1], c.Quote) {
+			if c.ID != a.CitedIDs[i] || !shown[c.ID.String()] || c.Quote == "" || !strings.Contains(texts[n-1], c.Quote) {
 				t.Errorf("maxTokens %d: %s is cited with %q", most, c.ID, c.Quote)
 			}
 		}
@@ -82,7 +84,7 @@ func TestEvidenceEndsWithRelevance(t *testing.T) {
 	}
 	texts[120] = "The anchor's number is MK-2207."
 	c := f.talk("s", texts...)
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "MK-2207", Prompt: "What were the exact file changes?", Where: recall.Where{Current: c}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "MK-2207", Prompt: "What were the exact file changes?", Where: recall.Where{Current: c}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +92,7 @@ func TestEvidenceEndsWithRelevance(t *testing.T) {
 	if len(lines) < 2 || len(lines) > 8 || !strings.HasPrefix(lines[0], "[20") || lines[1] != "msg_121 user: "+texts[120] {
 		t.Errorf("the answer is\n%s", a.Answer)
 	}
-	if !slices.Equal(a.CitedIDs, []string{"msg_121"}) || a.Truncated || a.ExpandedSummaryCount != 0 {
+	if !slices.Equal(asTexts(a.CitedIDs), []string{"msg_121"}) || a.Truncated || a.ExpandedSummaryCount != 0 {
 		t.Errorf("cited %v, truncated %v, %d summaries expanded", a.CitedIDs, a.Truncated, a.ExpandedSummaryCount)
 	}
 }
@@ -102,7 +104,7 @@ func TestEvidenceIsGroupedBySession(t *testing.T) {
 	f := newFixture(t, nil)
 	f.talk("old", "the crane was painted", "we should look at crane 7 some day")
 	f.talk("new", "lunch?", "crane 7 fell on crane 8: the brake was worn")
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "crane brake", Prompt: "Why did the crane fall?", Where: recall.Where{AllConversations: true}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "crane brake", Prompt: "Why did the crane fall?", Where: recall.Where{AllConversations: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,12 +123,13 @@ func TestEvidenceStaysBeneathTheNamedSummaries(t *testing.T) {
 	c := f.talk("s", "the anchor is down", "the anchor is up", "the anchor is lost", "nobody knows")
 	id := f.fold(c, 2, "Something happened.")
 	for _, prompt := range []string{"where is the anchor?", "zither?"} {
-		a, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(id)}, Prompt: prompt, Where: recall.Where{Current: c}})
+		a, err := f.Ask(t.Context(), recall.Question{SummaryIDs: []store.SummaryID{id}, Prompt: prompt, Where: recall.Where{Current: c}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.Sort(a.CitedIDs)
-		if !slices.Equal(a.CitedIDs, []string{"msg_1", "msg_2"}) || strings.Contains(a.Answer, "lost") || a.ExpandedSummaryCount != 1 {
+		cited := asTexts(a.CitedIDs)
+		slices.Sort(cited)
+		if !slices.Equal(cited, []string{"msg_1", "msg_2"}) || strings.Contains(a.Answer, "lost") || a.ExpandedSummaryCount != 1 {
 			t.Errorf("%q: %v\n%s", prompt, a.CitedIDs, a.Answer)
 		}
 	}
@@ -137,8 +140,8 @@ func TestEvidenceIsNeverEmpty(t *testing.T) {
 	f := newFixture(t, nil)
 	long := strings.Repeat("Salt and tar and rope and canvas. ", 60)
 	c := f.talk("s", long+"The anchor is at 12 fathoms. "+long, long+"The anchor is up. "+long)
-	for most := delegation.MinMaxTokens; most < 140; most += 5 {
-		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep is the anchor?", Where: recall.Where{Current: c}, MaxTokens: most})
+	for most := recall.MinMaxTokens; most < 140; most += 5 {
+		a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep is the anchor?", Where: recall.Where{Current: c}, MaxTokens: most})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,11 +158,11 @@ func TestEvidenceOfWhatOnlyASummarySays(t *testing.T) {
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", "it is down", "it is up", "nobody knows")
 	f.fold(c, 2, "The anchor was moved.")
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "Which anchor?", Where: recall.Where{Current: c}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "Which anchor?", Where: recall.Where{Current: c}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "model_failed: no credit") || !strings.Contains(a.Answer, "it is down") || strings.Contains(a.Answer, "nobody") {
+	if a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, "model_failed: no credit") || !strings.Contains(a.Answer, "it is down") || strings.Contains(a.Answer, "nobody") {
 		t.Errorf("%s, %q: %q", a.Method, a.Reason, a.Answer)
 	}
 }
@@ -179,11 +182,11 @@ func TestEvidenceBeneathASummaryOfALongConversation(t *testing.T) {
 	}
 	c := f.talk("s", texts...)
 	id := f.fold(c, folded, "Something happened.")
-	a, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(id)}, Prompt: "What does the anchor weigh?", Where: recall.Where{Current: c}})
+	a, err := f.Ask(t.Context(), recall.Question{SummaryIDs: []store.SummaryID{id}, Prompt: "What does the anchor weigh?", Where: recall.Where{Current: c}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(a.Answer, "800 kg") || slices.Contains(a.CitedIDs, fmt.Sprint("msg_", folded+1)) {
+	if !strings.Contains(a.Answer, "800 kg") || slices.Contains(asTexts(a.CitedIDs), fmt.Sprint("msg_", folded+1)) {
 		t.Errorf("%v\n%s", a.CitedIDs, a.Answer)
 	}
 }
@@ -201,7 +204,7 @@ func TestEvidenceShowsWhatWasSaidWithACall(t *testing.T) {
 	if _, err := f.in.Append(t.Context(), c, ingest.Messages(call)...); err != nil {
 		t.Fatal(err)
 	}
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "leases", Prompt: "How often are leases renewed?", Where: recall.Where{Current: c}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "leases", Prompt: "How often are leases renewed?", Where: recall.Where{Current: c}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +225,7 @@ func TestEvidenceClosesShortGaps(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("Other work, step %d.", i))
 	}
 	c := f.talk("s", texts...)
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "clock buoys", Prompt: "How often do the buoys set their clock?", Where: recall.Where{Current: c}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "clock buoys", Prompt: "How often do the buoys set their clock?", Where: recall.Where{Current: c}})
 	if err != nil {
 		t.Fatal(err)
 	}

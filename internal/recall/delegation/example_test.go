@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Without a model a question is answered with the passages themselves.
@@ -40,7 +41,7 @@ func ExampleDelegator_Ask() {
 		log.Fatal(err)
 	}
 
-	service, err := recall.New(db)
+	service, err := lookup.New(db)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func ExampleDelegator_Ask() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := d.Ask(ctx, delegation.Request{
+	a, err := d.Ask(ctx, recall.Question{
 		Query: "sluice valve", Prompt: "At what pressure does the valve open?", Where: recall.Where{Current: c.ID},
 	})
 	if err != nil {

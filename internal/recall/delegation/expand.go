@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -11,8 +12,8 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 //go:embed prompts/lcm_expand.md
@@ -119,17 +120,14 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 			return err
 		}
 		for _, m := range found.Matches {
-			id := m.SummaryID
-			if m.Type == "message" {
-				id = m.CoveredBy
-			}
-			if id == "" || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, id) {
+			id := cmp.Or(m.SummaryID, m.CoveredBy)
+			if id == "" || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, string(id)) {
 				continue
 			}
-			if ok, err := g.covers(ctx, store.Node{Summary: store.SummaryID(id)}); err != nil {
+			if ok, err := g.covers(ctx, store.Node{Summary: id}); err != nil {
 				return err
 			} else if ok {
-				in.SummaryIDs = append(in.SummaryIDs, id)
+				in.SummaryIDs = append(in.SummaryIDs, string(id))
 			}
 		}
 	}
@@ -141,19 +139,15 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 
 // resolved has the ids that a call of lcm_expand opens; all are granted.
 type resolved struct {
-	items     []item
-	summaries []string
-}
-
-// item is a granted message, or a file with the granted message that it belongs to.
-type item struct {
-	id     string
-	holder store.MessageID
+	items     []store.ID                   // messages and files
+	holders   map[store.ID]store.MessageID // the granted message that an item is, or belongs to
+	summaries []store.SummaryID
 }
 
 // resolve reads ids and refuses those outside the grant. Models confuse the lists, so
 // the form of an id decides, not its list.
 func (g *Grant) resolve(ctx context.Context, in expandArgs) (what resolved, err error) {
+	what.holders = map[store.ID]store.MessageID{}
 	for _, text := range slices.Concat(in.SummaryIDs, in.MessageIDs, in.FileIDs) {
 		id, err := store.ParseID(text)
 		if err != nil {
@@ -164,9 +158,9 @@ func (g *Grant) resolve(ctx context.Context, in expandArgs) (what resolved, err 
 			return resolved{}, err
 		}
 		if id.Summary != "" {
-			what.summaries = append(what.summaries, string(id.Summary))
+			what.summaries = append(what.summaries, id.Summary)
 		} else {
-			what.items = append(what.items, item{name(id), holder})
+			what.items, what.holders[id] = append(what.items, id), holder
 		}
 	}
 	return what, nil

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/core"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -40,7 +40,7 @@ func newFixture(t testing.TB, change func(*delegation.Config)) *fixture {
 	if f.in, err = ingest.New(db, nil, 2000); err != nil {
 		t.Fatal(err)
 	}
-	r, err := recall.New(db)
+	r, err := lookup.New(db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,4 +209,12 @@ func pieces(page string) map[string]string {
 		all[strings.Split(head, `"`)[1]] += text
 	}
 	return all
+}
+
+// asTexts returns ids as text.
+func asTexts[T any](ids []T) (out []string) {
+	for _, id := range ids {
+		out = append(out, fmt.Sprint(id))
+	}
+	return out
 }

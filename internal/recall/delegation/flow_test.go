@@ -16,10 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -30,8 +31,8 @@ func TestTaskIsTheSpecified(t *testing.T) {
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", "freshTailCount was 64 at first", "we tried 8 and 32", "then the tail stayed")
 	id := f.fold(c, 2, "The fresh tail was debated.")
-	_, err := f.Ask(t.Context(), delegation.Request{
-		SummaryIDs: []string{string(id)}, Prompt: `What exact "freshTailCount" values were discussed?`, MaxTokens: 500, Where: recall.Where{Current: c},
+	_, err := f.Ask(t.Context(), recall.Question{
+		SummaryIDs: []store.SummaryID{id}, Prompt: `What exact "freshTailCount" values were discussed?`, MaxTokens: 500, Where: recall.Where{Current: c},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func TestChildSessionHasItsOwnKeyAndTools(t *testing.T) {
 	f := newFixture(t, func(c *delegation.Config) { c.Runner, c.NewID = &runner, nil })
 	c := f.talk("s", "the anchor is down")
 	for range 2 {
-		if _, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "Is it down?", Agent: "pilot", Where: recall.Where{Current: c}}); err != nil {
+		if _, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "Is it down?", Agent: "pilot", Where: recall.Where{Current: c}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,11 +90,11 @@ func TestUncompactedMessagesAreExpandedToo(t *testing.T) {
 	}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", "good morning", "the anchor lies at 12 fathoms", "thanks")
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(a.CitedIDs, []string{"msg_2"}) || a.ExpandedSummaryCount != 0 || a.Citations[0].Quote != "the anchor lies at 12 fathoms" {
+	if !slices.Equal(asTexts(a.CitedIDs), []string{"msg_2"}) || a.ExpandedSummaryCount != 0 || a.Citations[0].Quote != "the anchor lies at 12 fathoms" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -122,17 +123,17 @@ func TestFailuresEndInEvidenceWithAReason(t *testing.T) {
 				f = f.impatient(runner)
 				test.reason = "timeout: the sub-agent did not answer within 20ms"
 			}
-			a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+			a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, test.reason) || !strings.Contains(a.Answer, "12 fathoms") {
+			if a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, test.reason) || !strings.Contains(a.Answer, "12 fathoms") {
 				t.Errorf("%s, %q: %q", a.Method, a.Reason, a.Answer)
 			}
 			f.gone(runner)
 		})
 	}
-	if delegation.DefaultTimeout != 120*time.Second || delegation.DefaultExpandTokens != 68_000 || delegation.DefaultPageTokens != 8_000 {
+	if recall.DefaultTimeout != 120*time.Second || recall.DefaultExpandTokens != 68_000 || recall.DefaultPageTokens != 8_000 {
 		t.Error("the defaults are 120 s, 68,000 and 8,000 tokens")
 	}
 }
@@ -146,15 +147,15 @@ func TestAFailureIsNoMissingMatch(t *testing.T) {
 	c := f.talk("s", "the anchor lies at 12 fathoms", "and the keel at 3", "that is all")
 	leaf := f.fold(c, 2, strings.Repeat("The crew measured this and that. ", 500))
 	above := f.fold(c, 2, "A day at sea.")
-	for id, method := range map[store.SummaryID]string{leaf: delegation.MethodEvidence, above: delegation.MethodNone} {
-		a, err := f.Ask(t.Context(), delegation.Request{SummaryIDs: []string{string(id)}, Prompt: "Which colour has it got?", Where: recall.Where{Current: c}})
+	for id, method := range map[store.SummaryID]string{leaf: recall.MethodEvidence, above: recall.MethodNone} {
+		a, err := f.Ask(t.Context(), recall.Question{SummaryIDs: []store.SummaryID{id}, Prompt: "Which colour has it got?", Where: recall.Where{Current: c}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if a.Method != method || !strings.HasPrefix(a.Reason, "model_failed: overloaded") || a.TotalSourceTokens < 10 || strings.Contains(a.Answer, "matches") {
 			t.Errorf("%s (%s), %d tokens: %s", a.Method, a.Reason, a.TotalSourceTokens, a.Answer)
 		}
-		if method == delegation.MethodNone && !strings.Contains(a.Answer, "the sub-agent failed after reading") {
+		if method == recall.MethodNone && !strings.Contains(a.Answer, "the sub-agent failed after reading") {
 			t.Error(a.Answer)
 		}
 	}
@@ -163,12 +164,12 @@ func TestAFailureIsNoMissingMatch(t *testing.T) {
 // impatient is the fixture with little time.
 func (f *fixture) impatient(runner delegation.Runner) *fixture {
 	f.t.Helper()
-	r, err := recall.New(f.db)
+	r, err := lookup.New(f.db)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	quick := *f
-	quick.Delegator, err = delegation.New(delegation.Config{Recall: r, Store: f.db, Runner: runner, Limits: delegation.Limits{Timeout: 20 * time.Millisecond}})
+	quick.Delegator, err = delegation.New(delegation.Config{Recall: r, Store: f.db, Runner: runner, Limits: recall.Limits{Timeout: 20 * time.Millisecond}})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestCancellationIsAnErrorAndLeavesNothing(t *testing.T) {
 	}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", "the anchor lies at 12 fathoms")
-	_, err := f.Ask(ctx, delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+	_, err := f.Ask(ctx, recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 	if !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
 	}
@@ -198,7 +199,7 @@ func TestQuestionsOfOneCallerQueueAndRecursionIsRefused(t *testing.T) {
 	var runner scripted
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", "the anchor lies at 12 fathoms")
-	r := delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Caller: "one"}
+	r := recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Caller: "one"}
 	runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
 		s.mu.Lock()
 		inside++
@@ -250,7 +251,7 @@ func TestEachQuestionOfAQueueHasItsOwnDeadline(t *testing.T) {
 	done := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Caller: "one"})
+			_, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Caller: "one"})
 			done <- err
 		}()
 	}
@@ -282,7 +283,7 @@ func TestAllConversationsAreAnsweredSideBySideAndMerged(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "d", "e"} {
 		ids = append(ids, f.talk(key, "the anchor of "+key+" is set", "nothing more"))
 	}
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "Where is it set?", Where: recall.Where{AllConversations: true}, MaxTokens: 300})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "Where is it set?", Where: recall.Where{AllConversations: true}, MaxTokens: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,11 +313,11 @@ func TestModelOrder(t *testing.T) {
 			c.Runner, c.NewRunner = test.runner, func(llms.Model) delegation.Runner { return callers }
 		})
 		c := f.talk("s", "the anchor lies at 12 fathoms")
-		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Model: test.model})
+		a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}, Model: test.model})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if test.want != "" && a.Answer != test.want || test.want == "" && a.Method != delegation.MethodEvidence {
+		if test.want != "" && a.Answer != test.want || test.want == "" && a.Method != recall.MethodEvidence {
 			t.Errorf("want %q, got %s %q", test.want, a.Method, a.Answer)
 		}
 	}
@@ -339,7 +340,7 @@ func TestEvidenceAfterAFailureIsBounded(t *testing.T) {
 	}
 	c := f.talk("s", texts...)
 	for most := 250; most < 500; most++ {
-		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor chain", Prompt: "How many fathoms?", Where: recall.Where{Current: c}, MaxTokens: most})
+		a, err := f.Ask(t.Context(), recall.Question{Query: "anchor chain", Prompt: "How many fathoms?", Where: recall.Where{Current: c}, MaxTokens: most})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +348,7 @@ func TestEvidenceAfterAFailureIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := llms.Estimate.Count(string(raw)); n > most || a.Method != delegation.MethodEvidence || a.Usage.Calls == 0 {
+		if n := llms.Estimate.Count(string(raw)); n > most || a.Method != recall.MethodEvidence || a.Usage.Calls == 0 {
 			t.Errorf("maxTokens %d: %d tokens, %s (%s), %+v", most, n, a.Method, a.Reason, a.Usage)
 		}
 	}

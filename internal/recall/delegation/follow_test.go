@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // session makes a conversation of a project, one message a minute.
@@ -29,7 +28,7 @@ func (f *fixture) session(key, project string, messages ...llms.Message) store.C
 	return c.ID
 }
 
-func (f *fixture) evidence(r delegation.Request) delegation.Answer {
+func (f *fixture) evidence(r recall.Question) recall.Answer {
 	f.t.Helper()
 	a, err := f.Ask(f.t.Context(), r)
 	if err != nil {
@@ -65,7 +64,7 @@ func TestEvidenceFollowsARequest(t *testing.T) {
 	messages = append(messages, chores(6)...)
 	messages = append(messages, llms.Assistant("It has NOT been applied yet."))
 	short := f.session("short", "/p", messages...)
-	a := f.evidence(delegation.Request{Query: "throttling", Prompt: "What did we decide about throttling?", Where: recall.Where{Current: short}})
+	a := f.evidence(recall.Question{Query: "throttling", Prompt: "What did we decide about throttling?", Where: recall.Where{Current: short}})
 	for _, want := range []string{"token bucket then", "40 a second it is", "NOT been applied"} {
 		if !strings.Contains(a.Answer, want) {
 			t.Errorf("%q is missing:\n%s", want, a.Answer)
@@ -75,7 +74,7 @@ func TestEvidenceFollowsARequest(t *testing.T) {
 		t.Errorf("truncated %v:\n%s", a.Truncated, a.Answer)
 	}
 	long := f.session("long", "/p", append(append(messages[:len(messages)-1:len(messages)-1], chores(40)...), llms.Assistant("Goodbye."))...)
-	if a := f.evidence(delegation.Request{Query: "throttling", Prompt: "What did we decide about throttling?", Where: recall.Where{Current: long}}); strings.Contains(a.Answer, "Goodbye") {
+	if a := f.evidence(recall.Question{Query: "throttling", Prompt: "What did we decide about throttling?", Where: recall.Where{Current: long}}); strings.Contains(a.Answer, "Goodbye") {
 		t.Errorf("the end of a long session is about something else:\n%s", a.Answer)
 	}
 }
@@ -90,7 +89,7 @@ func TestEvidenceShowsProseBeforeTools(t *testing.T) {
 	}
 	messages = append(messages, llms.Assistant("Because of its lead the supplier took the other one away, so the glaze for the kiln is what it is."))
 	c := f.session("s", "/p", messages...)
-	a := f.evidence(delegation.Request{Query: "kiln cobalt glaze", Prompt: "Why do we fire the kiln with cobalt glaze?", Where: recall.Where{Current: c}})
+	a := f.evidence(recall.Question{Query: "kiln cobalt glaze", Prompt: "Why do we fire the kiln with cobalt glaze?", Where: recall.Where{Current: c}})
 	if n := strings.Count(a.Answer, "--heat"); n != 1 {
 		t.Errorf("the command is shown %d times:\n%s", n, a.Answer)
 	}
@@ -104,7 +103,7 @@ func TestEvidenceShowsProseBeforeTools(t *testing.T) {
 func TestEvidenceShowsTheNewestStatement(t *testing.T) {
 	f := newFixture(t, nil)
 	c := f.session("equal", "/p", llms.User("The lease timeout is 30 s."), llms.Assistant("Noted."), llms.User("The lease timeout is 45 s."), llms.Assistant("Noted, too."))
-	a := f.evidence(delegation.Request{Query: "lease timeout", Prompt: "What is the lease timeout?", Where: recall.Where{Current: c}})
+	a := f.evidence(recall.Question{Query: "lease timeout", Prompt: "What is the lease timeout?", Where: recall.Where{Current: c}})
 	if old, now := strings.Index(a.Answer, "30 s"), strings.Index(a.Answer, "45 s"); now < 0 || old < now {
 		t.Errorf("the older value comes first:\n%s", a.Answer)
 	}
@@ -114,7 +113,7 @@ func TestEvidenceShowsTheNewestStatement(t *testing.T) {
 	}
 	messages = append(messages, llms.User("After "+strings.Repeat("a long talk with the people of the yard and of the mill ", 6)+"the torque of each gasket is now 18 Nm instead of 25."))
 	c = f.session("often", "/p", append(messages, chores(30)...)...)
-	a = f.evidence(delegation.Request{Query: "gasket torque", Prompt: "Gasket torque?", MaxTokens: 600, Where: recall.Where{Current: c}})
+	a = f.evidence(recall.Question{Query: "gasket torque", Prompt: "Gasket torque?", MaxTokens: 600, Where: recall.Where{Current: c}})
 	if !strings.Contains(a.Answer, "18 Nm") {
 		t.Errorf("the newest value is missing:\n%s", a.Answer)
 	}
@@ -124,7 +123,7 @@ func TestEvidenceShowsTheNewestStatement(t *testing.T) {
 func TestEvidenceIsTruncatedOnlyForWantOfRoom(t *testing.T) {
 	f := newFixture(t, nil)
 	c := f.session("s", "/p", append([]llms.Message{llms.User("Why does the sluice leak?")}, command("c", "inspect", strings.Repeat("plank and nail. ", 200)+"sluice: seal worn. "+strings.Repeat("plank and nail. ", 200))...)...)
-	if a := f.evidence(delegation.Request{Query: "sluice", Prompt: "Why does the sluice leak?", Where: recall.Where{Current: c}}); a.Truncated || !strings.Contains(a.Answer, "seal worn") {
+	if a := f.evidence(recall.Question{Query: "sluice", Prompt: "Why does the sluice leak?", Where: recall.Where{Current: c}}); a.Truncated || !strings.Contains(a.Answer, "seal worn") {
 		t.Errorf("truncated %v:\n%s", a.Truncated, a.Answer)
 	}
 }
@@ -136,15 +135,15 @@ func TestEvidenceSaysThatItWidened(t *testing.T) {
 	f.session("here", "/home", llms.User("Nothing but bread."))
 	f.session("there", "/elsewhere", llms.User("The zeppelin is moored at Alster."))
 	where := recall.Where{Projects: []store.Project{{Root: "/home"}}, Widen: true}
-	a := f.evidence(delegation.Request{Query: "zeppelin", Prompt: "Where is the zeppelin?", Where: where})
+	a := f.evidence(recall.Question{Query: "zeppelin", Prompt: "Where is the zeppelin?", Where: where})
 	if len(a.Notes) == 0 || !strings.Contains(a.Notes[0], "widened to all projects: 0 matches in project home (1 session), 1 match elsewhere") || !strings.Contains(a.Answer, ", project /elsewhere") {
 		t.Errorf("%q\n%s", a.Notes, a.Answer)
 	}
-	a = f.evidence(delegation.Request{Query: "xylophone", Prompt: "Where is the xylophone?", Where: where})
-	if a.Method != delegation.MethodNone || !strings.Contains(a.Answer, "nothing in any other project") {
+	a = f.evidence(recall.Question{Query: "xylophone", Prompt: "Where is the xylophone?", Where: where})
+	if a.Method != recall.MethodNone || !strings.Contains(a.Answer, "nothing in any other project") {
 		t.Errorf("%s", a.Answer)
 	}
-	a = f.evidence(delegation.Request{Query: "bread", Prompt: "What is there?", Where: where})
+	a = f.evidence(recall.Question{Query: "bread", Prompt: "What is there?", Where: where})
 	if strings.Contains(a.Answer, "project") {
 		t.Errorf("%s", a.Answer)
 	}

@@ -1,18 +1,18 @@
 package delegation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Why a grant refuses a call. The texts around them tell the sub-agent how to go on.
@@ -46,7 +46,7 @@ type Allowance struct {
 type Grant struct {
 	allows  Allowance
 	recall  Recall
-	store   recall.Store
+	store   lookup.Store
 	count   func(string) int
 	clock   func() time.Time
 	meter   *Meter
@@ -65,7 +65,7 @@ type Grant struct {
 func newGrant(a Allowance, c Config, m *Meter, marker string) *Grant {
 	return &Grant{
 		allows: a, recall: c.Recall, store: c.Store, count: c.count, clock: c.Clock, meter: m, marker: marker, left: a.Tokens,
-		served: servedTexts{byID: map[string]*served{}}, known: map[store.Node]bool{},
+		served: servedTexts{byID: map[store.ID]*served{}}, known: map[store.Node]bool{},
 	}
 }
 
@@ -125,7 +125,7 @@ const maxHolders = 200
 // allow refuses an id that the grant does not cover. Of a file it returns the covered
 // message that the file belongs to.
 func (g *Grant) allow(ctx context.Context, id store.ID) (holder store.MessageID, err error) {
-	nodes := []store.Node{{Message: id.Message, Summary: id.Summary}}
+	nodes := []store.Node{id}
 	if id.Payload != "" {
 		holders, err := g.store.Holders(ctx, id.Payload, g.allows.Conversations, maxHolders)
 		if err != nil {
@@ -161,7 +161,7 @@ func (g *Grant) covers(ctx context.Context, n store.Node) (covered bool, err err
 
 // climb visits a node and the summaries above it, level by level, each once. It goes
 // on above a node where visit returns true.
-func climb(ctx context.Context, s recall.Store, n store.Node, visit func(n store.Node, level int) (bool, error)) error {
+func climb(ctx context.Context, s lookup.Store, n store.Node, visit func(n store.Node, level int) (bool, error)) error {
 	seen := map[store.Node]bool{n: true}
 	for at, level := []store.Node{n}, 0; len(at) > 0 && level <= maxClimb; level++ {
 		var up []store.Node
@@ -188,21 +188,12 @@ func climb(ctx context.Context, s recall.Store, n store.Node, visit func(n store
 }
 
 func (g *Grant) refuse(id store.ID) error {
-	var may []string
+	var may []store.ID
 	for _, s := range g.allows.Summaries {
-		may = append(may, string(s))
+		may = append(may, store.ID{Summary: s})
 	}
 	for _, m := range g.allows.Messages {
-		may = append(may, m.String())
+		may = append(may, store.ID{Message: m})
 	}
-	const most = 12
-	if len(may) > most {
-		may = append(may[:most], "…")
-	}
-	return fmt.Errorf("%s is %w; you may expand %s and what lies beneath them", name(id), ErrNotGranted, strings.Join(may, ", "))
-}
-
-// name writes an id as tools show it.
-func name(id store.ID) string {
-	return cmp.Or(string(id.Payload), store.Node{Message: id.Message, Summary: id.Summary}.String())
+	return fmt.Errorf("%s is %w; you may expand %s and what lies beneath them", id, ErrNotGranted, prose.Join(may, ", ", 12))
 }

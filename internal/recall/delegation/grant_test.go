@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // A sub-agent that keeps its tool can do nothing with it once the question is
@@ -30,7 +30,7 @@ func TestGrantsEnd(t *testing.T) {
 		c.Clock = func() time.Time { return now }
 	})
 	c := f.talk("s", "the anchor is down")
-	if _, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "Is it?", Where: recall.Where{Current: c}}); err != nil {
+	if _, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "Is it?", Where: recall.Where{Current: c}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(late, "has expired: answer now") {
@@ -75,8 +75,8 @@ func TestPagesAddUp(t *testing.T) {
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", texts...)
 	folded = f.fold(c, 3, "Things were said.")
-	a, err := f.Ask(t.Context(), delegation.Request{
-		SummaryIDs: []string{string(folded)}, Query: "anchor last words", Prompt: "What was said?", Where: recall.Where{Current: c},
+	a, err := f.Ask(t.Context(), recall.Question{
+		SummaryIDs: []store.SummaryID{folded}, Query: "anchor last words", Prompt: "What was said?", Where: recall.Where{Current: c},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 //go:embed prompts/lcm_grep.md
@@ -82,11 +82,7 @@ func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall
 			if m.Beside { // it stands next to a match and has none of the words
 				continue
 			}
-			id, err := store.ParseID(m.ID)
-			if err != nil {
-				return nil, err
-			}
-			if ok, err := g.covers(ctx, store.Node{Message: id.Message, Summary: id.Summary}); err != nil {
+			if ok, err := g.covers(ctx, m.ID); err != nil {
 				return nil, err
 			} else if ok {
 				found = append(found, m)
@@ -101,10 +97,6 @@ func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall
 
 // match puts a match on the page, and reports whether there was room for it.
 func (p *page) match(m recall.Match) bool {
-	id, err := store.ParseID(m.ID)
-	if err != nil {
-		return true // recall names nothing else
-	}
 	piece := recall.Piece{
 		ID: m.ID, Type: m.Type, Role: m.Role, ConversationID: m.ConversationID, CreatedAt: m.CreatedAt, Depth: m.Depth,
 		Text: m.Snippet, Complete: true, Tokens: p.grant.count(m.Snippet),
@@ -113,7 +105,7 @@ func (p *page) match(m recall.Match) bool {
 		return false
 	}
 	p.put(piece)
-	p.grant.served.addSnippet(piece, store.Node{Message: id.Message, Summary: id.Summary})
+	p.grant.served.addSnippet(piece, m.ID)
 	return true
 }
 

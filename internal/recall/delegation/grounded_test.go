@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // An answer that rests on nothing is asked for once more, with what is missing,
@@ -42,7 +42,7 @@ func TestUngroundedAnswersAreRefused(t *testing.T) {
 			}
 			f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
 			c := f.talk("s", "the anchor lies at 12 fathoms")
-			a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+			a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,9 +50,9 @@ func TestUngroundedAnswersAreRefused(t *testing.T) {
 				t.Errorf("asked %q", runner.asked[1:])
 			}
 			switch {
-			case test.ok && (a.Method != delegation.MethodDelegated || a.Answer != test.want):
+			case test.ok && (a.Method != recall.MethodDelegated || a.Answer != test.want):
 				t.Errorf("%s (%s): %q", a.Method, a.Reason, a.Answer)
-			case !test.ok && (a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, test.want) || !strings.Contains(a.Answer, "12 fathoms")):
+			case !test.ok && (a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, test.want) || !strings.Contains(a.Answer, "12 fathoms")):
 				t.Errorf("%s (%s): %q", a.Method, a.Reason, a.Answer)
 			}
 			f.gone(runner)
@@ -71,8 +71,8 @@ func TestAnUngroundedAnswerMayBeMendedByReading(t *testing.T) {
 	}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
 	c := f.talk("s", "the anchor lies at 12 fathoms")
-	a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
-	if err != nil || a.Method != delegation.MethodDelegated || len(a.CitedIDs) != 1 {
+	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+	if err != nil || a.Method != recall.MethodDelegated || len(a.CitedIDs) != 1 {
 		t.Errorf("%v %+v", err, a)
 	}
 }
@@ -86,7 +86,7 @@ func TestTheSubAgentsTruncatedIsHonoured(t *testing.T) {
 		}
 		f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 		c := f.talk("s", "the anchor lies at 12 fathoms")
-		a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
+		a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestReasonsHaveNoSecrets(t *testing.T) {
 		f.talk("s", "the anchor lies at 12 fathoms")
 		f.talk("t", "the anchor lies at 13 fathoms")
 		for _, where := range []recall.Where{{Current: 1}, {AllConversations: true}} {
-			a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How deep?", Where: where})
+			a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: where})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,10 +8,11 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
-func addUsage(u, v Usage) Usage {
-	return Usage{Calls: u.Calls + v.Calls, InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens}
+func addUsage(u, v recall.Usage) recall.Usage {
+	return recall.Usage{Calls: u.Calls + v.Calls, InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens}
 }
 
 // maxIdle is how many calls of the model in a row may go by without anything
@@ -34,7 +35,7 @@ type Meter struct {
 	count  func(string) int
 
 	mu    sync.Mutex
-	used  Usage
+	used  recall.Usage
 	size  int     // of the last request and its answer, as count sees it
 	ratio float64 // how many tokens the provider counts for one of ours
 	fed   int     // tokens that tools returned since the last request
@@ -114,7 +115,7 @@ func (m *Meter) end(size int, cost llms.Usage) {
 	if cost.InputTokens == 0 {
 		cost.InputTokens = size
 	}
-	m.used = addUsage(m.used, Usage{InputTokens: cost.InputTokens, OutputTokens: cost.OutputTokens})
+	m.used = addUsage(m.used, recall.Usage{InputTokens: cost.InputTokens, OutputTokens: cost.OutputTokens})
 	m.size = size + cost.OutputTokens // the next request repeats both
 	if size > 0 {
 		m.ratio = float64(cost.InputTokens) / float64(size)
@@ -171,7 +172,7 @@ func (m *Meter) feed(tokens, read int) {
 }
 
 // spent returns the cost so far, and how many tokens of the record were read for it.
-func (m *Meter) spent() (cost Usage, read int) {
+func (m *Meter) spent() (cost recall.Usage, read int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used, m.read

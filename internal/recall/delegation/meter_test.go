@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // dear is a model whose provider counts tokens its own way.
@@ -60,14 +60,14 @@ func TestTheBudgetHoldsWhateverAProviderCounts(t *testing.T) {
 			runner := &scripted{lazy: true}
 			runner.do = reading(dear{cost})
 			f := newFixture(t, func(c *delegation.Config) {
-				c.Runner, c.Limits = runner, delegation.Limits{ModelTokens: budget, PageTokens: 1000}
+				c.Runner, c.Limits = runner, recall.Limits{ModelTokens: budget, PageTokens: 1000}
 			})
 			c := f.talk("s", "the anchor log\n"+strings.Repeat("nothing of note in the log today\n", 2000))
-			a, err := f.Ask(t.Context(), delegation.Request{Query: "anchor", Prompt: "How long is the log?", Where: recall.Where{Current: c}})
+			a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How long is the log?", Where: recall.Where{Current: c}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Usage.InputTokens > budget || a.Usage.Calls < 2 || a.Method != delegation.MethodDelegated || !a.Truncated {
+			if a.Usage.InputTokens > budget || a.Usage.Calls < 2 || a.Method != recall.MethodDelegated || !a.Truncated {
 				t.Errorf("%s, budget %d: %s (%s), truncated %v, %+v", name, budget, a.Method, a.Reason, a.Truncated, a.Usage)
 			}
 			if a.Usage.InputTokens < budget/3 {

@@ -2,17 +2,13 @@ package delegation
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // page collects the texts that one call serves.
@@ -30,116 +26,21 @@ type page struct {
 
 func (g *Grant) newPage(size int) *page { return &page{grant: g, size: size, left: size} }
 
-// The stretches of a walk, as cursors name them: messages and files that were asked for
-// by id come first, then the messages beneath summaries.
-const (
-	cursorItems     = "items:"
-	cursorSummaries = "summaries:"
-)
-
-func (p *page) fill(ctx context.Context, in expandArgs, what resolved) error {
-	cursor, inSummaries := strings.CutPrefix(in.Cursor, cursorSummaries)
-	if !inSummaries {
-		if err := p.items(ctx, cursor, what.items); err != nil || p.next != "" {
-			return err
-		}
-		cursor = ""
-	}
-	if len(what.summaries) == 0 {
-		return nil
-	}
-	if p.left < minPage {
-		p.next = cursorSummaries
-		return nil
-	}
-	return p.summaries(ctx, in, what.summaries, cursor)
-}
-
-// position reads a cursor that names the n-th of some items and an offset in it.
-func position(cursor string, n int) (at, offset int, err error) {
-	if cursor == "" {
-		return 0, 0, nil
-	}
-	index, within, ok := strings.Cut(strings.TrimPrefix(cursor, cursorItems), ":")
-	var errs [2]error
-	at, errs[0] = strconv.Atoi(index)
-	offset, errs[1] = strconv.Atoi(within)
-	if !ok || errors.Join(errs[:]...) != nil || at < 0 || at >= n || offset < 0 {
-		return 0, 0, fmt.Errorf("the cursor %q is damaged: pass the one of the page before, unchanged, or none to begin anew", prose.Clip(cursor, 60))
-	}
-	return at, offset, nil
-}
-
-const noText = "%s holds no text: lcm_describe says what is known of it"
-
-// items serves messages and files by id, from a cursor on. Files that hold no text
-// are passed over.
-func (p *page) items(ctx context.Context, cursor string, items []item) error {
-	at, offset, err := position(cursor, len(items))
-	if err != nil {
-		return err
-	}
-	for ; at < len(items); at, offset = at+1, 0 {
-		it := items[at]
-		here := fmt.Sprintf("%s%d:%d", cursorItems, at, offset)
-		piece := recall.Piece{ID: it.id, Offset: offset}
-		room := p.left - p.frame(piece, true) - frameSlack
-		if len(p.pieces) == 0 {
-			room = max(room, p.left/2) // there is always progress
-		}
-		if room < leastPortion {
-			p.next = here
-			return nil
-		}
-		a, err := p.grant.recall.Describe(ctx, recall.DescribeRequest{
-			ID: it.id, Where: recall.Where{AllConversations: true}, // the grant covers it
-			Offset: int64(offset), MaxTokens: room,
-		})
-		if err != nil {
-			return err
-		}
-		piece.Type, piece.ConversationID, piece.CreatedAt, piece.Damaged = a.Type, a.ConversationID, a.CreatedAt, a.Damaged
-		piece.Text, piece.Size, piece.Tokens = a.Content, int(a.ByteSize), p.grant.count(a.Content)
-		if a.MessageDetail != nil {
-			piece.Role, piece.Size = a.Role, int(a.ContentSize)
-		} else if !utf8.ValidString(a.Content) {
-			why := fmt.Sprintf(noText, it.id)
-			p.skipped, p.left = append(p.skipped, why), p.left-p.grant.count(why)
-			continue
-		}
-		end := offset + len(a.Content)
-		piece.Complete = end >= piece.Size
-		if !piece.Complete && p.left < 2*minPage && len(p.pieces) > 0 {
-			p.next = here // it begins on the next page
-			return nil
-		}
-		p.take(piece, store.Node{Message: it.holder}, false)
-		if !piece.Complete {
-			p.next = fmt.Sprintf("%s%d:%d", cursorItems, at, end)
-			return nil
-		}
-	}
-	return nil
-}
-
-// frameSlack is the cost of a piece's attributes in its frame.
-const frameSlack = 16
-
-// summaries serves the messages beneath summaries.
-func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, cursor string) error {
+// fill serves messages and files that were asked for by id, and then the messages beneath
+// summaries.
+func (p *page) fill(ctx context.Context, in expandArgs, what resolved) (err error) {
 	depth := in.MaxDepth
 	if most := p.grant.allows.Depth; most > 0 && (depth == 0 || depth > most) {
 		depth = most
 	}
 	if depth == 0 && in.IncludeMessages {
-		var err error
-		if ids, err = p.grant.matchesFirst(ctx, ids); err != nil {
+		if what.summaries, err = p.grant.matchesFirst(ctx, what.summaries); err != nil {
 			return err
 		}
 	}
 	request := recall.ExpandRequest{
-		SummaryIDs: ids, Where: recall.Where{AllConversations: true}, // the ids were checked against the grant
-		Depth: depth, IncludeMessages: &in.IncludeMessages, TokenCap: p.left/2 + 1, Cursor: cursor,
+		IDs: what.items, SummaryIDs: what.summaries, Where: recall.Where{AllConversations: true}, // the ids were checked against the grant
+		Depth: depth, IncludeMessages: &in.IncludeMessages, TokenCap: p.left/2 + 1, Cursor: in.Cursor,
 	}
 	// Recall counts words, and a page of short messages is half frames: the
 	// first portion shows how much of the rest there is room for.
@@ -154,17 +55,20 @@ func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, curso
 			continue
 		}
 		for _, piece := range a.Pieces {
-			id, err := store.ParseID(piece.ID)
-			if err != nil {
-				return err
+			switch {
+			case piece.Type == "file" && piece.Text == "" && piece.Size > 0:
+				why := fmt.Sprintf(noText, piece.ID)
+				p.skipped, p.left = append(p.skipped, why), p.left-p.grant.count(why)
+			case piece.Level == 0:
+				p.take(piece, store.Node{Message: what.holders[piece.ID]}, false)
+			default:
+				p.take(piece, piece.ID, true)
 			}
-			p.take(piece, store.Node{Message: id.Message, Summary: id.Summary}, true)
 		}
-		if a.NextCursor == "" {
-			p.next = ""
+		if p.next = a.NextCursor; p.next == "" {
 			return nil
 		}
-		p.next, request.Cursor = cursorSummaries+a.NextCursor, a.NextCursor
+		request.Cursor = a.NextCursor
 		request.TokenCap = p.left * a.Tokens / cost * 9 / 10
 		if request.TokenCap < minPortion || p.left < min(p.size/8, wellFilled) {
 			return nil
@@ -172,20 +76,18 @@ func (p *page) summaries(ctx context.Context, in expandArgs, ids []string, curso
 	}
 }
 
+const noText = "%s holds no text: lcm_describe says what is known of it"
+
 // matchesFirst puts the summaries that match the question, and are or lie beneath one of
 // these, before them: a deep summary has more text beneath it than can be read, and its
 // first levels are summaries. Each text is served once.
-func (g *Grant) matchesFirst(ctx context.Context, ids []string) ([]string, error) {
-	var roots []store.SummaryID
-	for _, id := range ids {
-		roots = append(roots, store.SummaryID(id))
-	}
-	var first []string
+func (g *Grant) matchesFirst(ctx context.Context, ids []store.SummaryID) ([]store.SummaryID, error) {
+	var first []store.SummaryID
 	for _, id := range g.allows.First {
-		if ok, err := beneath(ctx, g.store, store.Node{Summary: id}, roots); err != nil {
+		if ok, err := beneath(ctx, g.store, store.Node{Summary: id}, ids); err != nil {
 			return nil, err
 		} else if ok {
-			first = append(first, string(id))
+			first = append(first, id)
 		}
 	}
 	return append(first, ids...), nil
@@ -284,7 +186,7 @@ func (p *page) date(piece recall.Piece) bool {
 // frameLines are the lines before and after a piece.
 func frameLines(mark string, piece recall.Piece, dated, placed bool) (head, tail string) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<%s id=%q", mark, piece.ID)
+	fmt.Fprintf(&b, "<%s id=%q", mark, piece.ID.String())
 	if piece.Role != "" {
 		fmt.Fprintf(&b, " role=%q", piece.Role)
 	}

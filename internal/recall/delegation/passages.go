@@ -10,10 +10,10 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // write writes passages under headings of their sessions and days, the group of the best
@@ -80,7 +80,7 @@ func (e *extract) title(ctx context.Context, id store.ConversationID) error {
 		return err
 	}
 	text := ""
-	if name := recall.ProjectName(c.Project); name != "" && e.frame.Scope.Kind == recall.ScopeAll && !slices.ContainsFunc(e.home, func(p store.Project) bool { return recall.ProjectName(p) == name }) {
+	if name := c.Project.Name(); name != "" && e.frame.Scope.Kind == recall.ScopeAll && !slices.ContainsFunc(e.home, func(p store.Project) bool { return p.Name() == name }) {
 		text = ", project " + oneLine(name)
 	}
 	if c.Agent != "" {

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // The ids that a sub-agent begins with. A few summaries are enough, as they lead to
@@ -121,7 +122,7 @@ func (d *Delegator) plan(ctx context.Context, r request) (*plan, error) {
 			p.notes = append(p.notes, p.widened)
 		}
 		for _, n := range found.Notes {
-			if strings.HasPrefix(n, recall.WordsOnly) {
+			if strings.HasPrefix(n, lookup.WordsOnly) {
 				p.notes = include(p.notes, n)
 			}
 		}
@@ -153,10 +154,7 @@ func (d *Delegator) named(ctx context.Context, r request, p *plan) error {
 		return err
 	}
 	p.scope = first.Scope
-	for _, id := range first.SummaryIDs {
-		p.within = append(p.within, store.SummaryID(id))
-	}
-	p.opened = p.within
+	p.within, p.opened = first.SummaryIDs, first.SummaryIDs
 	for sum, err := range d.config.Store.Summaries(ctx, store.SummaryQuery{IDs: p.within}) {
 		if err != nil {
 			return err
@@ -186,13 +184,9 @@ func (p *plan) covers(sum store.Summary) {
 // take sorts matches into buckets.
 func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) error {
 	for _, m := range matches {
-		id, err := store.ParseID(m.ID)
-		if err != nil {
-			return err
-		}
+		id := m.ID
 		if p.within != nil {
-			n := store.Node{Summary: id.Summary, Message: id.Message}
-			if ok, err := beneath(ctx, d.config.Store, n, p.within); err != nil {
+			if ok, err := beneath(ctx, d.config.Store, id, p.within); err != nil {
 				return err
 			} else if !ok {
 				continue
@@ -204,7 +198,7 @@ func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) e
 		if id.Message != 0 && len(b.messages) < maxMessages {
 			b.messages = include(b.messages, id.Message)
 		}
-		summary := store.SummaryID(cmp.Or(m.SummaryID, m.CoveredBy))
+		summary := cmp.Or(m.SummaryID, m.CoveredBy)
 		if summary == "" {
 			continue
 		}
@@ -221,7 +215,7 @@ func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) e
 }
 
 // beneath reports whether a node is one of the summaries or lies beneath one.
-func beneath(ctx context.Context, s recall.Store, n store.Node, roots []store.SummaryID) (bool, error) {
+func beneath(ctx context.Context, s lookup.Store, n store.Node, roots []store.SummaryID) (bool, error) {
 	g := Grant{allows: Allowance{Summaries: roots}, store: s, known: map[store.Node]bool{}}
 	return g.covers(ctx, n)
 }

@@ -13,10 +13,11 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // evidenceHits is how many messages of a search are considered.
@@ -46,7 +47,7 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 	request := store.Search{
 		Mode: store.FullText, Pattern: text, Since: p.since, Before: p.before, Sort: store.ByRelevance, Limit: evidenceHits,
 	}
-	recall.Narrow(&request, p.scope)
+	lookup.Narrow(&request, p.scope)
 	found, err := d.config.Reranker.Search(ctx, d.config.Store, request)
 	if errors.Is(err, search.ErrNoWords) {
 		return nil, nil
@@ -296,26 +297,21 @@ func (d *Delegator) inside(ctx context.Context, found []store.MessageID, p *plan
 	if len(kept) > 0 {
 		return kept, nil
 	}
-	var ids []string
+	var ids []store.SummaryID
 	for _, b := range p.buckets {
-		for _, id := range b.summaries {
-			ids = append(ids, string(id))
-		}
+		ids = append(ids, b.summaries...)
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	ids = ids[:min(len(ids), maxSeeds)]
-	p.opened = nil
-	for _, id := range ids {
-		p.opened = append(p.opened, store.SummaryID(id))
-	}
+	p.opened = ids
 	first, err := d.config.Recall.Expand(ctx, recall.ExpandRequest{
-		SummaryIDs: ids, Where: recall.Where{AllConversations: true}, TokenCap: DefaultMaxTokens,
+		SummaryIDs: ids, Where: recall.Where{AllConversations: true}, TokenCap: recall.DefaultMaxTokens,
 	})
 	for _, piece := range first.Pieces {
-		if id, perr := store.ParseID(piece.ID); perr == nil && id.Message != 0 {
-			kept = append(kept, id.Message)
+		if piece.ID.Message != 0 {
+			kept = append(kept, piece.ID.Message)
 		}
 	}
 	return kept, err

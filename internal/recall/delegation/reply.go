@@ -199,7 +199,7 @@ func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said repl
 	if len(read.order) == 0 {
 		return &rejection{errGround, "nothing of the record was read", "Call lcm_expand with the payload of the task first."}
 	}
-	hint := "You have read " + strings.Join(read.order[:min(len(read.order), shownIDs)], ", ") + "."
+	hint := "You have read " + prose.Join(read.order[:min(len(read.order), shownIDs)], ", ", 0) + "."
 	if len(said.CitedIDs) > 0 {
 		if slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
 			return nil
@@ -221,7 +221,7 @@ func (r *reading) unsupported(answer, question string) (string, bool) {
 	known := strings.Builder{}
 	known.WriteString(question)
 	for _, id := range r.order {
-		known.WriteString(" " + id)
+		known.WriteString(" " + id.String())
 		for _, text := range r.byID[id].passages() {
 			known.WriteString(" " + text)
 		}

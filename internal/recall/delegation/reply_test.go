@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 func TestRepliesAreReadHoweverModelsWriteThem(t *testing.T) {
@@ -102,7 +103,7 @@ func TestShorten(t *testing.T) {
 	count := llms.Estimate.Count
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text") + strings.Repeat(rapid.SampledFrom([]string{"word ", "字", "🙂", "x"}).Draw(t, "filler"), rapid.IntRange(0, 400).Draw(t, "n"))
-		most := rapid.IntRange(MinMaxTokens, 300).Draw(t, "most")
+		most := rapid.IntRange(recall.MinMaxTokens, 300).Draw(t, "most")
 		got, cut := shorten(count, text, most)
 		if count(got) > most {
 			t.Fatalf("%d tokens, want at most %d", count(got), most)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/record"
 )
 
 // Bounds of a question.
@@ -18,15 +20,15 @@ const (
 // request is a question, with what a sub-agent that failed has cost and read. Evidence
 // has them, within its cap.
 type request struct {
-	Request
-	used Usage
+	recall.Question
+	used recall.Usage
 	read int
 }
 
 // check reports everything that is wrong with a question and fills in defaults.
 func (r *request) check() error {
 	var wrong []error
-	r.SummaryIDs = slices.DeleteFunc(slices.Clone(r.SummaryIDs), func(id string) bool { return strings.TrimSpace(id) == "" })
+	r.SummaryIDs = slices.DeleteFunc(slices.Clone(r.SummaryIDs), func(id record.SummaryID) bool { return strings.TrimSpace(string(id)) == "" })
 	r.Query, r.Prompt = strings.TrimSpace(r.Query), strings.TrimSpace(r.Prompt)
 	if len(r.SummaryIDs) == 0 && r.Query == "" {
 		r.Query = r.Prompt
@@ -42,16 +44,16 @@ func (r *request) check() error {
 	}
 	switch {
 	case r.MaxTokens == 0:
-		r.MaxTokens = DefaultMaxTokens
-	case r.MaxTokens < MinMaxTokens || r.MaxTokens > MaxMaxTokens:
-		wrong = append(wrong, fmt.Errorf("maxTokens is %d: it must be between %d and %d", r.MaxTokens, MinMaxTokens, MaxMaxTokens))
+		r.MaxTokens = recall.DefaultMaxTokens
+	case r.MaxTokens < recall.MinMaxTokens || r.MaxTokens > recall.MaxMaxTokens:
+		wrong = append(wrong, fmt.Errorf("maxTokens is %d: it must be between %d and %d", r.MaxTokens, recall.MinMaxTokens, recall.MaxMaxTokens))
 	}
 	switch r.Output {
 	case "":
-		r.Output = OutputAnswer
-	case OutputAnswer, OutputEvidence:
+		r.Output = recall.OutputAnswer
+	case recall.OutputAnswer, recall.OutputEvidence:
 	default:
-		wrong = append(wrong, fmt.Errorf("output is %q: it must be %q or %q", prose.Clip(r.Output, 40), OutputAnswer, OutputEvidence))
+		wrong = append(wrong, fmt.Errorf("output is %q: it must be %q or %q", prose.Clip(r.Output, 40), recall.OutputAnswer, recall.OutputEvidence))
 	}
 	if r.Agent == "" {
 		r.Agent = "main"
@@ -66,11 +68,11 @@ const (
 	cutBoth      = "both"
 )
 
-func setCut(a *Answer, answer, expansion bool) {
+func setCut(a *recall.Answer, answer, expansion bool) {
 	a.Truncated = answer || expansion
 	a.TruncatedBy = map[[2]bool]string{{true, true}: cutBoth, {true, false}: cutMaxTokens, {false, true}: cutExpansion}[[2]bool{answer, expansion}]
 }
 
-func note(a *Answer, format string, args ...any) {
+func note(a *recall.Answer, format string, args ...any) {
 	a.Notes = include(a.Notes, fmt.Sprintf(format, args...))
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // servedTexts records the texts that a grant has served. Counts, totals and the check
 // of citations use nothing else.
 type servedTexts struct {
-	byID   map[string]*served
-	order  []string
+	byID   map[store.ID]*served
+	order  []store.ID
 	cut    bool // the tokens ran out before the text did
 	unread bool // the last page left something
 }

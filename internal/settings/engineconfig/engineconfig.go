@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/view/assemble"
 	"github.com/lossless-context/lcm/internal/view/compact"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Values are the settings of an engine, without models and tokenizers: those
@@ -27,7 +27,7 @@ type Values struct {
 	Bounds       compact.Bounds
 	LargeContent int
 	Privacy      ingest.Privacy
-	Limits       delegation.Limits
+	Limits       recall.Limits
 }
 
 // Of returns the values of the settings.
@@ -39,7 +39,7 @@ func Of(cfg *config.Config) Values {
 		Bounds:       bounds(cfg),
 		LargeContent: cfg.Ingest.LargeFileTokenThreshold,
 		Privacy:      Privacy(cfg),
-		Limits: delegation.Limits{
+		Limits: recall.Limits{
 			ExpandTokens: cfg.Recall.MaxExpandTokens, PageTokens: cfg.Recall.PageTokens,
 			ModelTokens: cfg.Recall.MaxModelTokens, Timeout: cfg.Recall.DelegationTimeout,
 		},

@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/spend"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // embeddingServer answers embedding calls, and keeps the keys that it was sent.
@@ -94,11 +95,11 @@ func TestWithoutTheEmbeddingModel(t *testing.T) {
 		t.Setenv("OPENAI_API_KEY", "")
 		e, s, _ := configuredEngine(t, nil, env)
 		found := search(t, e, recall.Where{AllConversations: true})
-		if len(found.Matches) == 0 || len(found.Notes) != 1 || !strings.HasPrefix(found.Notes[0], recall.WordsOnly) || !strings.Contains(found.Notes[0], name) {
+		if len(found.Matches) == 0 || len(found.Notes) != 1 || !strings.HasPrefix(found.Notes[0], lookup.WordsOnly) || !strings.Contains(found.Notes[0], name) {
 			t.Errorf("%d matches, notes %q", len(found.Matches), found.Notes)
 		}
 		a := ask(t, s)
-		if len(a.Citations) == 0 || len(a.Notes) == 0 || !strings.HasPrefix(a.Notes[0], recall.WordsOnly) {
+		if len(a.Citations) == 0 || len(a.Notes) == 0 || !strings.HasPrefix(a.Notes[0], lookup.WordsOnly) {
 			t.Errorf("%d citations, notes %q", len(a.Citations), a.Notes)
 		}
 	}
@@ -106,11 +107,7 @@ func TestWithoutTheEmbeddingModel(t *testing.T) {
 
 func search(t *testing.T, e *lcm.Engine, in recall.Where) recall.GrepAnswer {
 	t.Helper()
-	svc, err := e.Recall()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := svc.Grep(t.Context(), recall.GrepRequest{Pattern: question, Mode: store.FullText, Kinds: recall.InMessages, Where: in})
+	found, err := e.Grep(t.Context(), recall.GrepRequest{Pattern: question, Mode: store.FullText, Kinds: recall.InMessages, Where: in})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,17 +20,22 @@ func Options(cfg *config.Config, state store.State, counter llms.Counter) []lcm.
 		lcm.WithBudget(v.Budget),
 		lcm.WithThresholds(v.Soft, v.Hard),
 		lcm.WithLowThreshold(v.Low),
-		lcm.WithPolicy(v.Policy),
-		lcm.WithBounds(v.Bounds),
+		lcm.WithPolicy(lcm.Policy{
+			ViewPolicy: lcm.ViewPolicy(v.Policy.Policy), LeafChunkTokens: v.Policy.LeafChunkTokens, LeafTargetTokens: v.Policy.LeafTargetTokens,
+			CondensedTargetTokens: v.Policy.CondensedTargetTokens, LeafMinFanout: v.Policy.LeafMinFanout, CondensedMinFanout: v.Policy.CondensedMinFanout,
+			CondensedMinFanoutHard: v.Policy.CondensedMinFanoutHard, MaxDepth: v.Policy.MaxDepth,
+			MaxOverageFactor: v.Policy.MaxOverageFactor, ExtractiveOnAuth: v.Policy.ExtractiveOnAuth,
+		}),
+		lcm.WithBounds(lcm.Bounds(v.Bounds)),
 		lcm.WithLargeContent(v.LargeContent),
 		lcm.WithPrivacy(v.Privacy),
-		lcm.WithExpansionLimits(v.Limits),
+		lcm.WithAskLimits(v.Limits),
 	}
 	if s := summariser(cfg, state); s != nil {
 		options = append(options, lcm.WithSummariser(s))
 	}
 	if model := cmp.Or(cfg.Recall.ExpansionModel, cfg.Agents.SubAgentModel); model != "" {
-		options = append(options, lcm.WithExpansionModel(newLazyEngine(cfg, state, model, "expansion")))
+		options = append(options, lcm.WithAskModel(newLazyEngine(cfg, state, model, "expansion")))
 	}
 	if e := Embedder(cfg, state); e != nil {
 		options = append(options, lcm.WithEmbedder(e, cfg.Embeddings.Timeout))

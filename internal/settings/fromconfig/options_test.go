@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // configured returns a session of an engine that the environment describes. Its
@@ -86,9 +86,9 @@ func asks(r llms.Request) llmtest.Reply {
 	return llmtest.Say(fmt.Sprintf(`{"answer": "deep", "citedIds": [%q]}`, message.FindString(call)))
 }
 
-func ask(t *testing.T, s *lcm.Session) delegation.Answer {
+func ask(t *testing.T, s *lcm.Session) recall.Answer {
 	t.Helper()
-	a, err := s.Ask(t.Context(), delegation.Request{Query: "anchor entry", Prompt: "How deep was the anchor?"})
+	a, err := s.Ask(t.Context(), recall.Question{Query: "anchor entry", Prompt: "How deep was the anchor?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,12 +109,12 @@ func TestTheModelOfQuestions(t *testing.T) {
 		s, h := configured(t, asks, test.env)
 		a := ask(t, s)
 		if test.want == "" {
-			if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "no_model: ") || len(h.Exchanges()) != 0 {
+			if a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, "no_model: ") || len(h.Exchanges()) != 0 {
 				t.Errorf("without a model: %s (%s)", a.Method, a.Reason)
 			}
 			continue
 		}
-		if a.Method != delegation.MethodDelegated || a.Model != test.want || h.Exchanges()[0].Request.Model != test.want {
+		if a.Method != recall.MethodDelegated || a.Model != test.want || h.Exchanges()[0].Request.Model != test.want {
 			t.Errorf("%v: %s by %q (%s)", test.env, a.Method, a.Model, a.Reason)
 		}
 	}
@@ -126,7 +126,7 @@ func TestTheTokensOfQuestions(t *testing.T) {
 	for name, value := range map[string]string{"LCM_MAX_EXPAND_TOKENS": "300", "LCM_EXPAND_PAGE_TOKENS": "300"} {
 		s, _ := configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small", name: value})
 		a := ask(t, s)
-		if a.Method != delegation.MethodDelegated || a.TotalSourceTokens > 300 || a.TotalSourceTokens < 100 {
+		if a.Method != recall.MethodDelegated || a.TotalSourceTokens > 300 || a.TotalSourceTokens < 100 {
 			t.Errorf("%s=%s: %d tokens were read (%s %s)", name, value, a.TotalSourceTokens, a.Method, a.Reason)
 		}
 		if name == "LCM_MAX_EXPAND_TOKENS" && a.TruncatedBy != "expansion" {
@@ -142,7 +142,7 @@ func TestTheTokensOfQuestions(t *testing.T) {
 // LCM_MAX_MODEL_TOKENS bounds the tokens sent to the model.
 func TestTheBudgetOfQuestions(t *testing.T) {
 	s, h := configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small", "LCM_MAX_MODEL_TOKENS": "1000"})
-	if a := ask(t, s); a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "budget: ") || len(h.Exchanges()) != 0 {
+	if a := ask(t, s); a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, "budget: ") || len(h.Exchanges()) != 0 {
 		t.Errorf("%s (%s), %d calls", a.Method, a.Reason, len(h.Exchanges()))
 	}
 }
@@ -154,11 +154,11 @@ func TestTheTimeOfQuestions(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // where the setting is not heeded
 	defer cancel()
 	begun := time.Now()
-	a, err := s.Ask(ctx, delegation.Request{Query: "anchor entry", Prompt: "How deep was the anchor?"})
+	a, err := s.Ask(ctx, recall.Question{Query: "anchor entry", Prompt: "How deep was the anchor?"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Method != delegation.MethodEvidence || !strings.HasPrefix(a.Reason, "timeout: the sub-agent did not answer within 150ms") {
+	if a.Method != recall.MethodEvidence || !strings.HasPrefix(a.Reason, "timeout: the sub-agent did not answer within 150ms") {
 		t.Errorf("%s (%s) after %v", a.Method, a.Reason, time.Since(begun))
 	}
 }
@@ -168,7 +168,7 @@ func TestAKeyInAnErrorIsNotRepeated(t *testing.T) {
 	for _, key := range []string{"sk-proj-a8Kq2LmX9vRt5WzB7cNd3YpF6gHjS4uE1oQxT0bVnMcZkLw", "the-key-of-our-own-server"} {
 		refuses := func(llms.Request) llmtest.Reply { return llmtest.Status(401, "Incorrect API key provided: "+key) }
 		s, _ := configured(t, refuses, map[string]string{"LCM_SUBAGENTS_MODEL": "small", "OPENAI_API_KEY": key})
-		if a := ask(t, s); !strings.HasPrefix(a.Reason, "model_failed: ") || strings.Contains(a.Reason, key) || a.Method != delegation.MethodEvidence {
+		if a := ask(t, s); !strings.HasPrefix(a.Reason, "model_failed: ") || strings.Contains(a.Reason, key) || a.Method != recall.MethodEvidence {
 			t.Errorf("%s (%s)", a.Method, a.Reason)
 		}
 	}

@@ -85,7 +85,7 @@ func TestTokens(t *testing.T) {
 	if err := engine.Session("s").Append(ctx, llms.User("alice wrote this")); err != nil {
 		t.Fatal(err)
 	}
-	order, err := engine.Order(ctx, lcm.Forget{Pattern: "alice|token|root"})
+	order, err := engine.Order(ctx, lcm.EraseQuery{Pattern: "alice|token|root"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,12 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/httpbody"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/scope"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // errBadRequest is the kind of errors that the client has to correct.
@@ -126,12 +125,8 @@ func (c *client) grep(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := c.engine.Recall()
-	if err != nil {
-		return nil, err
-	}
 	q.AllConversations, q.Compact, q.OrWords = q.ConversationID == 0, true, q.Mode != store.FullText
-	a, err := svc.Grep(ctx, q)
+	a, err := c.engine.Grep(ctx, q)
 	return a, err
 }
 
@@ -141,12 +136,8 @@ func (c *client) describe(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := c.engine.Recall()
-	if err != nil {
-		return nil, err
-	}
 	q.AllConversations = q.ConversationID == 0
-	a, err := svc.Describe(ctx, q)
+	a, err := c.engine.Describe(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +147,7 @@ func (c *client) describe(ctx context.Context, body []byte) (any, error) {
 
 // ask answers `lcm ask --team`.
 func (c *client) ask(ctx context.Context, body []byte) (any, error) {
-	q, err := read[delegation.Request](body)
+	q, err := read[recall.Question](body)
 	if err != nil {
 		return nil, err
 	}

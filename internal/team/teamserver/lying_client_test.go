@@ -44,7 +44,7 @@ func FuzzLyingClient(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := whole.Session("victim", lcm.InProject(store.Project{Origin: "github.com/victim/app"}), lcm.Titled("kestrel")).Append(f.Context(), llms.User(secret)); err != nil {
+	if err := whole.Session("victim", lcm.WithProject(store.Project{Origin: "github.com/victim/app"}), lcm.WithTitle("kestrel")).Append(f.Context(), llms.User(secret)); err != nil {
 		f.Fatal(err)
 	}
 	c := teamserver.Config{Store: db, Engine: whole, NewEngine: engine, Log: slog.New(slog.DiscardHandler)}

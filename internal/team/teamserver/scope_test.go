@@ -10,14 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/record"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/proof/scopetest"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // session is an MCP client with a token.
@@ -131,7 +132,11 @@ func (f *fixture) testRequests(w *scopetest.World, token access.Token) {
 		}
 		described++
 		cursor, _ := call.Args["cursor"].(string)
-		a, err := c.Describe(t.Context(), recall.DescribeRequest{ID: id, Cursor: cursor})
+		parsed, err := record.ParseID(id)
+		if err != nil {
+			continue
+		}
+		a, err := c.Describe(t.Context(), recall.DescribeRequest{ID: parsed, Cursor: cursor})
 		var refused *teamsync.RequestError
 		if shown := w.Shown(a.Text+string(a.Answer), call); len(shown) > 0 || !errors.As(err, &refused) {
 			t.Errorf("describe %s shows %q, %v", id, shown, err)
@@ -154,7 +159,7 @@ func (f *fixture) testRequests(w *scopetest.World, token access.Token) {
 				}
 			}
 		}
-		a, err := c.Ask(t.Context(), delegation.Request{Prompt: "What is the needle?", Query: "qzforeign needle", Where: where})
+		a, err := c.Ask(t.Context(), recall.Question{Prompt: "What is the needle?", Query: "qzforeign needle", Where: where})
 		if leaks := w.Leaks(a.Answer); len(leaks) > 0 || where.ConversationID == w.Conversations[0] && err == nil {
 			t.Errorf("ask in %+v: %q, %v", where, leaks, err)
 		}

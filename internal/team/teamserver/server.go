@@ -58,7 +58,7 @@ type Config struct {
 	NewEngine func(store.Store) (*lcm.Engine, error)
 	// Fold folds conversations that are due, and reports what it did. Nil does not
 	// fold.
-	Fold func(context.Context) (lcm.Folded, error)
+	Fold func(context.Context) (lcm.FoldResult, error)
 	// FoldEvery is how often it is called (a minute).
 	FoldEvery time.Duration
 	// CheckEvery is how often tokens are checked again, to end calls under way (30 s).

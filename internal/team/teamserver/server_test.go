@@ -198,7 +198,7 @@ func TestPostgres(t *testing.T) {
 	if r := a.push(); r.Messages != 3 {
 		t.Errorf("%+v", r)
 	}
-	order, err := a.engine.Order(t.Context(), lcm.Forget{Pattern: "must go"})
+	order, err := a.engine.Order(t.Context(), lcm.EraseQuery{Pattern: "must go"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestFoldingInTheBackground(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := f.engine.Session("long", lcm.InProject(store.Project{Root: "/x"}))
+	session := f.engine.Session("long", lcm.WithProject(store.Project{Root: "/x"}))
 	for i := range 200 {
 		if err := session.Append(t.Context(), llms.User(fmt.Sprintf("message %d with some words that fill the window of a model", i))); err != nil {
 			t.Fatal(err)
@@ -359,7 +359,7 @@ func TestFoldingInTheBackground(t *testing.T) {
 	}
 	s := f.newServer(func(c *teamserver.Config) {
 		c.FoldEvery = 10 * time.Millisecond
-		c.Fold = func(ctx context.Context) (lcm.Folded, error) { return folder.FoldDue(ctx, lcm.FoldOptions{}) }
+		c.Fold = func(ctx context.Context) (lcm.FoldResult, error) { return folder.FoldDue(ctx, lcm.FoldOptions{}) }
 	})
 	web := httptest.NewServer(s.Handler())
 	defer web.Close()

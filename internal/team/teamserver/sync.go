@@ -124,7 +124,7 @@ func (c *client) push(ctx context.Context, body []byte) (any, error) {
 			return nil, err
 		}
 	}
-	session := c.engine.Session(p.Key, lcm.InProject(b.Project), lcm.ByAgent(c.agent(b)), lcm.Titled(b.Title))
+	session := c.engine.Session(p.Key, lcm.WithProject(b.Project), lcm.WithAgent(c.agent(b)), lcm.WithTitle(b.Title))
 	var done []store.Appended
 	if len(inputs) > 0 { // else all were erased
 		if done, err = session.AppendInputs(ctx, inputs...); err != nil {

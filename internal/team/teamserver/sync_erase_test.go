@@ -27,7 +27,7 @@ func TestErasureHoldsInItsProject(t *testing.T) {
 					a.say("a", acme, "and a short one")
 				}
 				a.push()
-				order, err := a.engine.Order(t.Context(), lcm.Forget{Pattern: "must go"})
+				order, err := a.engine.Order(t.Context(), lcm.EraseQuery{Pattern: "must go"})
 				if err != nil {
 					t.Fatal(err)
 				}

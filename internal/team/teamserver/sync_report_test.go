@@ -14,7 +14,7 @@ import (
 // forget erases messages on a laptop.
 func (l *laptop) forget(pattern string) {
 	l.t.Helper()
-	order, err := l.engine.Order(l.t.Context(), lcm.Forget{Pattern: pattern})
+	order, err := l.engine.Order(l.t.Context(), lcm.EraseQuery{Pattern: pattern})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (f *fixture) laptop(name, token string) *laptop {
 // say appends messages with ids to a session.
 func (l *laptop) say(key string, project store.Project, texts ...string) {
 	l.t.Helper()
-	s := l.engine.Session(key, lcm.InProject(project), lcm.ByAgent("claude"), lcm.Titled("a title"))
+	s := l.engine.Session(key, lcm.WithProject(project), lcm.WithAgent("claude"), lcm.WithTitle("a title"))
 	for _, text := range texts {
 		m := llms.User(text)
 		m.Time = time.Now().Add(-time.Hour)
@@ -211,7 +211,7 @@ func TestSessionEntersAPrivateProject(t *testing.T) {
 		m := llms.User(text)
 		m.ID = fmt.Sprintf("%s-%d", key, i)
 		m.Raw = llms.Raw{Format: llms.FormatText, Bytes: fmt.Appendf(nil, records[key], i, dir, text)}
-		if err := a.engine.Session(key, lcm.InProject(acme)).Append(t.Context(), m); err != nil {
+		if err := a.engine.Session(key, lcm.WithProject(acme)).Append(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestForgottenOnOneMachine(t *testing.T) {
 	a.say("a", acme, "first", long, "last")
 	b.say("b", acme, "before", long, "after")
 	a.push()
-	order, err := a.engine.Order(t.Context(), lcm.Forget{Pattern: "must go"})
+	order, err := a.engine.Order(t.Context(), lcm.EraseQuery{Pattern: "must go"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestPushKeepsEverything(t *testing.T) {
 		{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: "image/png", Name: "p.png", Data: []byte("\x89PNG\r\n\x1a\n\x00\xff")}}}},
 		{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartText, Text: "bytes \xff\x00 that are no text"}}},
 	}
-	s := a.engine.Session("s", lcm.InProject(acme))
+	s := a.engine.Session("s", lcm.WithProject(acme))
 	if err := s.Append(t.Context(), messages...); err != nil {
 		t.Fatal(err)
 	}

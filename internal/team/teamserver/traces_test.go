@@ -19,12 +19,11 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/otlp"
 	"github.com/lossless-context/lcm/internal/proof/scopetest"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/internal/team/teamserver"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // collector is a receiver of OTLP.
@@ -106,7 +105,7 @@ func TestTraces(t *testing.T) {
 	if err != nil || found.Total != 2 {
 		t.Fatal(found, err)
 	}
-	if _, err := client.Ask(t.Context(), delegation.Request{Prompt: "what is " + marked, Query: marked}); err != nil {
+	if _, err := client.Ask(t.Context(), recall.Question{Prompt: "what is " + marked, Query: marked}); err != nil {
 		t.Fatal(err)
 	}
 	for _, wrong := range []recall.GrepRequest{{Pattern: marked, Kinds: marked}, {Pattern: marked + "("}, {Pattern: marked, Cursor: marked}} {

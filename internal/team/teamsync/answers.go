@@ -8,7 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // limit bounds the answer to a request.
@@ -108,10 +108,10 @@ func checkFound(a recall.GrepAnswer) error {
 	}
 	words := []string{a.NextCursor}
 	for _, m := range a.Matches {
-		words = append(words, m.ID, m.SummaryID, m.CoveredBy)
+		words = append(words, m.ID.String(), string(m.SummaryID), string(m.CoveredBy))
 		if m.Context != nil {
 			for _, n := range append(m.Context.Before, m.Context.After...) {
-				words = append(words, n.ID, string(n.Role))
+				words = append(words, string(n.Role))
 			}
 		}
 	}

@@ -19,9 +19,8 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/httpbody"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // Client speaks with a team server.
@@ -202,6 +201,6 @@ func (c Client) Describe(ctx context.Context, q recall.DescribeRequest) (a Descr
 }
 
 // Ask asks the team's record.
-func (c Client) Ask(ctx context.Context, q delegation.Request) (a delegation.Answer, err error) {
+func (c Client) Ask(ctx context.Context, q recall.Question) (a recall.Answer, err error) {
 	return a, c.Post(ctx, AskPath, q, &a)
 }

@@ -15,12 +15,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/recall"
-	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // liar answers requests with what it was told to say, whatever they ask: lines of a status
@@ -165,7 +164,7 @@ func (l laptop) check(t testing.TB, says string) error {
 	}
 	_, gerr := p.Grep(t.Context(), recall.GrepRequest{Pattern: "x"})
 	_, derr := p.Describe(t.Context(), recall.DescribeRequest{})
-	_, aerr := p.Ask(t.Context(), delegation.Request{})
+	_, aerr := p.Ask(t.Context(), recall.Question{})
 	for _, err := range []error{err, verr, gerr, derr, aerr} {
 		if err != nil && len(err.Error()) > 8000 {
 			t.Errorf("an error of %d bytes: %.200s", len(err.Error()), err)

@@ -1,0 +1,228 @@
+package lcm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/compact"
+	"github.com/lossless-context/lcm/record"
+)
+
+// lowBySoft is the low threshold by the soft one. `go run ./bench cache` compares
+// costs: with a half, a host that compacts is cheaper with a cache of an hour.
+const lowBySoft = 0.4
+
+// limits turns a budget into the sizes at which compaction works.
+func (e *Engine) limits(budget int) compact.Limits {
+	low := e.settings.low
+	if low == 0 {
+		low = lowBySoft * e.settings.soft
+	}
+	return compact.Limits{
+		Budget: budget,
+		Soft:   int(e.settings.soft * float64(budget)),
+		Hard:   int(e.settings.hard * float64(budget)),
+		Low:    int(low * float64(budget)),
+	}
+}
+
+// limitsOf are the limits for the last budget of a conversation's session.
+func (e *Engine) limitsOf(c record.Conversation) compact.Limits {
+	return e.limits(e.budgets.lastOf(c.Key))
+}
+
+// CompactOptions says how far Compact goes.
+type CompactOptions struct {
+	// Budget is the size of the context window; 0 is the last one that the session
+	// was used with.
+	Budget int
+	// Full folds everything outside the fresh tail, below the thresholds
+	// too.
+	Full bool
+	// OnRun is called after each run: a long compaction takes several.
+	OnRun func(record.FoldReport)
+	// OnFold is called after each fold, with the report of its run so far.
+	OnFold func(record.FoldReport)
+}
+
+// Compact folds the session now, if it is above the soft threshold, until it is
+// below the low threshold or nothing is left to fold. The report adds up all
+// runs.
+func (s *Session) Compact(ctx context.Context, o CompactOptions) (record.FoldReport, error) {
+	budget, err := s.engine.budgets.use(s.open.Key, o.Budget)
+	if err != nil {
+		return record.FoldReport{}, err
+	}
+	id, err := s.known(ctx)
+	if err != nil || id == 0 {
+		return record.FoldReport{Reason: compact.Below}, err
+	}
+	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun, OnFold: o.OnFold})
+}
+
+// Compact is [Session.Compact] for a conversation by number.
+func (e *Engine) Compact(ctx context.Context, id record.ConversationID, o CompactOptions) (record.FoldReport, error) {
+	if o.Budget == 0 {
+		c, err := e.store.Conversation(ctx, id)
+		if err != nil {
+			return record.FoldReport{Conversation: id}, err
+		}
+		o.Budget = e.budgets.lastOf(c.Key)
+	}
+	mode := compact.Hard
+	if o.Full {
+		mode = compact.Full
+	}
+	var total record.FoldReport
+	for {
+		r, err := e.runner.OnFold(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
+		total = addReports(total, r)
+		if o.OnRun != nil {
+			o.OnRun(r)
+		}
+		if err != nil || !r.Unfinished() {
+			return total, err
+		}
+	}
+}
+
+// addReports adds the report of a run to the total of earlier runs.
+func addReports(total, r record.FoldReport) record.FoldReport {
+	if total.Passes == 0 {
+		return r
+	}
+	r.TokensBefore = total.TokensBefore
+	r.Passes += total.Passes
+	r.Leaves += total.Leaves
+	r.Condensed += total.Condensed
+	r.Stubs += total.Stubs
+	r.Calls += total.Calls
+	r.Fallbacks += total.Fallbacks
+	r.Bare += total.Bare
+	r.Stale += total.Stale
+	r.TokensIn += total.TokensIn
+	r.TokensOut += total.TokensOut
+	r.Elapsed += total.Elapsed
+	return r
+}
+
+// Rewrite has the configured summariser reword the summaries of a conversation
+// that were made without a model. The old texts stay as revisions.
+func (e *Engine) Rewrite(ctx context.Context, id record.ConversationID, progress func(record.RewriteResult)) (record.RewriteResult, error) {
+	return e.runner.Rewrite(ctx, id, progress)
+}
+
+// FoldOptions bound [Engine.FoldDue].
+type FoldOptions struct {
+	// Conversations are the ones to fold. Nil stands for every active
+	// conversation, the last used first.
+	Conversations []record.ConversationID
+	// Time is how long FoldDue may take, 0 for as long as it needs. It ends
+	// after the run in which it is reached.
+	Time time.Duration
+	// OnStart is called before each conversation is folded; left counts the
+	// conversations to go, this one included.
+	OnStart func(c record.Conversation, left int)
+	// OnFold is called after each fold, with the report of its run so far.
+	OnFold func(record.FoldReport)
+}
+
+// FoldResult is the result of [Engine.FoldDue].
+type FoldResult struct {
+	Conversations int  // in which something was folded
+	Folds         int  // summaries made
+	Left          int  // conversations that time did not suffice for
+	Busy          bool // another process is folding, so that nothing was done
+}
+
+// FoldDue folds conversations that are above the soft threshold until they are
+// below it. An engine folds its own sessions in the background; FoldDue is for a
+// process that folds sessions of other processes.
+//
+// At most one process is in FoldDue on a store at a time. Other engines may still
+// fold their own sessions. If the process is killed, the record stays valid and the
+// next process continues.
+func (e *Engine) FoldDue(ctx context.Context, o FoldOptions) (f FoldResult, err error) {
+	alone, err := e.runner.Alone(ctx, func(ctx context.Context) error {
+		due, err := e.Due(ctx, o.Conversations)
+		if err != nil {
+			return err
+		}
+		f, err = e.foldAll(ctx, due, o)
+		return err
+	})
+	f.Busy = !alone && err == nil
+	return f, err
+}
+
+// Folding reports whether a process is in FoldDue. A second call of FoldDue would
+// return at once, with Busy set.
+func (e *Engine) Folding(ctx context.Context) (bool, error) { return e.runner.Occupied(ctx) }
+
+// Due returns those of the named conversations, nil for all, that are active
+// and above the soft threshold.
+func (e *Engine) Due(ctx context.Context, of []record.ConversationID) (due []record.Conversation, err error) {
+	if of == nil {
+		due, err = e.store.Conversations(ctx, store.ConversationQuery{ActiveOnly: true})
+	}
+	for _, id := range of {
+		c, err := e.store.Conversation(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		due = append(due, c)
+	}
+	return slices.DeleteFunc(due, func(c record.Conversation) bool { return !c.Active() || !e.isDue(c) }), err
+}
+
+// isDue reports whether a conversation is above the soft threshold.
+func (e *Engine) isDue(c record.Conversation) bool {
+	return c.ViewTokens >= e.limitsOf(c).Soft
+}
+
+// foldAll folds conversations in turn. If one fails, it goes on with the next and
+// returns the errors of all.
+func (e *Engine) foldAll(ctx context.Context, due []record.Conversation, o FoldOptions) (f FoldResult, err error) {
+	var ends time.Time
+	if o.Time > 0 {
+		ends = e.settings.clock().Add(o.Time)
+	}
+	runner := e.runner.OnFold(o.OnFold)
+	for i, c := range due {
+		if o.OnStart != nil {
+			o.OnStart(c, len(due)-i)
+		}
+		folds, late, one := e.foldUntil(ctx, runner, c, ends)
+		if f.Folds += folds; folds > 0 {
+			f.Conversations++
+		}
+		err = errors.Join(err, one)
+		if f.Left = len(due) - i; late || ctx.Err() != nil {
+			return f, err
+		}
+	}
+	f.Left = 0
+	return f, err
+}
+
+// foldUntil folds a conversation until nothing is left to fold, or until ends has
+// passed. It checks the time only between runs; the bounds keep a run short.
+func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, c record.Conversation, ends time.Time) (folds int, late bool, err error) {
+	for {
+		if !ends.IsZero() && !e.settings.clock().Before(ends) {
+			return folds, true, nil
+		}
+		r, err := runner.Run(ctx, c.ID, e.limitsOf(c), compact.Soft)
+		folds += r.Folds()
+		if err != nil {
+			return folds, false, err
+		}
+		e.logRun(r, nil)
+		if r.Reason != compact.Passes && r.Reason != compact.Deadline || !r.Progress() {
+			return folds, false, nil
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package lcm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/record"
+)
+
+// CheckIgnored returns an error that wraps [record.ErrIgnored] if the settings of [WithPrivacy]
+// exclude the session from the record. Methods that would write to it return the same.
+func (s *Session) CheckIgnored() error {
+	return ingest.CheckIgnored(s.engine.settings.privacy, s.open.Key, s.open.Project)
+}
+
+// forgotten returns the results for messages that were all erased before, if the session
+// has no active conversation: none is made for them. Else it returns nil.
+func (s *Session) forgotten(ctx context.Context, ms []record.Input) ([]record.AppendResult, error) {
+	if s.current() != 0 || len(ms) == 0 {
+		return nil, nil
+	}
+	gone, err := s.dropTitle(ctx, ms)
+	if err != nil || gone == nil || slices.Contains(gone, false) {
+		return nil, err
+	}
+	if id, err := s.known(ctx); err != nil || id != 0 {
+		return nil, err
+	}
+	all := make([]record.AppendResult, len(ms))
+	for i := range all {
+		all[i] = record.AppendResult{Existed: true, Forgotten: true}
+	}
+	return all, nil
+}
+
+// DropForgottenTitle clears the title of the session if it quotes one of the messages
+// and that message was erased before: hosts name a session by its first prompt. Call it
+// before the session's conversation is made.
+func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) error {
+	_, err := s.dropTitle(ctx, ms)
+	return err
+}
+
+// dropTitle is DropForgottenTitle, and says which messages were erased.
+func (s *Session) dropTitle(ctx context.Context, ms []record.Input) ([]bool, error) {
+	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, s.open.Project, ms)
+	var title store.TitleQuotes
+	title.Add(s.open.Title, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.untitled = true
+	})
+	for i := range gone {
+		if gone[i] {
+			title.Look(ms[i].SearchText())
+		}
+	}
+	return gone, err
+}
+
+// EraseQuery selects messages to erase. If Messages is set, it selects exactly those, and
+// the other conditions are ignored; else a message must meet every condition that is
+// set. Conversations without a time or a pattern are erased whole, with those of their
+// sub-agents.
+type EraseQuery struct {
+	Conversations []record.ConversationID // none: all of them
+	Messages      []record.MessageID      // exactly these
+	Since         time.Time               // messages of this time or later
+	Before        time.Time               // messages before this time
+	Pattern       string                  // messages whose text matches
+	Mode          recall.Mode             // of the pattern; empty is a regular expression
+	Cause         string                  // "forget" if empty
+}
+
+// Order finds the messages that f selects and returns the order for [Engine.Erase]. A
+// regular expression is matched against everything that is stored of a message, its
+// original record included.
+func (e *Engine) Order(ctx context.Context, f EraseQuery) (order record.EraseRequest, err error) {
+	order.Cause = cmp.Or(f.Cause, "forget")
+	timed := !f.Since.IsZero() || !f.Before.IsZero()
+	switch {
+	case f.Messages != nil:
+		order.Messages = f.Messages
+	case f.Pattern == "" && !timed && len(f.Conversations) == 0:
+		err = errors.New("nothing to forget was named: want conversations, messages, a time or a pattern")
+	case f.Pattern == "" && !timed:
+		order.Conversations, err = e.withSubAgents(ctx, f.Conversations)
+	case f.Pattern == "":
+		order.Messages, err = e.scan(ctx, f, nil)
+	case f.Mode == store.FullText:
+		order.Messages, err = e.matching(ctx, f)
+	default:
+		re, wrong := regexp.Compile(f.Pattern)
+		if wrong != nil {
+			return order, fmt.Errorf("the pattern: %w", wrong)
+		}
+		order.Quotes = re.MatchString
+		order.Messages, err = e.scan(ctx, f, re)
+	}
+	return order, err
+}
+
+// withSubAgents adds the conversations that were begun by those given.
+func (e *Engine) withSubAgents(ctx context.Context, ids []record.ConversationID) ([]record.ConversationID, error) {
+	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.Clone(ids)
+	for i := 0; i < len(ids); i++ {
+		for _, c := range all {
+			if c.Parent == ids[i] && !slices.Contains(ids, c.ID) {
+				ids = append(ids, c.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// matching lists the messages that have the words of a query.
+func (e *Engine) matching(ctx context.Context, f EraseQuery) ([]record.MessageID, error) {
+	q := store.Search{
+		Mode: store.FullText, Pattern: f.Pattern, Conversations: f.Conversations, Since: f.Since, Before: f.Before,
+		Everything: true, Sort: store.ByRecency, Limit: 1000,
+	}
+	var ids []record.MessageID
+	for {
+		found, err := e.store.Search(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found.Hits {
+			if !h.Beside {
+				ids = append(ids, h.Message)
+			}
+		}
+		if found.Unfinished {
+			return nil, fmt.Errorf("looking for matches: %w", context.DeadlineExceeded)
+		}
+		if found.Next == nil {
+			return ids, nil
+		}
+		q.After = *found.Next
+	}
+}
+
+// scan lists the messages of a time that match an expression. It reads the
+// original records, which may hold more than the text that is searched.
+func (e *Engine) scan(ctx context.Context, f EraseQuery, re *regexp.Regexp) ([]record.MessageID, error) {
+	in := f.Conversations
+	if in == nil {
+		all, err := e.store.Conversations(ctx, store.ConversationQuery{})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			in = append(in, c.ID)
+		}
+	}
+	var ids []record.MessageID
+	for _, id := range in {
+		for m, err := range e.store.Messages(ctx, store.MessageQuery{Conversation: id}) {
+			if err != nil {
+				return nil, err
+			}
+			if m.Body.Time.Before(f.Since) || !f.Before.IsZero() && !m.Body.Time.Before(f.Before) {
+				continue
+			}
+			matches, err := e.says(ctx, m, re)
+			if err != nil {
+				return nil, err
+			}
+			if matches {
+				ids = append(ids, m.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// says reports whether anything that is stored of a message matches; a nil re matches all.
+func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (bool, error) {
+	if re == nil {
+		return true, nil
+	}
+	raw, err := e.store.Record(ctx, m.ID)
+	if err != nil && !errors.Is(err, store.ErrDamaged) { // a damaged message can be erased too
+		return false, err
+	}
+	found := re.Match(raw) || re.MatchString(m.Native)
+	redact.Strings(raw, func(text []byte) { found = found || re.Match(text) })
+	if found {
+		return true, nil
+	}
+	text, err := e.store.Text(ctx, record.ID{Message: m.ID})
+	if errors.Is(err, store.ErrDamaged) {
+		err = nil
+	}
+	return re.Match(text), err
+}
+
+// Idle lists the conversations of a project (nil: of all) that have no message since a
+// time, oldest first. It leaves out a conversation from which one that is not idle was
+// forked.
+func (e *Engine) Idle(ctx context.Context, since time.Time, in *record.Project) ([]record.Conversation, error) {
+	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return nil, err
+	}
+	used := map[record.ConversationID]bool{}
+	byID := map[record.ConversationID]record.Conversation{}
+	for _, c := range all {
+		byID[c.ID] = c
+	}
+	for _, c := range all {
+		if c.UpdatedAt.Before(since) {
+			continue
+		}
+		for id := c.ID; id != 0 && !used[id]; id = byID[id].ForkedFrom {
+			used[id] = true
+		}
+	}
+	if all, err = e.store.Conversations(ctx, store.ConversationQuery{Project: in}); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(c record.Conversation) bool { return used[c.ID] })
+	slices.Reverse(all)
+	return all, nil
+}
+
+// Weigh counts the rows that an order would erase, and changes nothing.
+func (e *Engine) Weigh(ctx context.Context, order record.EraseRequest) (record.EraseResult, error) {
+	return e.store.Weigh(ctx, order)
+}
+
+// Erase removes the content that an order names from the record and from everything
+// derived from it, and writes summaries anew without it. [Engine.FinishErasing]
+// completes an erasure that was interrupted. progress may be nil; Erase calls it
+// with the name of each step.
+func (e *Engine) Erase(ctx context.Context, order record.EraseRequest, progress func(doing string)) (record.EraseResult, error) {
+	weighed, err := e.store.Weigh(ctx, order)
+	if err != nil {
+		return weighed, err
+	}
+	reportStep(progress, "waiting for compaction")
+	for _, id := range weighed.Affected {
+		release, err := e.repairs.runner.Hold(ctx, id)
+		if err != nil {
+			return record.EraseResult{}, err
+		}
+		defer release()
+	}
+	reportStep(progress, "erasing")
+	done, err := e.store.Erase(ctx, order)
+	if err != nil {
+		return done, err
+	}
+	return done, e.FinishErasing(ctx, progress)
+}
+
+// FinishErasing completes an erasure that was interrupted: it writes summaries that
+// lost their text anew from the remaining messages, builds the search index again,
+// and overwrites free space and logs. Without an unfinished erasure it does nothing.
+func (e *Engine) FinishErasing(ctx context.Context, progress func(doing string)) error {
+	all, err := e.repairs.store.Tombstones(ctx)
+	if err != nil || !slices.ContainsFunc(all, func(t store.Tombstone) bool { return !t.Finished }) {
+		return err
+	}
+	if err := e.reword(ctx, progress); err != nil {
+		return err
+	}
+	reportStep(progress, "building the search index")
+	if err := e.repairs.store.Reindex(ctx); err != nil {
+		return err
+	}
+	reportStep(progress, "overwriting free space")
+	return e.repairs.store.Scrub(ctx)
+}
+
+// reword writes the summaries that lost their text again, from their remaining
+// sources.
+func (e *Engine) reword(ctx context.Context, progress func(doing string)) error {
+	unworded, err := e.repairs.store.Unworded(ctx)
+	if err != nil {
+		return err
+	}
+	in := map[record.ConversationID][]record.SummaryID{}
+	for _, s := range unworded {
+		in[s.Conversation] = append(in[s.Conversation], s.ID)
+	}
+	reportStep(progress, "writing summaries anew")
+	// A fork's summaries may be made of its origin's, which was there before.
+	for _, id := range slices.Sorted(maps.Keys(in)) {
+		if _, err := e.repairs.runner.Remake(ctx, id, in[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportStep calls progress, which may be nil.
+func reportStep(progress func(string), doing string) {
+	if progress != nil {
+		progress(doing)
+	}
+}

@@ -1,0 +1,110 @@
+package lookup
+
+import (
+	"context"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+)
+
+func (d *description) message(ctx context.Context, id store.MessageID) error {
+	r, a := d.request, &d.answer
+	m, err := d.Service.message(ctx, id)
+	if err != nil {
+		return lookup(id.String(), err)
+	}
+	if err := within(a.Scope, id.String(), m.Conversation); err != nil {
+		return err
+	}
+	text, damaged, err := d.original(ctx, m)
+	if err != nil {
+		return err
+	}
+	a.ID, a.Type, a.ConversationID, a.CreatedAt = store.ID{Message: m.ID}, "message", m.Conversation, m.Body.Time
+	a.TokenCount, a.ByteSize, a.SHA256, a.Damaged = m.Tokens, m.Size, hexSum(m.SHA256), damaged
+	a.MessageDetail = &recall.MessageDetail{
+		Role: m.Body.Role, Seq: m.Seq, NativeID: m.Native, Format: m.Format, Flags: flagNames(m.Flags), StoredAt: m.Stored,
+		ContentSize: int64(len(text)), Parts: partInfos(m.Body.Parts),
+	}
+	if a.FileIDs, err = d.store.Attached(ctx, id); err != nil {
+		return err
+	}
+	around, err := d.around(ctx, m, 1)
+	if err != nil {
+		return err
+	}
+	if len(around.Before) > 0 {
+		a.Previous = &around.Before[0]
+	}
+	if len(around.After) > 0 {
+		a.MessageDetail.Next = &around.After[0]
+	}
+	if a.CoveringIDs, err = d.chain(ctx, store.Node{Message: id}); err != nil {
+		return err
+	}
+	return d.cut(window{from: r.Offset, to: int64(len(text)), read: func(from, to int64) ([]byte, error) { return text[from:to], nil }})
+}
+
+// maxChain bounds the way up, which is as long as the DAG is deep.
+const maxChain = 64
+
+// chain leads from a node up to the summary in the view.
+func (d *description) chain(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+	ids := []store.SummaryID{}
+	for len(ids) < maxChain {
+		over, ok, err := d.covering(ctx, n)
+		if err != nil || !ok {
+			return ids, err
+		}
+		ids = append(ids, over.ID)
+		n = store.Node{Summary: over.ID}
+	}
+	return ids, nil
+}
+
+func partInfos(parts []llms.Part) []recall.PartInfo {
+	infos := []recall.PartInfo{}
+	for _, p := range parts {
+		info := recall.PartInfo{Kind: p.Kind, Bytes: len(p.Text)}
+		switch {
+		case p.Call != nil:
+			info.Tool, info.CallID, info.Bytes = p.Call.Name, p.Call.ID, len(p.Call.Arguments)
+		case p.Result != nil:
+			info.Tool, info.CallID, info.IsError = p.Result.Name, p.Result.CallID, p.Result.IsError
+			for _, o := range partInfos(p.Result.Output) {
+				info.Bytes += o.Bytes
+				if info.FileID == "" {
+					info.FileID = o.FileID
+				}
+			}
+		case p.Blob != nil:
+			info.FileName, info.MIMEType, info.Bytes = p.Blob.Name, p.Blob.MIME, len(p.Blob.Data)
+		case p.Kind == llms.PartOther:
+			info.Bytes = len(p.Extra)
+		}
+		if p.Ref != nil {
+			info.FileID, info.Bytes = store.PayloadID(p.Ref.ID), int(p.Ref.Bytes)
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+var flagWords = []struct {
+	flag store.Flag
+	word string
+}{
+	{store.FlagEcho, "echo"}, {store.FlagHostSummary, "hostSummary"}, {store.FlagSynthetic, "synthetic"}, {store.FlagDuplicate, "duplicate"},
+	{store.FlagUnknown, "unknown"}, {store.FlagRedacted, "redacted"}, {store.FlagMasked, "masked"}, {store.FlagHidden, "hidden"},
+}
+
+func flagNames(f store.Flag) []string {
+	var names []string
+	for _, w := range flagWords {
+		if f&w.flag != 0 {
+			names = append(names, w.word)
+		}
+	}
+	return names
+}

@@ -1,0 +1,299 @@
+package lookup_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+)
+
+func (f *fixture) describe(r recall.DescribeRequest) recall.DescribeAnswer {
+	f.t.Helper()
+	a, err := f.Describe(f.t.Context(), r)
+	if err != nil {
+		f.t.Fatalf("describe %+v: %v", r, err)
+	}
+	return a
+}
+
+// fields returns an answer as an agent reads it.
+func fields(t testing.TB, a any) map[string]any {
+	t.Helper()
+	b, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestDescribeSummaryInTheSeedsWords(t *testing.T) {
+	f := newFixture(t)
+	c, left, right, top := deep(f)
+	above := f.fold(c, 0, 1, "one to eight")
+	got := fields(t, f.describe(recall.DescribeRequest{ID: idOf(string(top.ID)), Where: recall.Where{Current: c}}))
+	branch := func(s store.Summary) map[string]any {
+		return map[string]any{"id": string(s.ID), "type": "summary", "level": 1.0, "depth": 0.0, "kind": "leaf", "tokenCount": 7.0,
+			"sourceTokens": float64(s.SourceTokens), "messageTokens": float64(s.MessageTokens), "messageCount": 3.0,
+			"earliestAt": s.Earliest.Format("2006-01-02T15:04:05Z"), "latestAt": s.Latest.Format("2006-01-02T15:04:05Z")}
+	}
+	want := map[string]any{
+		"id": string(top.ID), "type": "summary", "conversationId": 1.0, "content": "one to seven", "byteSize": 12.0,
+		"depth": 1.0, "kind": "condensed", "tokenCount": 7.0, "createdAt": "2026-02-18T09:12:00Z",
+		"earliestAt": "2026-02-18T09:00:00Z", "latestAt": "2026-02-18T09:06:00Z", "descendantCount": 2.0, "messageCount": 7.0,
+		"parentIds": []any{string(left.ID), string(right.ID)}, "childIds": []any{string(above.ID)}, "sourceMessageIds": []any{"msg_4"},
+		"sourceTokens": float64(top.SourceTokens), "messageTokens": float64(top.MessageTokens), "level": "normal", "method": "extractive",
+		"manifest": []any{branch(left), branch(right)},
+		"scope":    map[string]any{"kind": "current", "conversationIds": []any{1.0}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"msg_1", "msg_2", "msg_3"}, texts(f.describe(recall.DescribeRequest{ID: idOf(string(left.ID)), Where: recall.Where{Current: c}}).SourceMessageIDs)); diff != "" {
+		t.Errorf("the messages of a leaf (-want +got):\n%s", diff)
+	}
+}
+
+// The manifest goes down to sources, every node beneath once, over however
+// many pages.
+func TestManifestPages(t *testing.T) {
+	f := newFixture(t)
+	c, left, right, top := deep(f)
+	r := recall.DescribeRequest{ID: idOf(string(top.ID)), IncludeMessages: true, Limit: 2, Where: recall.Where{Current: c}}
+	var got []string
+	for {
+		a := f.describe(r)
+		for _, b := range a.Manifest {
+			got = append(got, b.ID.String())
+		}
+		if r.Cursor = a.NextCursor; r.Cursor == "" {
+			break
+		}
+	}
+	want := []string{string(left.ID), "msg_4", string(right.ID), "msg_1", "msg_2", "msg_3", "msg_5", "msg_6", "msg_7"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDescribeFileInTheSeedsWords(t *testing.T) {
+	s := newStory(t)
+	got := fields(t, s.describe(recall.DescribeRequest{ID: idOf(s.file), Where: s.here()}))
+	content, _ := got["content"].(string)
+	if !strings.Contains(content, "the marmalade is here\n") || float64(len(content)) != got["byteSize"] {
+		t.Errorf("content of %d bytes, byteSize %v", len(content), got["byteSize"])
+	}
+	for _, key := range []string{"fileName", "mimeType", "byteSize", "explorationSummary", "storagePath", "sha256", "tokenCount", "messageIds", "createdAt"} {
+		if _, ok := got[key]; !ok {
+			t.Errorf("%s is missing", key)
+		}
+	}
+	if got["storagePath"] != "lcm://file/"+s.file || got["type"] != "file" {
+		t.Errorf("storagePath %v, type %v", got["storagePath"], got["type"])
+	}
+	a := s.describe(recall.DescribeRequest{ID: idOf("[" + s.file + " | notes.txt | text/plain]"), StartLine: 200, EndLine: 202, Where: s.here()})
+	want := "a line of output about nothing in particular\nthe marmalade is here\nand then some more lines that say little\n"
+	if diff := cmp.Diff(want, a.Content); diff != "" || !a.Truncated {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if a := s.describe(recall.DescribeRequest{ID: idOf(s.file), Offset: 9004, Length: 9, Where: s.here()}); a.Content != "marmalade" {
+		t.Errorf("bytes: %q", a.Content)
+	}
+	if a := s.describe(recall.DescribeRequest{ID: idOf(s.file), StartLine: 401, Where: s.here()}); a.Content != "and then some more lines that say little\n" {
+		t.Errorf("the last line: %q", a.Content)
+	}
+}
+
+// However content is bounded, its pages add up to it.
+func TestContentPages(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("content")
+	texts := []string{
+		strings.Repeat("漢字かな 🧵 and some words\n", 300), strings.Repeat("plain lines of text\n", 400), "short", "",
+		strings.Repeat("\xff\xfe\x00bytes", 700),
+	}
+	for i, text := range texts {
+		f.say(c, llms.User(text))
+		attached, err := f.db.Attached(t.Context(), store.MessageID(i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := []string{fmt.Sprintf("msg_%d", i+1)}
+		for _, p := range attached {
+			ids = append(ids, string(p))
+		}
+		for _, id := range ids {
+			rapid.Check(t, func(rt *rapid.T) {
+				r := recall.DescribeRequest{ID: idOf(id), Where: recall.Where{Current: c}}
+				if rapid.Bool().Draw(rt, "by bytes") {
+					r.MaxBytes = rapid.IntRange(max(1, len(text)/20), len(text)+2).Draw(rt, "bytes")
+				} else {
+					r.MaxTokens = rapid.IntRange(100, 4000).Draw(rt, "tokens")
+				}
+				got := ""
+				for {
+					a, err := f.Describe(t.Context(), r)
+					if err != nil {
+						rt.Fatal(err)
+					}
+					if int(a.Offset) != len(got) || r.MaxBytes > 3 && len(a.Content) > r.MaxBytes {
+						rt.Fatalf("a page of %d bytes at %d, %d came before", len(a.Content), a.Offset, len(got))
+					}
+					got += a.Content
+					if r.Cursor = a.NextCursor; r.Cursor == "" {
+						break
+					}
+				}
+				if got != text {
+					rt.Fatalf("the pages of %s hold %d bytes of %d", id, len(got), len(text))
+				}
+			})
+		}
+	}
+}
+
+func TestDescribeMessage(t *testing.T) {
+	s := newStory(t)
+	got := fields(t, s.describe(recall.DescribeRequest{ID: idOf("msg_2"), Where: s.here()}))
+	record, err := s.db.Record(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"id": "msg_2", "type": "message", "conversationId": 1.0, "createdAt": "2026-02-18T09:01:00Z", "role": "assistant", "seq": 2.0, "format": "lcm",
+		"content": "I look at it.\n→ shell({\"cmd\":\"make deploy_staging\"})", "contentSize": 54.0, "byteSize": float64(len(record)),
+		"sha256": got["sha256"], "tokenCount": got["tokenCount"], "storedAt": "2026-02-18T09:06:00Z",
+		"parts": []any{map[string]any{"kind": "text", "bytes": 13.0},
+			map[string]any{"kind": "tool_call", "tool": "shell", "callId": "c1", "bytes": 29.0}},
+		"previous":    map[string]any{"id": "msg_1", "role": "user", "createdAt": "2026-02-18T09:00:00Z", "snippet": "Why does the deployment fail? 配置文件 is missing"},
+		"next":        map[string]any{"id": "msg_3", "role": "tool", "createdAt": "2026-02-18T09:02:00Z", "snippet": "← error: exit status 2: missing TLS_CERT_PATH"},
+		"coveringIds": []any{string(s.leaf.ID)},
+		"scope":       map[string]any{"kind": "current", "conversationIds": []any{1.0}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if a := s.describe(recall.DescribeRequest{ID: idOf("msg_4"), Where: s.here()}); !strings.Contains(a.Content, "marmalade") || len(a.FileIDs) != 1 {
+		t.Errorf("a message with a file: %d bytes, files %v", len(a.Content), a.FileIDs)
+	}
+}
+
+func TestDescribeRefuses(t *testing.T) {
+	s := newStory(t)
+	c, _, _, top := deep(s.fixture)
+	there := recall.Where{Current: s.b}
+	foreign := []string{fmt.Sprintf("conversationId: %d", s.a), "allConversations: true", "conversation 1"}
+	for _, x := range []struct {
+		what string
+		r    recall.DescribeRequest
+		is   error
+		says []string
+	}{
+		{"no such summary", recall.DescribeRequest{ID: idOf("sum_0000"), Where: s.here()}, store.ErrNotFound, []string{"sum_0000", "lcm_grep"}},
+		{"no such file", recall.DescribeRequest{ID: idOf("file_0000"), Where: s.here()}, store.ErrNotFound, []string{"file_0000"}},
+		{"no such message", recall.DescribeRequest{ID: idOf("msg_999"), Where: s.here()}, store.ErrNotFound, []string{"msg_999"}},
+		{"another's summary", recall.DescribeRequest{ID: idOf(string(s.leaf.ID)), Where: there}, recall.ErrOutOfScope, foreign},
+		{"another's file", recall.DescribeRequest{ID: idOf(s.file), Where: there}, recall.ErrOutOfScope, foreign},
+		{"another's message", recall.DescribeRequest{ID: idOf("msg_1"), Where: there}, recall.ErrOutOfScope, foreign},
+		{"nowhere", recall.DescribeRequest{ID: idOf("msg_1")}, nil, []string{"current", "allConversations: true"}},
+		{"two ranges", recall.DescribeRequest{ID: idOf(s.file), StartLine: 1, Offset: 1, Where: s.here()}, nil, []string{"either"}},
+		{"lines backwards", recall.DescribeRequest{ID: idOf(s.file), StartLine: 3, EndLine: 2, Where: s.here()}, nil, []string{"3", "2"}},
+		{"lines of a message", recall.DescribeRequest{ID: idOf("msg_1"), StartLine: 3, Where: s.here()}, nil, []string{"files"}},
+		{"one line too far", recall.DescribeRequest{ID: idOf(s.file), StartLine: 402, Where: s.here()}, nil, []string{"401 lines", "402"}},
+		{"a range one line too far", recall.DescribeRequest{ID: idOf(s.file), StartLine: 402, EndLine: 500, Where: s.here()}, nil, []string{"401 lines", "402"}},
+		{"a line too far", recall.DescribeRequest{ID: idOf(s.file), StartLine: 9999, Where: s.here()}, nil, []string{"401 lines", "9999"}},
+		{"bytes too far", recall.DescribeRequest{ID: idOf(s.file), Offset: 1 << 40, Where: s.here()}, nil, []string{"behind the end"}},
+		{"negative bytes", recall.DescribeRequest{ID: idOf(s.file), Offset: -1, Where: s.here()}, nil, []string{"negative"}},
+		{"a limit", recall.DescribeRequest{ID: idOf(string(top.ID)), Limit: 1001, Where: recall.Where{Current: c}}, nil, []string{"1 to 1000"}},
+		{"a cursor", recall.DescribeRequest{ID: idOf(s.file), Cursor: "nonsense", Where: s.here()}, nil, []string{"cursor"}},
+	} {
+		_, err := s.Describe(t.Context(), x.r)
+		var refused *hint.Error
+		if !errors.As(err, &refused) || !errors.Is(err, recall.ErrRefused) || x.is != nil && !errors.Is(err, x.is) {
+			t.Errorf("%s: got %v", x.what, err)
+			continue
+		}
+		contains(t, x.what, err.Error(), x.says...)
+	}
+	for _, where := range []recall.Where{{AllConversations: true}, {ConversationID: s.a}} {
+		for _, id := range []string{"msg_1", s.file, string(s.leaf.ID)} {
+			s.describe(recall.DescribeRequest{ID: idOf(id), Where: where})
+		}
+	}
+}
+
+// A host takes only so much in one answer: a summary of any length is shown in
+// pages, and then the nodes beneath it.
+func TestALongSummaryPagesAsAFileDoes(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("long")
+	f.say(c, llms.User("first"), llms.User("second"), llms.User("third"))
+	body := strings.Repeat("Everything was decided twice. ", 200)
+	f.fold(c, 0, 1, body)
+	top := f.fold(c, 0, 0, body+"The end.")
+	r := recall.DescribeRequest{ID: idOf(string(top.ID)), Where: recall.Where{Current: c}, MaxTokens: 300, Limit: 1, IncludeMessages: true}
+	var text strings.Builder
+	var beneath []string
+	for page := 0; ; page++ {
+		a, err := f.Describe(t.Context(), r)
+		if err != nil {
+			t.Fatalf("page %d: %v", page, err)
+		}
+		if len(beneath) > 0 && a.Content != "" {
+			t.Errorf("page %d shows the text again", page)
+		}
+		text.WriteString(a.Content)
+		for _, b := range a.Manifest {
+			beneath = append(beneath, b.ID.String())
+		}
+		if r.Cursor = a.NextCursor; r.Cursor == "" {
+			break
+		}
+		if page > 100 {
+			t.Fatal("it does not end")
+		}
+	}
+	if text.String() != top.Body {
+		t.Errorf("the pages hold %d bytes of %d", text.Len(), len(top.Body))
+	}
+	if len(beneath) != 3 {
+		t.Errorf("beneath it: %v", beneath)
+	}
+}
+
+func TestTwoCurrentConversationsAreBothLookedAt(t *testing.T) {
+	f := newFixture(t)
+	a, b, other := f.open("a"), f.open("b"), f.open("c")
+	for _, c := range []store.ConversationID{a, b, other} {
+		f.say(c, llms.User("the needle"))
+	}
+	got, err := f.Grep(t.Context(), recall.GrepRequest{Pattern: "needle", Where: recall.Where{Current: a, Also: []store.ConversationID{b}}, Limit: 1})
+	if err != nil || got.Total != 2 || got.Scope.Kind != recall.ScopeCurrent || len(got.Scope.ConversationIDs) != 2 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	r := recall.GrepRequest{Pattern: "needle", Where: recall.Where{Current: a}, Limit: 1, Cursor: got.NextCursor}
+	if _, err := f.Grep(t.Context(), r); err == nil {
+		t.Error("a cursor over both goes on in one")
+	}
+}
+
+func TestParseIDRefuses(t *testing.T) {
+	for text, want := range map[string]string{"the thing": "no id", "msg_1 msg_2": "2 ids", "msg_abc": "not the id of a message"} {
+		if _, err := lookup.ParseID(text); !errors.Is(err, recall.ErrRefused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

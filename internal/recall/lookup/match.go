@@ -1,0 +1,347 @@
+package lookup
+
+import (
+	"context"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// matches makes the answer's matches of hits, and reads only those. In
+// a compact answer a message that ranking brought in because it is next to
+// a match is shown with that match, and one that says nothing is not shown.
+func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]recall.Match, error) {
+	messages, summaries, err := s.load(ctx, hits)
+	if err != nil {
+		return nil, err
+	}
+	hosts := sessions{s, map[store.ConversationID]store.Conversation{}}
+	out := make([]recall.Match, 0, len(hits))
+	var beside []store.Hit
+	for _, h := range hits {
+		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Score: h.Score}
+		ok := true
+		switch {
+		case h.IsSummary():
+			q.matchSummary(&m, summaries[h.Summary])
+		case q.compact && h.Beside && q.kinds != recall.InFiles && besideOneOf(hits, h):
+			beside = append(beside, h)
+			ok = false
+		default:
+			ok, err = s.matchMessage(ctx, q, &m, messages[h.Message])
+		}
+		if err == nil && ok {
+			err = hosts.describe(ctx, q, &m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ok && !(q.compact && blank(m.Snippet)) {
+			out = append(out, m)
+		}
+	}
+	for _, h := range beside {
+		attach(out, messages, h)
+	}
+	if q.compact {
+		once(out)
+	}
+	if q.fill > 0 {
+		err = s.surround(ctx, out, messages, q.fill)
+	}
+	return out, err
+}
+
+// once leaves each message on a page once: as a match, else beside the first
+// match that it is next to.
+func once(matches []recall.Match) {
+	seen := map[store.MessageID]bool{}
+	for _, m := range matches {
+		seen[m.ID.Message] = true
+	}
+	for _, m := range matches {
+		if m.Context == nil {
+			continue
+		}
+		for _, list := range []*[]recall.Neighbour{&m.Context.Before, &m.Context.After} {
+			*list = slices.DeleteFunc(*list, func(n recall.Neighbour) bool {
+				shown := seen[n.ID]
+				seen[n.ID] = true
+				return shown
+			})
+		}
+	}
+}
+
+// besideOneOf reports that a hit is next to one of the hits that match by
+// themselves.
+func besideOneOf(hits []store.Hit, h store.Hit) bool {
+	return slices.ContainsFunc(hits, func(o store.Hit) bool { return !o.IsSummary() && slices.Contains(h.NextTo, o.Message) })
+}
+
+// attach shows a message with the first match that it is next to.
+func attach(matches []recall.Match, messages map[store.MessageID]store.Message, h store.Hit) {
+	m := messages[h.Message]
+	n := neighbour(m)
+	if blank(n.Snippet) {
+		return
+	}
+	for i := range matches {
+		id := matches[i].ID
+		if !slices.Contains(h.NextTo, id.Message) {
+			continue
+		}
+		c := matches[i].Context
+		if c == nil {
+			c = &recall.Context{Before: []recall.Neighbour{}, After: []recall.Neighbour{}}
+			matches[i].Context = c
+		}
+		same := func(o recall.Neighbour) bool { return o.ID == n.ID }
+		if slices.ContainsFunc(c.Before, same) || slices.ContainsFunc(c.After, same) {
+			return
+		}
+		list := &c.Before
+		if m.Seq > messages[id.Message].Seq {
+			list = &c.After
+		}
+		*list = append(*list, n)
+		slices.SortFunc(*list, func(a, b recall.Neighbour) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		return
+	}
+}
+
+// sessions tells the session of a match, its host and its title.
+type sessions struct {
+	*Service
+	known map[store.ConversationID]store.Conversation
+}
+
+func (s sessions) describe(ctx context.Context, q *query, m *recall.Match) error {
+	c, ok := s.known[m.ConversationID]
+	if !ok {
+		var err error
+		if c, err = s.scopes.conversation(ctx, m.ConversationID); err != nil {
+			return err
+		}
+		s.known[m.ConversationID] = c
+	}
+	m.Host, m.Title = c.Agent, c.Title
+	if q.scope.Kind == recall.ScopeAll && (q.home == nil || !q.home.Contains(c.ID)) {
+		m.Project = c.Project.Name()
+	}
+	return nil
+}
+
+func (s *Service) load(ctx context.Context, hits []store.Hit) (map[store.MessageID]store.Message, map[store.SummaryID]store.Summary, error) {
+	var mq store.MessageQuery
+	var sq store.SummaryQuery
+	for _, h := range hits {
+		if h.IsSummary() {
+			sq.IDs = append(sq.IDs, h.Summary)
+		} else {
+			mq.IDs = append(mq.IDs, h.Message)
+		}
+	}
+	messages := make(map[store.MessageID]store.Message, len(mq.IDs))
+	summaries := make(map[store.SummaryID]store.Summary, len(sq.IDs))
+	if len(mq.IDs) > 0 {
+		for m, err := range s.store.Messages(ctx, mq) {
+			if err != nil {
+				return nil, nil, err
+			}
+			messages[m.ID] = m
+		}
+	}
+	if len(sq.IDs) > 0 {
+		for sum, err := range s.store.Summaries(ctx, sq) {
+			if err != nil {
+				return nil, nil, err
+			}
+			summaries[sum.ID] = sum
+		}
+	}
+	return messages, summaries, nil
+}
+
+func (q *query) matchSummary(m *recall.Match, sum store.Summary) {
+	m.Type, m.SummaryID, m.Kind, m.Retired = "summary", sum.ID, sum.Kind, sum.Retired
+	m.Depth, m.Damaged = &sum.Depth, sum.Damaged
+	m.CreatedAt, m.EarliestAt, m.LatestAt = sum.CreatedAt, sum.Earliest, sum.Latest
+	text := []byte(sum.Body)
+	e, _ := q.excerpt(text)
+	show(m, text, e)
+}
+
+// matchMessage fills in a message, or the file of it that matched. It reports
+// false for a message that was found for words outside its files when only
+// files were asked for.
+func (s *Service) matchMessage(ctx context.Context, q *query, m *recall.Match, msg store.Message) (bool, error) {
+	m.Type = "message"
+	over, ok, err := s.covering(ctx, store.Node{Message: msg.ID})
+	if err != nil {
+		return false, err
+	}
+	if ok {
+		m.CoveredBy = over.ID
+	}
+	if q.context > 0 {
+		if m.Context, err = s.around(ctx, msg, q.context); err != nil {
+			return false, err
+		}
+	}
+	attached, err := s.store.Attached(ctx, msg.ID)
+	if err != nil {
+		return false, err
+	}
+	if q.kinds == recall.InFiles {
+		return s.matchFiles(ctx, q, m, attached)
+	}
+	text, err := s.store.Text(ctx, store.Node{Message: msg.ID})
+	if m.Damaged, err = harmless(err); err != nil {
+		return false, err
+	}
+	e, found := q.excerpt(text)
+	show(m, text, e)
+	if found && len(attached) > 0 && len(e.ranges) > 0 && !m.Damaged { // else the places in the text prove nothing
+		m.FileIDs, err = s.holding(ctx, msg, attached, int64(len(text)), e.ranges)
+	}
+	return true, err
+}
+
+// matchFiles shows the first of a message's payloads that matches, and names
+// them all.
+func (s *Service) matchFiles(ctx context.Context, q *query, m *recall.Match, attached []store.PayloadID) (bool, error) {
+	m.MessageID = m.ID.Message
+	for _, id := range attached {
+		if len(q.search.Payloads) > 0 && !slices.Contains(q.search.Payloads, id) {
+			continue
+		}
+		text, damaged, err := s.whole(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		if !utf8.Valid(text) {
+			continue
+		}
+		e, found := q.excerpt(text)
+		if !found {
+			continue
+		}
+		if len(m.FileIDs) == 0 {
+			m.Type, m.ID, m.Beside, m.Damaged = "file", store.ID{Payload: id}, false, damaged
+			show(m, text, e)
+		}
+		m.FileIDs = append(m.FileIDs, id)
+	}
+	return len(m.FileIDs) > 0, nil
+}
+
+// whole reads all of a payload, and tells whether it is damaged.
+func (s *Service) whole(ctx context.Context, id store.PayloadID) (text []byte, damaged bool, err error) {
+	p, err := s.store.Payload(ctx, id)
+	if err != nil {
+		return nil, false, err
+	}
+	text, err = io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
+	if unread, other := harmless(err); unread || other != nil {
+		return text, unread, other
+	}
+	return text, p.Damaged, nil
+}
+
+// holding lists the payloads in which ranges of a message's text lie: the text
+// is the message's own words and then, a line break before each, its payloads
+// that are text.
+func (s *Service) holding(ctx context.Context, msg store.Message, attached []store.PayloadID, size int64, ranges [][2]int) ([]store.PayloadID, error) {
+	at := int64(len(msg.Body.SearchText()))
+	if int64(ranges[len(ranges)-1][1]) <= at {
+		return nil, nil
+	}
+	payloads := make([]store.Payload, len(attached))
+	rest := size - at
+	for i, id := range attached {
+		p, err := s.store.Payload(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		payloads[i] = p
+		rest -= p.Size + 1
+	}
+	var ids []store.PayloadID
+	for _, p := range payloads {
+		if rest != 0 { // some payload is not text, and has no place in it
+			text, _, err := s.whole(ctx, p.ID)
+			if err != nil {
+				return nil, err
+			}
+			if !utf8.Valid(text) {
+				continue
+			}
+		}
+		from, to := at+1, at+1+p.Size
+		at = to
+		if slices.ContainsFunc(ranges, func(r [2]int) bool { return int64(r[0]) < to && int64(r[1]) > from }) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids, nil
+}
+
+// covering returns the summary that was made of a node and is not retired.
+func (s *Service) covering(ctx context.Context, n store.Node) (store.Summary, bool, error) {
+	ids, err := s.store.Derived(ctx, n)
+	if err != nil || len(ids) == 0 {
+		return store.Summary{}, false, err
+	}
+	var over store.Summary
+	found := false
+	for sum, err := range s.store.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+		if err != nil {
+			return over, false, err
+		}
+		// The first that is not retired is the message's own conversation's; a fork
+		// may have folded it again.
+		if !sum.Retired && !found {
+			over, found = sum, true
+		}
+	}
+	return over, found, nil
+}
+
+// aroundReach is how many records on either side are looked through for
+// messages to show: hosts write records of their own in between.
+const aroundReach = 16
+
+// around returns the messages before and after one, n of each at most, without
+// those that searches leave out or that have no text.
+func (s *Service) around(ctx context.Context, msg store.Message, n int) (*recall.Context, error) {
+	c := &recall.Context{Before: []recall.Neighbour{}, After: []recall.Neighbour{}}
+	reach := int64(aroundReach + 2*n)
+	q := store.MessageQuery{Conversation: msg.Conversation, After: max(0, msg.Seq-1-reach), Before: msg.Seq + reach + 1, NoRaw: true}
+	for m, err := range s.store.Messages(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if m.Seq == msg.Seq || m.Flags.Bookkeeping(m.Body.Role) {
+			continue
+		}
+		switch nb := neighbour(m); {
+		case blank(nb.Snippet):
+		case m.Seq < msg.Seq:
+			c.Before = append(c.Before, nb)
+		case len(c.After) < n:
+			c.After = append(c.After, nb)
+		}
+	}
+	c.Before = c.Before[max(0, len(c.Before)-n):]
+	return c, nil
+}
+
+func neighbour(m store.Message) recall.Neighbour {
+	n := recall.Neighbour{ID: m.ID, Role: m.Body.Role, CreatedAt: m.Body.Time}
+	n.Snippet, n.Truncated = opening(m.Body.Render())
+	return n
+}

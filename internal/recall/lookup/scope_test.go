@@ -1,0 +1,254 @@
+package lookup_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// projects are two projects with sessions of two agents each.
+type projects struct {
+	*fixture
+	here, there store.Project
+	current     store.ConversationID
+}
+
+func newProjects(t *testing.T) *projects {
+	p := &projects{fixture: newFixture(t), here: store.Project{Root: "/src/here"}, there: store.Project{Root: "/src/there"}}
+	in := func(key, agent string, at store.Project, ms ...llms.Message) store.ConversationID {
+		c, err := p.db.Open(t.Context(), store.NewConversation{Key: key, Agent: agent, Project: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.say(c.ID, ms...)
+		return c.ID
+	}
+	in("claude:1", "claude", p.here, llms.User("which port?"), llms.Assistant("The proxy listens on 8473 now."))
+	in("codex:2", "codex", p.here, llms.User("the proxy is slow"), llms.Assistant("The proxy waits for DNS."), llms.User("the proxy again"))
+	in("claude:3", "claude", p.there, llms.User("a walrus?"), llms.Assistant("The walrus job moves parcels through the tunnel every night."))
+	p.current = in("claude:4", "claude", p.here, llms.User("does the proxy know the walrus, and its tunnel of parcels?"))
+	return p
+}
+
+func (p *projects) where() recall.Where {
+	return recall.Where{Current: p.current, InTurn: true, Projects: []store.Project{p.here}, Widen: true}
+}
+
+func TestProjectScope(t *testing.T) {
+	p := newProjects(t)
+	only := p.where()
+	only.Widen = false
+	current := p.where()
+	current.CurrentOnly = true
+	several := only
+	several.Also = []store.ConversationID{1, 2}
+	outside := recall.Where{Projects: []store.Project{{Root: "/elsewhere"}}, Widen: true}
+	for _, c := range []struct {
+		what    string
+		request recall.GrepRequest
+		ids     string
+		scope   string // its kind
+		widened string // inScope/elsewhere
+		mode    store.Mode
+	}{
+		{"all sessions of the project, without the prompt", recall.GrepRequest{Pattern: "proxy", Where: p.where()},
+			"msg_5 msg_4 msg_3 msg_2", recall.ScopeProject, "", store.Regex},
+		{"with the prompt", recall.GrepRequest{Pattern: "proxy", Where: p.where(), Everything: true},
+			"msg_8 msg_5 msg_4 msg_3 msg_2", recall.ScopeProject, "", store.Regex},
+		{"little here, more elsewhere", recall.GrepRequest{Pattern: "walrus", Where: p.where()}, "msg_7 msg_6", recall.ScopeAll, "0/2", store.Regex},
+		{"little, and not widened", recall.GrepRequest{Pattern: "walrus", Where: only}, "", recall.ScopeProject, "", store.Regex},
+		{"the current conversation alone", recall.GrepRequest{Pattern: "walrus", Where: current}, "", recall.ScopeCurrent, "", store.Regex},
+		{"a clearly better match elsewhere", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 2},
+			"msg_5 msg_7", recall.ScopeAll, "4/2", store.FullText},
+		{"a clearly better match elsewhere, on a page of one", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 1},
+			"msg_5", recall.ScopeProject, "", store.FullText},
+		{"words that stand apart", recall.GrepRequest{Pattern: "proxy dns", OrWords: true, Where: only, Limit: 1}, "msg_4", recall.ScopeProject, "", store.FullText},
+		{"words that stand apart, as a regex", recall.GrepRequest{Pattern: "proxy dns", Where: only}, "", recall.ScopeProject, "", store.Regex},
+		{"an expression stays one", recall.GrepRequest{Pattern: "proxy.dns", OrWords: true, Where: only}, "", recall.ScopeProject, "", store.Regex},
+		{"exact elsewhere before words elsewhere", recall.GrepRequest{Pattern: "walrus job", OrWords: true, Where: p.where()}, "msg_7", recall.ScopeAll, "0/1", store.Regex},
+		{"of several current ones, a prompt that was answered", recall.GrepRequest{Pattern: "which port", Where: several}, "msg_1", recall.ScopeProject, "", store.Regex},
+		{"of several current ones, a prompt that was not", recall.GrepRequest{Pattern: "the proxy again", Where: several}, "", recall.ScopeProject, "", store.Regex},
+		{"outside any project", recall.GrepRequest{Pattern: "listens", Where: outside}, "msg_2", recall.ScopeAll, "", store.Regex},
+	} {
+		a := p.grep(c.request)
+		widened := ""
+		if a.Widened != nil {
+			widened = fmt.Sprintf("%d/%d", a.Widened.InScope, a.Widened.Elsewhere)
+		}
+		if ids(a) != c.ids || a.Scope.Kind != c.scope || widened != c.widened || a.Mode != c.mode {
+			t.Errorf("%s: %q in %s, widened %q, %s; want %q in %s, %q, %s", c.what, ids(a), a.Scope.Kind, widened, a.Mode, c.ids, c.scope, c.widened, c.mode)
+		}
+	}
+	far := p.grep(recall.GrepRequest{Pattern: "walrus job", Where: p.where()})
+	if m := far.Matches[0]; m.Project != "/src/there" || m.Host != "claude" || m.Session() != "session 3 · claude · project /src/there" {
+		t.Errorf("a match of another project says %q", m.Session())
+	}
+	if _, err := p.Describe(t.Context(), recall.DescribeRequest{ID: far.Matches[0].ID, Where: p.where()}); err != nil {
+		t.Errorf("it cannot be read: %v", err)
+	}
+	if _, err := p.Describe(t.Context(), recall.DescribeRequest{ID: far.Matches[0].ID, Where: only}); err == nil {
+		t.Error("it is read although the project was asked for alone")
+	}
+}
+
+// Matches from elsewhere never push those of the project out, and the cursor
+// goes on in the project.
+func TestWidenedPages(t *testing.T) {
+	p := newProjects(t)
+	there, err := p.db.Open(t.Context(), store.NewConversation{Key: "claude:3", Project: p.there})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.say(p.current, llms.Assistant("The relay is green."), llms.Assistant("The relay is blue."), llms.User("go on"))
+	for i := range 20 {
+		p.say(there.ID, llms.Assistant(fmt.Sprintf("The relay of number %d is red, and it is the relay that counts.", i)))
+	}
+	for _, mode := range []store.Mode{store.Regex, store.FullText} {
+		a := p.grep(recall.GrepRequest{Pattern: "relay", Mode: mode, Where: p.where(), Limit: 10})
+		text := a.Text()
+		matches := slices.DeleteFunc(slices.Clone(a.Matches), func(m recall.Match) bool { return m.Beside })
+		if len(matches) != 10 || !strings.Contains(text, "green") || !strings.Contains(text, "blue") || !strings.Contains(text, "red") {
+			t.Errorf("%s: %d matches:\n%s", mode, len(a.Matches), text)
+		}
+		if want := "2 matches in project here (3 sessions); widened to all conversations: 20 matches elsewhere"; a.Headline() != want {
+			t.Errorf("%s: %q, want %q", mode, a.Headline(), want)
+		}
+	}
+	if a := p.grep(recall.GrepRequest{Pattern: "relay", Where: p.where(), Limit: 1}); ids(a) != "msg_10" || a.Elsewhere == nil || a.NextCursor == "" {
+		t.Errorf("a page of one: %s, %+v, cursor %q", ids(a), a.Elsewhere, a.NextCursor)
+	}
+}
+
+// A word that only other conversations have is not guessed from the words of the
+// project: "storm" is not "store". A mistyped word is guessed, and the matches of
+// the project come first.
+func TestGuessesDoNotHideMatchesElsewhere(t *testing.T) {
+	p := newProjects(t)
+	there, err := p.db.Open(t.Context(), store.NewConversation{Key: "claude:3", Project: p.there})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.say(there.ID, llms.Assistant("The storm raised the alarm."), llms.Assistant("A database of birds."))
+	p.say(p.current, llms.Assistant("The store is full."), llms.Assistant("The store again."), llms.Assistant("A store of nails."), llms.Assistant("The database is slow."))
+	for pattern, want := range map[string]string{
+		"storm":      "msg_9 elsewhere 1 notes []",
+		"the alarm?": "msg_9 elsewhere 1 notes []",
+		"databse":    "msg_14 msg_10 elsewhere 1 notes [databse: also database]",
+	} {
+		for _, mode := range []store.Mode{store.FullText, store.Regex} {
+			a := p.grep(recall.GrepRequest{Pattern: pattern, Mode: mode, OrWords: true, Where: p.where()})
+			a.Notes = slices.DeleteFunc(a.Notes, func(n string) bool { return strings.HasPrefix(n, "no text has the pattern") })
+			if a.Widened == nil {
+				t.Errorf("%s: not widened: %s", pattern, a.Text())
+			} else if got := fmt.Sprintf("%s elsewhere %d notes %v", ids(a), a.Widened.Elsewhere, a.Notes); got != want {
+				t.Errorf("%s, %s: got %s, want %s", pattern, mode, got, want)
+			}
+		}
+	}
+}
+
+// Words are recognised although an expression could be written like them.
+func TestWordsThatLookLikeExpressions(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	f.say(c, llms.Assistant("The test in store.go shows a timeout error. C++ builds are slow: DNS."))
+	for _, pattern := range []string{"which error did the test in store.go show?", "C++ build", "(?i)TIMEOUT dns", "server.go DNS", "Timeout?", "Store.go"} {
+		if a := f.grep(recall.GrepRequest{Pattern: pattern, OrWords: true, Where: recall.Where{Current: c}}); ids(a) != "msg_1" || a.Mode != store.FullText {
+			t.Errorf("%q finds %q in %s", pattern, ids(a), a.Mode)
+		}
+	}
+	if a := f.grep(recall.GrepRequest{Pattern: "DNS", OrWords: true, Where: recall.Where{Current: c}}); len(a.Notes) != 0 {
+		t.Errorf("notes %q", a.Notes)
+	}
+	for _, pattern := range []string{`timeout\.error`, "store|server", "^The.*slow$", "test .* nothing"} {
+		if a := f.grep(recall.GrepRequest{Pattern: pattern, OrWords: true, Where: recall.Where{Current: c}}); a.Mode != store.Regex {
+			t.Errorf("%q was read as words", pattern)
+		}
+	}
+}
+
+// The answer stands some messages after the words of the question.
+func TestFillShowsWhatFollows(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	f.say(c, llms.User("The importer fails on the checksums."))
+	for i := range 8 {
+		f.say(c, llms.Assistant(fmt.Sprintf("Step %d of looking at it.", i)))
+	}
+	f.say(c, llms.Assistant("It was the byte order."))
+	a := f.grep(recall.GrepRequest{Pattern: "importer", Where: recall.Where{Current: c}, Compact: true, Fill: 500})
+	if !strings.Contains(a.Text(), "byte order") || len(a.Matches) != 1 {
+		t.Errorf("not shown:\n%s", a.Text())
+	}
+	short := f.grep(recall.GrepRequest{Pattern: "importer", Where: recall.Where{Current: c}, Compact: true, Fill: 100})
+	if n := llms.Estimate.Count(short.Text()); n > 140 || strings.Contains(short.Text(), "byte order") || !strings.Contains(short.Text(), "Step 0") {
+		t.Errorf("%d tokens:\n%s", n, short.Text())
+	}
+}
+
+// A search does not find itself: neither it nor the searches before it in the same
+// turn are matches, and the note about records that are left out does not count them.
+func TestASearchDoesNotFindItself(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("turn")
+	f.say(c, llms.User("Have we met a zebra?"),
+		llms.Calls("I look for the zebra.", llms.ToolCall{ID: "1", Name: "lcm_grep", Arguments: `{"pattern":"zebra"}`}),
+		llms.Result("1", "lcm_grep", `{"pattern":"zebra","matches":[]}`, false),
+		llms.Calls("", llms.ToolCall{ID: "2", Name: "mcp__lcm__lcm_grep", Arguments: `{"pattern":"zebra"}`}))
+	ask := recall.GrepRequest{Pattern: `"pattern":"zebra|for.the.zebra`, Where: recall.Where{Current: c, InTurn: true}}
+	for name, at := range map[string]recall.Where{
+		"current": ask.Where, "all": {Current: c, InTurn: true, AllConversations: true}, "by number": {Current: c, InTurn: true, ConversationID: c},
+	} {
+		ask.Where = at
+		if a := f.grep(ask); len(a.Matches) != 0 || len(a.Notes) != 0 {
+			t.Errorf("%s: found %s, notes %q", name, ids(a), a.Notes)
+		}
+	}
+	// The prompt is left out as well, and is counted: it may be the only place.
+	a := f.grep(recall.GrepRequest{Pattern: "met a zebra", Where: recall.Where{Current: c, InTurn: true}})
+	contains(t, "the note", strings.Join(a.Notes, "\n"), "1 match among the records that searches leave out")
+	// Other calls of the turn are found, and in later turns the text is too.
+	f.say(c, llms.Result("2", "mcp__lcm__lcm_grep", "nothing", false),
+		llms.Calls("", llms.ToolCall{ID: "3", Name: "shell", Arguments: `{"cmd":"ls zebra"}`}, llms.ToolCall{ID: "4", Name: "lcm_grep", Arguments: `{"pattern":"zebra"}`}))
+	ask.Where = recall.Where{Current: c, InTurn: true}
+	if got := ids(f.grep(ask)); got != "msg_6" {
+		t.Errorf("with another call: found %s", got)
+	}
+	f.say(c, llms.User("Go on."))
+	if got := ids(f.grep(ask)); got != "msg_6 msg_2" {
+		t.Errorf("a turn later: found %s", got)
+	}
+}
+
+// Some models give their calls no ids, or the same ids in each message. The result
+// of another tool is found although a call of lcm has its id.
+func TestASearchFindsResultsOfOtherToolsWithItsID(t *testing.T) {
+	for _, id := range []string{"", "call_0"} {
+		f := newFixture(t)
+		c := f.open("turn")
+		f.say(c, llms.User("What lives here?"),
+			llms.Calls("", llms.ToolCall{ID: id, Name: "shell", Arguments: `{"cmd":"ls"}`}),
+			llms.Result(id, "shell", "okapi lives here", false),
+			llms.Calls("", llms.ToolCall{ID: id, Name: "lcm_grep", Arguments: `{"pattern":"giraffe"}`}))
+		if got := ids(f.grep(recall.GrepRequest{Pattern: "okapi", Where: recall.Where{Current: c, InTurn: true}})); got != "msg_3" {
+			t.Errorf("calls with the id %q: found %q", id, got)
+		}
+	}
+}
+
+// An anchor that matches no message but a line says how to match lines.
+func TestAnchorsOfLines(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	f.say(c, llms.Assistant("#417 one\n#418 Resize\n#419 three"))
+	a := f.grep(recall.GrepRequest{Pattern: `^#418 +Resize$`, Where: recall.Where{Current: c}})
+	contains(t, "the note", strings.Join(a.Notes, "\n"), "begin the pattern with (?m) for lines")
+	if a := f.grep(recall.GrepRequest{Pattern: `(?m)^#418 +Resize$`, Where: recall.Where{Current: c}}); ids(a) != "msg_1" {
+		t.Errorf("found %q", ids(a))
+	}
+}

@@ -1,0 +1,190 @@
+package lookup
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// snippetRunes is how much text is shown around a match unless the request
+// says otherwise.
+const snippetRunes = 240
+
+// excerpt is a piece of a text with its matches, in bytes of the text.
+// The last match may go on behind the piece.
+type excerpt struct {
+	start, end int
+	ranges     [][2]int
+}
+
+// excerpt chooses the part of a text to show: around the match, else the beginning
+// of the text. It cuts between words.
+func (q *query) excerpt(text []byte) (excerpt, bool) {
+	e, found := q.choose(text)
+	e.trim(text)
+	return e, found
+}
+
+// choose returns an excerpt that may begin and end inside a word.
+func (q *query) choose(text []byte) (excerpt, bool) {
+	if q.words != nil {
+		width := q.runes
+		if n := utf8.RuneCount(text[:min(len(text), 4096)]); n > 0 {
+			width = q.runes * min(len(text), 4096) / n
+		}
+		e := q.words.Excerpt(text, width)
+		return excerpt{e.Start, e.End, e.Ranges}, len(e.Ranges) > 0
+	}
+	hit := q.re.FindIndex(text)
+	if hit == nil {
+		return excerpt{0, forward(text, 0, q.runes), nil}, false
+	}
+	e := excerpt{start: back(text, hit[0], q.runes/4)}
+	e.end = forward(text, e.start, q.runes)
+	if missing := q.runes - utf8.RuneCount(text[e.start:e.end]); missing > 0 {
+		e.start = back(text, e.start, missing)
+	}
+	e.ranges = append([][2]int{{hit[0], hit[1]}}, q.further(text, hit, e.end)...)
+	return e, true
+}
+
+// longestWord is how many bytes an excerpt gives up at each end so as not to cut a
+// word, and never more than a quarter of them. A longer run of letters is cut: it is
+// text without spaces, or data.
+const longestWord = 40
+
+// trim moves the ends of an excerpt to the nearest ends of words inside it. It cuts
+// off no match.
+func (e *excerpt) trim(text []byte) {
+	first, last := e.end, e.start
+	if n := len(e.ranges); n > 0 {
+		first, last = e.ranges[0][0], e.ranges[n-1][1]
+	}
+	start, end, most := e.start, e.end, min(longestWord, (e.end-e.start)/4)
+	for start < first && insideWord(text, start) {
+		start = forward(text, start, 1)
+	}
+	for start < first && text[start] == ' ' {
+		start++
+	}
+	for end > last && insideWord(text, end) {
+		end = back(text, end, 1)
+	}
+	for end > last && text[end-1] == ' ' {
+		end--
+	}
+	if e.start > 0 && start-e.start <= most {
+		e.start = start
+	}
+	if e.end < len(text) && e.end-end <= most {
+		e.end = end
+	}
+}
+
+// insideWord reports whether a position lies between two characters of a word.
+func insideWord(text []byte, at int) bool {
+	before, _ := utf8.DecodeLastRune(text[:at])
+	after, _ := utf8.DecodeRune(text[at:])
+	return wordRune(before) && wordRune(after)
+}
+
+// wordRune reports whether a character is part of a word.
+func wordRune(r rune) bool {
+	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// showing returns the query with the words that the search took for its own, so
+// that snippets show them.
+func (q *query) showing(lanes []*lane) *query {
+	var terms []search.Term
+	for _, l := range lanes {
+		for _, w := range l.found.Words {
+			if len(w.Also) > 0 {
+				terms = append(terms, search.Term{Word: w.Text, Also: w.Also})
+			}
+		}
+	}
+	if q.words == nil || len(terms) == 0 {
+		return q
+	}
+	out := *q
+	out.words = q.words.With(terms)
+	return &out
+}
+
+// further finds the matches behind the first hit and begins before end. The
+// expression is given some more text than that, so that the end of the snippet
+// does not look like the end of the text; a match that reaches the end of this
+// piece may owe itself to it, and is left unmarked.
+func (q *query) further(text []byte, hit []int, end int) [][2]int {
+	if hit[1] >= end {
+		return nil
+	}
+	piece := text[:min(len(text), end+4096)]
+	var more [][2]int
+	for _, r := range q.re.FindAllIndex(piece, 1024) {
+		inside := r[0] < end || r[0] == end && r[1] == end
+		torn := r[1] == len(piece) && len(piece) < len(text)
+		if r[0] > hit[0] && r[0] >= hit[1] && inside && !torn {
+			more = append(more, [2]int{r[0], r[1]})
+		}
+	}
+	return more
+}
+
+// back returns the position n runes before at, or the beginning.
+func back(text []byte, at, n int) int {
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRune(text[:at])
+		at -= size
+	}
+	return at
+}
+
+// forward returns the position n runes after at, or the end.
+func forward(text []byte, at, n int) int {
+	for ; n > 0 && at < len(text); n-- {
+		_, size := utf8.DecodeRune(text[at:])
+		at += size
+	}
+	return at
+}
+
+// show sets a match's snippet.
+func show(m *recall.Match, text []byte, e excerpt) {
+	shown := text[e.start:e.end]
+	m.Snippet = valid(shown)
+	m.CutBefore, m.CutAfter = e.start > 0, e.end < len(text)
+	m.Truncated = m.CutBefore || m.CutAfter
+	m.MatchRanges = make([][2]int, len(e.ranges))
+	for i, r := range e.ranges {
+		from := utf8.RuneCount(text[e.start:r[0]])
+		m.MatchRanges[i] = [2]int{from, from + utf8.RuneCount(text[r[0]:min(r[1], e.end)])}
+	}
+}
+
+// valid returns text with each byte that is not UTF-8 as one U+FFFD, as JSON
+// would carry it; so ranges in code points hold on both sides.
+func valid(text []byte) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		b.WriteRune(r)
+		text = text[size:]
+	}
+	return b.String()
+}
+
+// opening returns the beginning of a text.
+func opening(text string) (snippet string, truncated bool) {
+	b := []byte(text[:min(len(text), (snippetRunes+1)*utf8.UTFMax)])
+	e := excerpt{end: forward(b, 0, snippetRunes)}
+	e.trim(b)
+	return valid(b[:e.end]), e.end < len(text)
+}
