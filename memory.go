@@ -14,7 +14,7 @@ import (
 //
 //	agent, err := agents.New(agents.AgentConfig{
 //		LLMEngine: model, AgentName: "support",
-//		Memory:    session.Memory(128_000, lcm.CallerModel(model)),
+//		Memory:    session.Memory(128_000, lcm.WithCallerModel(model)),
 //	})
 //
 // Agents that share one Memory take turns.

@@ -4,7 +4,7 @@
 // [Narrow] returns a store for which everything outside of a [Scope] does not exist. The
 // restriction is around the store and not in each tool, so that a tool that is added
 // later cannot leave the scope either. The MCP server, the team server (`lcm team serve`) and
-// lcm.Within use it; the grants of lcm_expand_query narrow it further.
+// lcm.WithProjects use it; the grants of lcm_expand_query narrow it further.
 //
 // # Guarantees
 //
