@@ -176,7 +176,7 @@ func (e *Engine) scan(ctx context.Context, f EraseQuery, re *regexp.Regexp) ([]r
 			if m.Body.Time.Before(f.Since) || !f.Before.IsZero() && !m.Body.Time.Before(f.Before) {
 				continue
 			}
-			matches, err := e.says(ctx, m, re)
+			matches, err := says(ctx, e.store, m, re)
 			if err != nil {
 				return nil, err
 			}
@@ -189,11 +189,11 @@ func (e *Engine) scan(ctx context.Context, f EraseQuery, re *regexp.Regexp) ([]r
 }
 
 // says reports whether anything that is stored of a message matches; a nil re matches all.
-func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (bool, error) {
+func says(ctx context.Context, s Store, m store.Message, re *regexp.Regexp) (bool, error) {
 	if re == nil {
 		return true, nil
 	}
-	raw, err := e.store.Record(ctx, m.ID)
+	raw, err := s.Record(ctx, m.ID)
 	if err != nil && !errors.Is(err, store.ErrDamaged) { // a damaged message can be erased too
 		return false, err
 	}
@@ -202,7 +202,7 @@ func (e *Engine) says(ctx context.Context, m store.Message, re *regexp.Regexp) (
 	if found {
 		return true, nil
 	}
-	text, err := e.store.Text(ctx, record.ID{Message: m.ID})
+	text, err := s.Text(ctx, record.ID{Message: m.ID})
 	if errors.Is(err, store.ErrDamaged) {
 		err = nil
 	}
