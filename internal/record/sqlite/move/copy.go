@@ -36,7 +36,7 @@ func copyFile(ctx context.Context, from, beside string, alone bool, progress fun
 	}
 	damage = slices.DeleteFunc(damage, func(f store.Fault) bool { return !slices.Contains(unopened, f.Code) })
 	if len(damage) == 0 && !alone {
-		_, err := dbfile.WithFile(ctx, from, dbfile.Options{ReadOnly: true}, func(*dbfile.File) (bool, error) { return true, nil })
+		err := dbfile.WithConn(ctx, from, dbfile.Options{ReadOnly: true}, refuse)
 		if err != nil && !check.Unopenable(err) {
 			return nil, err
 		}
@@ -76,6 +76,24 @@ func copyFile(ctx context.Context, from, beside string, alone bool, progress fun
 		return nil, &hint.Error{Err: fmt.Errorf("no message can be read in %s: %s: %w", from, b.Damage[0].Detail, store.ErrDamaged), Hint: "restore a backup; nothing was written"}
 	}
 	return built, nil
+}
+
+// refuse returns an error for a database with code of another program, or of a version that
+// cannot be converted.
+func refuse(c *dbfile.Conn) error {
+	v, err := dbfile.SchemaVersion(c)
+	if err == nil {
+		err = dbfile.CheckVersion(v, true)
+	}
+	if err != nil {
+		return err
+	}
+	code, err := dbfile.ForeignCode(c)
+	if err == nil && len(code) > 0 {
+		err = &hint.Error{Err: fmt.Errorf("the database has the %s %q, which lcm did not make and which would run when it is used", code[0].Kind, code[0].Table),
+			Hint: "find out who put it there; `lcm doctor --fix` makes a database without it; nothing was changed"}
+	}
+	return err
 }
 
 // copyPages copies the pages of a file at one moment. With raw, or where SQLite cannot, it
