@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -47,6 +48,7 @@ type showCommand struct {
 	force  bool
 	full   bool
 	all    bool
+	html   string
 	tree   bool
 	depth  int
 }
@@ -56,10 +58,13 @@ func newShow(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [N]",
 		Short: "Print a conversation; --tree: draw its summaries",
-		Args:  cobra.MatchAll(cmd.check, cmd.argument, exclude("raw", "json"), exclude("tree", "raw"), exclude("tree", "id")),
+		Args:  cobra.MatchAll(cmd.check, cmd.argument, exclude("raw", "json"), exclude("tree", "raw"), exclude("tree", "id"), exclude("html", "json")),
 		RunE: cmd.runs(toRead, func(ctx context.Context, rec *openRecord) error {
 			if cmd.tree {
 				return cmd.showTree(ctx, rec)
+			}
+			if cmd.html != "" {
+				return cmd.showHTML(ctx, rec)
 			}
 			if cmd.id != "" {
 				return cmd.showID(ctx, rec)
@@ -78,19 +83,34 @@ func newShow(p *program) *cobra.Command {
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program; with --tree: list every message")
 	c.Flags().BoolVar(&cmd.tree, "tree", false, "draw the summaries and what they were made from")
 	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "with --tree: draw this many levels, 0 for all")
+	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file, or pages to a folder of that name")
 	return cmd.jsonFlag(c)
+}
+
+// showHTML writes the messages of a conversation as a page.
+func (cmd *showCommand) showHTML(ctx context.Context, rec *openRecord) error {
+	conv, err := rec.pick(ctx, cmd.choice)
+	if err != nil {
+		return err
+	}
+	return cmd.writePages(ctx, rec, cmd.html, conv, ui.Selection{From: cmd.from, Limit: cmd.limit, All: cmd.all})
 }
 
 func (cmd *showCommand) check(c *cobra.Command, args []string) error {
 	switch {
 	case cmd.id != "" && (len(args) > 0 || cmd.number != 0):
 		return wrongUsage(c, errors.New("an id says it all: leave the conversation out"))
+	case cmd.html != "" && (cmd.raw || cmd.full || cmd.newest || cmd.id != ""):
+		return wrongUsage(c, errors.New("--html excludes --raw, --full, --newest and --id"))
 	case cmd.depth < 0:
 		return wrongUsage(c, errors.New("--depth cannot be negative"))
 	case cmd.from < 1:
 		return wrongUsage(c, errors.New("--from begins at 1"))
 	case cmd.limit < 0:
 		return wrongUsage(c, errors.New("--limit cannot be negative"))
+	}
+	if cmd.html != "" && !c.Flags().Changed("limit") {
+		cmd.limit = 0
 	}
 	// Another program would take a first page of records for all of them.
 	if (cmd.raw || cmd.json) && !cmd.terminal && !cmd.newest && !c.Flags().Changed("limit") {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/http/cookiejar"
@@ -101,6 +102,7 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 		{"grep -F", n / 4, func() string { return tm.pages("laptop1", "grep", "-F", "password token key secret") }},
 		{"show --full", n, func() string { return tm.run("laptop1", nil, "show", "1", "--full", "--limit", "0") }},
 		{"show --json", n, func() string { return tm.run("laptop1", nil, "show", "1", "--json", "--full") }},
+		{"show --html", n, func() string { return tm.html() }},
 		{"context", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000") }},
 		{"context --json", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--json") }},
 		{"context --openai", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--openai") }},
@@ -178,6 +180,29 @@ func (tm *team) pages(machine string, args ...string) string {
 			return all.String()
 		}
 	}
+}
+
+// html returns the pages of lcm show --html.
+func (tm *team) html() string {
+	tm.t.Helper()
+	dir := filepath.Join(tm.dir, "pages")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		tm.t.Fatal(err)
+	}
+	tm.run("laptop1", nil, "show", "1", "--html", filepath.Join(dir, "session.html"))
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	})
+	if err != nil {
+		tm.t.Fatal(err)
+	}
+	return all.String()
 }
 
 // explorer returns the pages of a session in lcm ui, and their JSON.

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -73,11 +75,14 @@ func span(from, to time.Time) string {
 	return from.Format("01-02") + " – " + to.Format("01-02")
 }
 
-// showTree draws the view of a conversation.
+// showTree draws the view of a conversation, or writes it as a page.
 func (cmd *showCommand) showTree(ctx context.Context, rec *openRecord) error {
 	conv, err := rec.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
+	}
+	if cmd.html != "" {
+		return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
 	}
 	return (&treeDrawing{program: cmd.program, reader: rec.db, messages: cmd.all, depth: cmd.depth}).print(ctx, conv)
 }

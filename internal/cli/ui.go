@@ -1,18 +1,25 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
@@ -112,4 +119,69 @@ func openBrowser(ctx context.Context, link string) {
 	if c.Start() == nil {
 		go func() { _ = c.Wait() }()
 	}
+}
+
+// writePage writes a page that needs no server to a new file.
+func (p *program) writePage(rec *openRecord, path string, write func(*ui.Server, io.Writer) error) error {
+	s, err := p.newUIServer(rec)
+	if err != nil {
+		return err
+	}
+	err = writeNew(path, ".lcm-page-*", func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		return errors.Join(write(s, b), b.Flush())
+	})
+	return p.noteWritten(path, err)
+}
+
+// noteWritten says that a file was written, or that one with its name exists.
+func (p *program) noteWritten(path string, err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return failed(exitUsage, "remove it, or choose another name", "%s exists already", safetext.Line(path))
+	}
+	if err == nil {
+		p.note("wrote %s", safetext.Line(path))
+	}
+	return err
+}
+
+// writePages writes the messages of a conversation to a new file, or to a new folder
+// if they are more than one page holds.
+func (p *program) writePages(ctx context.Context, rec *openRecord, path string, c store.Conversation, sel ui.Selection) error {
+	s, err := p.newUIServer(rec)
+	if err != nil {
+		return err
+	}
+	folder := strings.TrimSuffix(path, filepath.Ext(path))
+	for _, name := range []string{path, folder} {
+		if _, err := os.Lstat(name); err == nil {
+			return p.noteWritten(name, fs.ErrExist)
+		}
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".lcm-pages-*") // mode 0700
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var f *os.File
+	pages, err := s.WriteSession(ctx, func(name string) (io.Writer, error) {
+		failed := closeFile(f)
+		f, err = os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		return f, errors.Join(failed, err)
+	}, c, sel)
+	switch err = errors.Join(err, closeFile(f)); {
+	case err != nil:
+		return err
+	case pages == 1:
+		return p.noteWritten(path, nameFile(filepath.Join(dir, ui.Page(1)), path))
+	}
+	return p.noteWritten(filepath.Join(folder, "index.html"), os.Rename(dir, folder))
+}
+
+// closeFile syncs and closes a file, if there is one.
+func closeFile(f *os.File) error {
+	if f == nil {
+		return nil
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

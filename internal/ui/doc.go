@@ -30,6 +30,9 @@
 //	POST /health/check          runs a check
 //	POST /forget                erases the messages of a preview
 //
+// [Server.WriteTree] writes a page into one file that needs no server, and
+// [Server.WriteSession] writes as many as the messages need.
+//
 // Times and days on pages are in the zone of the server, which every page names; those
 // of the API are in UTC.
 //

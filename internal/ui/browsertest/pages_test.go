@@ -188,6 +188,24 @@ func TestAsk(t *testing.T) {
 	})
 }
 
+// TestWrittenPages opens the files of `lcm show --html` and `lcm show --tree --html`.
+func TestWrittenPages(t *testing.T) {
+	onEach(t, func(t *testing.T, b *browser, s session) {
+		dir := t.TempDir()
+		show, tree := filepath.Join(dir, "show.html"), filepath.Join(dir, "tree.html")
+		b.lcm("show", "1", "--html", show, "--from", fmt.Sprint(s.at), "--limit", "100")
+		b.lcm("show", "1", "--tree", "--html", tree)
+		b.run(chromedp.Navigate("file://" + show))
+		b.until(fmt.Sprintf(`document.querySelectorAll('.message').length === 100 && document.querySelector('.message').dataset.seq === '%d'`, s.at))
+		b.run(chromedp.Navigate("file://" + tree))
+		b.until(`document.querySelector('.icicle a[href^="#sum_"]')`)
+		id := eval[string](b, `document.querySelector('.icicle a[href^="#sum_"]').getAttribute('href')`)
+		b.click(`.icicle a[href^="#sum_"] rect`)
+		b.until(`location.hash === ` + quoted(id) + ` && document.querySelector(` + quoted(id) + `).getBoundingClientRect().top < innerHeight`)
+		b.clean()
+	})
+}
+
 // TestLive appends messages with another process while a page is open. A message
 // appears within a second of the end of the process that wrote it.
 func TestLive(t *testing.T) {
