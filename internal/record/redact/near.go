@@ -115,9 +115,12 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			continue
 		}
 		value := text[a:b]
+		if isHash(value) || bytes.HasSuffix(text[:a], []byte("base64,")) { // or a data URL
+			continue
+		}
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
 		switch {
-		case (h == sure || b-a >= 10) && isStrong(value) && !isHash(value) && !isHarmless(text, a):
+		case (h == sure || b-a >= 10) && isStrong(value) && !isHarmless(text, a):
 		case called && words < 5 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && !fileHash().Match(text[from:to]):
 		default:
 			continue

@@ -47,6 +47,10 @@ func isWords(value []byte) bool {
 
 // isHash reports whether a word is an address, an id, a public key, or the hash of a file.
 func isHash(word []byte) bool {
+	// A pointer, an account of a chain, or a commit after the sign of git's status.
+	if hex := bytes.TrimPrefix(bytes.TrimLeft(word, "+-"), []byte("0x")); len(hex) < len(word) && len(hex) <= 40 && isHexadecimal(hex) {
+		return true
+	}
 	return bytes.Contains(word, []byte("://")) || slices.ContainsFunc(hashes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
 }
 
