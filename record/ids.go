@@ -60,9 +60,11 @@ func (id ID) IsSummary() bool { return id.Summary != "" }
 // MarshalText implements [encoding.TextMarshaler].
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText implements [encoding.TextUnmarshaler]. The text must be a bare id.
 func (id *ID) UnmarshalText(text []byte) (err error) {
-	*id, err = ParseID(string(text))
+	if *id, err = ParseID(string(text)); err == nil && id.String() != string(text) {
+		err = fmt.Errorf("%q is no bare id", prose.Clip(string(text), 80))
+	}
 	return err
 }
 
