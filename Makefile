@@ -24,7 +24,7 @@ LDFLAGS = -s -w -X main.version=$(VERSION)
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz torture soak audit bench dist generate clean e2e ui-test
+.PHONY: help run build test test-long race lint fuzz torture soak audit bench dist generate clean e2e ui-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,10 +35,13 @@ run: build ## Build lcm and run its guided demonstration
 build: ## Build bin/lcm, a static binary
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/lcm
 
-test: ## Vet and test everything
+test: ## Vet, and run every test that needs no network but the long ones
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) test -timeout 20m -skip '_Long$$' ./...
 	@sh scripts/postgres.sh
+
+test-long: ## The tests that take minutes: their names end in _Long
+	$(GO) test -timeout 30m -run '_Long$$' ./...
 
 race: ## Test under the race detector (needs cgo and a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./...

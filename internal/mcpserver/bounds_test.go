@@ -41,7 +41,7 @@ func TestARequestIsBounded(t *testing.T) {
 
 // Many slow clients together use no more memory than the bound: most are refused, the
 // others are cut off when their time is up, and ordinary calls are answered meanwhile.
-func TestSlowRequestsAreBounded(t *testing.T) {
+func TestSlowRequestsAreBounded_Long(t *testing.T) {
 	const clients, size = 100, 8 << 20
 	r := newRecord(t)
 	url := r.listen(mcpserver.HTTPOptions{Token: token, BodyTimeout: 3 * time.Second})

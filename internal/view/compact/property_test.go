@@ -128,7 +128,7 @@ func dump(v store.View) string {
 
 // Each summariser holds several hundred conversations. They fall back to a
 // summariser that costs next to nothing, except for two that use the real one.
-func TestViewStaysWithinTheHardLimit(t *testing.T) {
+func TestViewStaysWithinTheHardLimit_Long(t *testing.T) {
 	for name, s := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			talk := conversing{primary: s, fallback: &summariser{write: cut}}
