@@ -122,8 +122,8 @@ func openBrowser(ctx context.Context, link string) {
 }
 
 // writePage writes a page that needs no server to a new file.
-func (p *program) writePage(rec *openRecord, path string, write func(*ui.Server, io.Writer) error) error {
-	s, err := p.newUIServer(rec)
+func (cmd *showCommand) writePage(rec *openRecord, path string, write func(*ui.Server, io.Writer) error) error {
+	s, err := cmd.newUIServer(rec)
 	if err != nil {
 		return err
 	}
@@ -131,31 +131,31 @@ func (p *program) writePage(rec *openRecord, path string, write func(*ui.Server,
 		b := bufio.NewWriter(w)
 		return errors.Join(write(s, b), b.Flush())
 	})
-	return p.noteWritten(path, err)
+	return cmd.noteWritten(path, err)
 }
 
 // noteWritten says that a file was written, or that one with its name exists.
-func (p *program) noteWritten(path string, err error) error {
+func (cmd *showCommand) noteWritten(path string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return failed(exitUsage, "remove it, or choose another name", "%s exists already", safetext.Line(path))
 	}
 	if err == nil {
-		p.note("wrote %s", safetext.Line(path))
+		cmd.note("wrote %s", safetext.Line(path))
 	}
 	return err
 }
 
 // writePages writes the messages of a conversation to a new file, or to a new folder
 // if they are more than one page holds.
-func (p *program) writePages(ctx context.Context, rec *openRecord, path string, c store.Conversation, sel ui.Selection) error {
-	s, err := p.newUIServer(rec)
+func (cmd *showCommand) writePages(ctx context.Context, rec *openRecord, path string, c store.Conversation, sel ui.Selection) error {
+	s, err := cmd.newUIServer(rec)
 	if err != nil {
 		return err
 	}
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
 	for _, name := range []string{path, folder} {
 		if _, err := os.Lstat(name); err == nil {
-			return p.noteWritten(name, fs.ErrExist)
+			return cmd.noteWritten(name, fs.ErrExist)
 		}
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".lcm-pages-*") // mode 0700
@@ -173,9 +173,9 @@ func (p *program) writePages(ctx context.Context, rec *openRecord, path string, 
 	case err != nil:
 		return err
 	case pages == 1:
-		return p.noteWritten(path, nameFile(filepath.Join(dir, ui.Page(1)), path))
+		return cmd.noteWritten(path, nameFile(filepath.Join(dir, ui.Page(1)), path))
 	}
-	return p.noteWritten(filepath.Join(folder, "index.html"), os.Rename(dir, folder))
+	return cmd.noteWritten(filepath.Join(folder, "index.html"), os.Rename(dir, folder))
 }
 
 // closeFile syncs and closes a file, if there is one.
