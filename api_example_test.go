@@ -77,7 +77,7 @@ func Example_read() {
 			log.Fatal(err)
 		}
 	}
-	if _, err := session.Compact(ctx, lcm.CompactOptions{Full: true}); err != nil {
+	if err := engine.Settle(ctx); err != nil { // the folding in the background is done
 		log.Fatal(err)
 	}
 	for c, err := range engine.Conversations(ctx, record.ConversationQuery{}) {
