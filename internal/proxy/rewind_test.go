@@ -22,10 +22,12 @@ var condensedSummary = regexp.MustCompile(`<summary id=\\"(sum_[0-9a-f]+)\\" kin
 // the budget.
 func (b *bed) next() {
 	b.t.Helper()
-	if status, text := b.send(b.body()); status != http.StatusOK {
+	body := b.body()
+	if status, text := b.send(body); status != http.StatusOK {
 		b.t.Fatalf("%d %s", status, text)
 	}
-	if got := b.got(); !bytes.Contains(got, []byte("<lcm-context>")) || len(got)/4 > 40_000 {
+	// A request within the budget may pass as it came.
+	if got := b.got(); len(body)/4 > 40_000 && !bytes.Contains(got, []byte("<lcm-context>")) || len(got)/4 > 40_000 {
 		b.t.Errorf("the request has %d tokens, and summaries: %v", len(got)/4, bytes.Contains(got, []byte("<lcm-context>")))
 	}
 }
