@@ -71,7 +71,7 @@ func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *
 	}
 	ranged := cmd.Offset != 0 || cmd.Length != 0 || cmd.StartLine != 0 || cmd.EndLine != 0 || cmd.MaxTokens != 0 || cmd.MaxBytes != 0 || cmd.Cursor != ""
 	r := cmd.DescribeRequest
-	if cmd.raw && !ranged {
+	if cmd.raw && !ranged && r.ID.Summary == "" {
 		r.MaxBytes = 1 // the content is written below, however large it is
 	}
 	answer, err := svc.Describe(ctx, r)

@@ -73,9 +73,14 @@ func (cmd *statusCommand) run(ctx context.Context, rec *openRecord) error {
 		if r.Groups, err = stats.CountBy(ctx, rec.db.SQL(), cmd.by); err != nil {
 			return err
 		}
-		t := newTable(cmd.by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries")
+		columns := []string{cmd.by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries"}
+		if cmd.by == stats.ByMonth {
+			columns = columns[:3] // the others are not known by month
+		}
+		t := newTable(columns...)
 		for _, g := range r.Groups {
-			t.add(clipLeft(safetext.Line(orDash(g.Name)), 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens), prose.Number(g.Bytes), prose.Number(g.Summaries))
+			t.add([]string{clipLeft(safetext.Line(orDash(g.Name)), 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens),
+				prose.Number(g.Bytes), prose.Number(g.Summaries)}[:len(columns)]...)
 		}
 		cmd.printTable(t)
 		return cmd.emit(r)
