@@ -117,12 +117,12 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	}
 	v, from, to := valueAfter(text, i)
 	v.joined = start > 0 && urlsafe[text[start-1]]
-	if bytes.HasSuffix(text[end:i], []byte("algorithm")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
+	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || bytes.HasSuffix(suffix, []byte("id")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return Finding{}, false // cache_key, PublicKey
 	}
 	switch {
-	case v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value):
-	case k.short && !v.joined && !v.quoted && !v.tight && bytes.IndexByte(v.value, '/') >= 0: // PASS: TestName/case
+	case v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value) || isHash(v.value):
+	case !v.joined && !v.quoted && !v.tight && string(text[start:end]) == "PASS": // the result of a test
 	case k.accepts(v):
 		return Finding{from, quoteEnd(text, from, to, v.quoted), k.kind}, true
 	}

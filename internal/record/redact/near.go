@@ -36,7 +36,7 @@ func hints() map[hint][]string {
 
 // harmless are the last words of names whose values are random and no secrets.
 const harmless = " id ids uuid guid hash sum digest integrity checksum sha sha1 sha256 sha384 sha512 md5 h1 commit rev revision ref etag nonce fingerprint thumbprint kid public rsa ed25519 nistp256 " +
-	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm "
+	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site "
 
 // isHarmless reports whether a value that begins at i has a harmless name before it, on
 // its line.
@@ -52,7 +52,7 @@ func isHarmless(text []byte, i int) bool {
 		}
 	}
 	return strings.Contains(harmless, " "+strings.ToLower(string(text[from:i]))+" ") || i-from == 1 && from > 0 && text[from-1] == '"' || // "n" of a public JSON web key
-		bytes.Contains(bytes.ToLower(text[max(0, i-12):i]), []byte("public"))
+		bytes.Contains(bytes.ToLower(text[max(0, i-12):i]), []byte("publi"))
 }
 
 var beforeAny = classOf(" \t\"'`:=>()\\")
@@ -69,7 +69,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			return nil
 		}
 	}
-	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("public")) {
+	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) { // public, publishable
 		return nil
 	}
 	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
@@ -115,7 +115,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			continue
 		}
 		value := text[a:b]
-		if isHash(value) || bytes.HasSuffix(text[:a], []byte("base64,")) { // or a data URL
+		if isHash(value) || bytes.HasSuffix(text[:a], []byte("base64,")) || isNamed(text, a, b) { // or a data URL
 			continue
 		}
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
@@ -128,6 +128,13 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 		found = append(found, Finding{a, b, "secret"})
 	}
 	return found
+}
+
+// isNamed reports whether text[from:to] is a name in a program: it is called, indexed or assigned to.
+func isNamed(text []byte, from, to int) bool {
+	rest := text[to:min(len(text), to+4)]
+	return count(text[from:to], urlsafe) == to-from && (bytes.HasPrefix(rest, []byte("(")) || bytes.HasPrefix(rest, []byte("[")) ||
+		bytes.HasPrefix(rest, []byte(" = ")) || bytes.HasPrefix(rest, []byte(" := ")))
 }
 
 // columnsOf returns how many columns of a table end in a line.

@@ -38,11 +38,36 @@ func isWords(value []byte) bool {
 		from := i
 		i = run(value, i, alnum)
 		word := bytes.TrimRight(value[from:i], digits)
+		if isCamel(value[from:i]) {
+			continue
+		}
 		if count(word, digit) > 0 || len(value[from:i])-len(word) > 4 && len(word) > 0 || turns(word)*3 > len(word) || isGibberish(word) {
 			return false
 		}
 	}
 	return true
+}
+
+// isCamel reports whether a value is a name in a program: at least two thirds of it are
+// words that begin with a capital, or abbreviations, as in K8SPodUIDKey and x509KeyPair.
+func isCamel(value []byte) bool {
+	words, covered := 0, 0
+	for i := 0; i < len(value); {
+		from := i
+		if kindOf(value[i]) == isUpper {
+			i++
+		}
+		if i = run(value, i, lower); i-from < 3 { // no word, but perhaps capitals up to the next one
+			for i = from; i < len(value) && kindOf(value[i]) == isUpper && (i+1 == len(value) || kindOf(value[i+1]) != isLower); i++ {
+			}
+		}
+		if i-from > 2 {
+			words++
+			covered += i - from
+		}
+		i = max(i, from+1)
+	}
+	return len(value) > 8 && words > 1 && covered*3 >= len(value)*2 && !isGibberish(value)
 }
 
 // isHash reports whether a word is an address, an id, a public key, or the hash of a file.
@@ -54,7 +79,8 @@ func isHash(word []byte) bool {
 	return bytes.Contains(word, []byte("://")) || slices.ContainsFunc(hashes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
 }
 
-var hashes = []string{"h1:", "sha", "pk_test_", "msg_", "call_", "chatcmpl-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh"}
+var hashes = []string{"h1:", "sha", "pk_live_", "pk_test_", "msg_", "call_", "chatcmpl-", "GHSA-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh",
+	"MIGfMA0GCSqG", "MIIBIjANBgkq", "MIICIjANBgkq", "MFkwEwYHKoZI", "MCowBQYDK2V"} // the last five are public keys in ASN.1
 
 // isTime reports whether a value begins with a date, as 2026-01-31T12:00:00Z does.
 func isTime(value []byte) bool {
@@ -132,7 +158,7 @@ func isCode(value []byte) bool {
 // random reports whether a value looks random: letters and digits alternate
 // often, and few characters repeat.
 func random(value []byte) bool {
-	if isCode(value) || isUUID(value) || isIdentifier(value) || isTime(value) {
+	if isCode(value) || isUUID(value) || isIdentifier(value) || isWords(value) || isTime(value) {
 		return false
 	}
 	n := min(len(value), 100)
