@@ -69,7 +69,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			return nil
 		}
 	}
-	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) { // public, publishable
+	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) || h == weak && start > 0 && urlsafe[text[start-1]] && isHarmless(text, start-1) {
 		return nil
 	}
 	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
