@@ -169,7 +169,7 @@ func (s *Session) Append(ctx context.Context, ms ...llms.Message) error {
 
 // AppendInputs is Append for messages with flags. It returns the numbers of the
 // messages.
-func (s *Session) AppendInputs(ctx context.Context, ms ...ingest.Input) ([]record.AppendResult, error) {
+func (s *Session) AppendInputs(ctx context.Context, ms ...record.Input) ([]record.AppendResult, error) {
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
 		return all, err
 	}
