@@ -46,7 +46,7 @@ func (s *Session) forgotten(ctx context.Context, ms []record.Input) ([]record.Ap
 // DropForgottenTitle clears the title of the session if it quotes one of the messages
 // and that message was erased before: hosts name a session by its first prompt. Call it
 // before the session's conversation is made.
-func (s *Session) DropForgottenTitle(ctx context.Context, ms ...ingest.Input) error {
+func (s *Session) DropForgottenTitle(ctx context.Context, ms ...record.Input) error {
 	_, err := s.dropTitle(ctx, ms)
 	return err
 }
