@@ -2,7 +2,7 @@
 // expressions over the messages of a store, from one index.
 //
 // It has two packages below it. Package analysis cuts text into terms and
-// trigrams. Package segment writes, reads and merges the index. This package
+// trigrams. Package segment writes and reads the index. This package
 // parses queries and patterns, and ranks.
 //
 // # Promises
@@ -34,8 +34,8 @@
 //	seal      when segment.SealDocs or more documents lie past the last segment,
 //	          Build one of them and store its sections, in one transaction with
 //	          the row that makes the segment known
-//	merge     while PlanMerge names a run of segments, store the result of Merge
-//	          and remove the run, in one transaction
+//	merge     while PlanMerge names a run of segments, Build one of all their
+//	          documents and put it in their place, in one transaction
 //	search    open the stored segments once (Open), keep the documents past them
 //	          in a Tail, and search Index{Segments: stored followed by the tail's}
 //	forget    remove the text; answers no longer show it, since every answer is

@@ -69,19 +69,6 @@ func sealWith(t testing.TB, docs []segment.Doc, opts segment.Options) *segment.S
 	return seg
 }
 
-func merged(t testing.TB, segments []*segment.Segment) *segment.Segment {
-	t.Helper()
-	sealed, err := segment.Merge(t.Context(), segments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seg, err := sealed.Segment(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seg
-}
-
 // oddities are texts that byte-wise and rune-wise readings disagree about.
 var oddities = []string{
 	"", "a", "ab", "\x00\x00\x00", "caf\xc3", "\xff\xfe\xfd broken \xe2\x28\xa1 bytes",
@@ -130,7 +117,6 @@ func grepPatterns() []string {
 func TestGrepEqualsBruteForce(t *testing.T) {
 	docs := grepDocs(10_500)
 	l := newLibrary(t, docs, 2500)
-	l.ix.Segments = slices.Replace(l.ix.Segments, 1, 3, merged(t, l.ix.Segments[1:3]))
 	for i, expr := range grepPatterns() {
 		re := regexp.MustCompile(expr)
 		var want []int64

@@ -37,7 +37,7 @@ func randomPhraseText(rng *rand.Rand, words int) string {
 
 // A phrase is answered by positions, and by reading texts where parts of texts are searched,
 // as a scan of the texts with the same analysis answers it: random texts and
-// phrases, segments that were built, merged and held in a tail, and phrases that
+// phrases, segments that were built and held in a tail, and phrases that
 // are required and excluded.
 func TestPhrasesEqualAScan(t *testing.T) {
 	const queries = 300
@@ -55,7 +55,6 @@ func TestPhrasesEqualAScan(t *testing.T) {
 			texts = append(texts, analysis.PlainWords(docs[i].Text))
 		}
 		l := newLibrary(t, docs, 110) // and a tail
-		l.ix.Segments = append([]*segment.Segment{merged(t, l.ix.Segments[:2])}, l.ix.Segments[2:]...)
 		for range queries {
 			required, excluded := randomPhraseText(rng, 1+rng.IntN(3)), ""
 			if rng.IntN(2) == 0 { // one that some text has
@@ -142,19 +141,14 @@ func wordsOf(phrase string) (words []string) {
 	return words
 }
 
-// Positions are the same in a segment that was built of all documents and in one
-// that was merged, and are those of the words of the texts.
+// Positions are those of the words of the texts.
 func TestOccurrences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	var docs []segment.Doc
 	for i := range 300 {
 		docs = append(docs, segment.Doc{ID: int64(i + 1), Conversation: int64(rng.IntN(5)), Text: []byte(randomPhraseText(rng, rng.IntN(300)))})
 	}
-	built := seal(t, docs)
-	var parts []*segment.Segment
-	for part := range slices.Chunk(docs, 70) {
-		parts = append(parts, seal(t, part))
-	}
+	seg := seal(t, docs)
 	// In a segment the passages are in order of conversations.
 	slices.SortStableFunc(docs, func(x, y segment.Doc) int { return cmp.Compare(x.Conversation, y.Conversation) })
 	type form struct{ term, word string }
@@ -171,34 +165,32 @@ func TestOccurrences(t *testing.T) {
 			at -= segment.PassageWords
 		}
 	}
-	for name, seg := range map[string]*segment.Segment{"built": built, "merged": merged(t, parts)} {
-		r := seg.Reader(t.Context())
-		all := []segment.PassageRange{{To: seg.Passages()}}
-		for f, places := range want {
-			e, ok, err := r.Lookup(f.term)
-			if err != nil || !ok {
-				t.Fatal(f, ok, err)
-			}
-			got, err := r.Occurrences(nil, e, f.word, all)
-			if err != nil || !slices.Equal(got, places) {
-				t.Fatalf("%s: %v: %d places, %d in the texts, %v", name, f, len(got), len(places), err)
-			}
-			some := []segment.PassageRange{{From: 3, To: 9}, {From: 40, To: 41}, {From: seg.Passages() - 2, To: seg.Passages()}}
-			inside := slices.DeleteFunc(slices.Clone(places), func(p uint64) bool {
-				return !slices.ContainsFunc(some, func(r segment.PassageRange) bool {
-					return uint32(p/segment.PassageWords) >= r.From && uint32(p/segment.PassageWords) < r.To
-				})
-			})
-			if got, err = r.Occurrences(nil, e, f.word, some); err != nil || !slices.Equal(got, inside) {
-				t.Fatalf("%s: %v: %v in some passages, %v in the texts, %v", name, f, got, inside, err)
-			}
-		}
-		e, ok, err := r.Lookup("subprocess")
+	r := seg.Reader(t.Context())
+	all := []segment.PassageRange{{To: seg.Passages()}}
+	for f, places := range want {
+		e, ok, err := r.Lookup(f.term)
 		if err != nil || !ok {
-			t.Fatal(ok, err)
+			t.Fatal(f, ok, err)
 		}
-		if got, err := r.Occurrences(nil, e, "subprocesses", all); err != nil || len(got) > 0 {
-			t.Errorf("%s: no text has subprocesses: %v, %v", name, got, err)
+		got, err := r.Occurrences(nil, e, f.word, all)
+		if err != nil || !slices.Equal(got, places) {
+			t.Fatalf("%v: %d places, %d in the texts, %v", f, len(got), len(places), err)
 		}
+		some := []segment.PassageRange{{From: 3, To: 9}, {From: 40, To: 41}, {From: seg.Passages() - 2, To: seg.Passages()}}
+		inside := slices.DeleteFunc(slices.Clone(places), func(p uint64) bool {
+			return !slices.ContainsFunc(some, func(r segment.PassageRange) bool {
+				return uint32(p/segment.PassageWords) >= r.From && uint32(p/segment.PassageWords) < r.To
+			})
+		})
+		if got, err = r.Occurrences(nil, e, f.word, some); err != nil || !slices.Equal(got, inside) {
+			t.Fatalf("%v: %v in some passages, %v in the texts, %v", f, got, inside, err)
+		}
+	}
+	e, ok, err := r.Lookup("subprocess")
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if got, err := r.Occurrences(nil, e, "subprocesses", all); err != nil || len(got) > 0 {
+		t.Errorf("no text has subprocesses: %v, %v", got, err)
 	}
 }

@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/recall/search/internal/corpus"
@@ -23,21 +22,6 @@ func BenchmarkBuild(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/doc")
 		})
 	}
-}
-
-// BenchmarkMerge merges twelve segments into one.
-func BenchmarkMerge(b *testing.B) {
-	docs := benchDocs(12 * segment.SealDocs)
-	var segments []*segment.Segment
-	for part := range slices.Chunk(docs, segment.SealDocs) {
-		segments = append(segments, seal(b, part))
-	}
-	for b.Loop() {
-		if _, err := segment.Merge(b.Context(), segments); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(docs)), "ns/doc")
 }
 
 func benchDocs(n int) []segment.Doc {

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -41,10 +40,10 @@ type Builder struct {
 	docOf   []uint32 // document of each passage
 	text    int64
 
-	terms   *table // term → its number
+	terms   map[string]uint32 // term → its number
 	known   []builtTerm
-	written *table // word as written → the number of its form
-	plain   *table // folded word → the number of its form
+	written map[string]uint32 // word as written → the number of its form
+	plain   map[string]uint32 // folded word → the number of its form
 	forms   []builtForm
 	entries []wordEntry
 	codes   []byte       // of the positions, of each entry
@@ -59,14 +58,9 @@ type Builder struct {
 	grams gramBuilder
 }
 
-// nameRef is where a table keeps a word.
-type nameRef struct{ start, length uint32 }
-
-func (t *table) name(r nameRef) []byte { return t.words[r.start : r.start+r.length] }
-
 // builtTerm is a term of the segment.
 type builtTerm struct {
-	nameRef
+	name     string
 	tally    uint8  // occurrences in the open passage
 	first    uint32 // of the open passage's codes, the next of this term
 	forms    uint32 // that stand in the texts
@@ -75,7 +69,7 @@ type builtTerm struct {
 
 // builtForm is a folded word, which is a form of a term.
 type builtForm struct {
-	nameRef
+	name   string
 	term   uint32
 	number uint32 // among the forms of the term, plus one; zero: no text has it as a word yet
 }
@@ -96,9 +90,9 @@ func NewBuilder(opts Options) *Builder {
 	}
 	return &Builder{
 		opts:    opts,
-		terms:   newTable(8 * opts.Docs),
-		written: newTable(8 * opts.Docs),
-		plain:   newTable(8 * opts.Docs),
+		terms:   make(map[string]uint32, 8*opts.Docs),
+		written: make(map[string]uint32, 8*opts.Docs),
+		plain:   make(map[string]uint32, 8*opts.Docs),
 		entries: make([]wordEntry, 0, 64*opts.Docs),
 		codes:   make([]byte, 0, 96*opts.Docs),
 		grams:   gramBuilder{blockBytes: opts.BlockBytes, entries: make([]uint64, 0, 192*opts.Docs)},
@@ -182,7 +176,7 @@ func (b *Builder) addToken(doc uint32, t analysis.Token) {
 // since folding and stemming are the costly part. It returns false for a word that
 // folds to nothing.
 func (b *Builder) formOf(t analysis.Token) (uint32, bool) {
-	if n, ok := b.written.get(t.Raw); ok {
+	if n, ok := b.written[string(t.Raw)]; ok {
 		return n, true
 	}
 	if t.Kind == analysis.PlainToken {
@@ -193,17 +187,18 @@ func (b *Builder) formOf(t analysis.Token) (uint32, bool) {
 	if len(b.scratch) == 0 {
 		return 0, false
 	}
-	n, ok := b.plain.get(b.scratch)
+	n, ok := b.plain[string(b.scratch)]
 	if !ok {
 		n = uint32(len(b.forms))
-		start, length := b.plain.put(b.scratch, n)
+		name := string(b.scratch)
+		b.plain[name] = n
 		if t.Kind != analysis.PlainToken {
 			b.scratch = analysis.PlainTerm(b.scratch)
 		}
-		b.forms = append(b.forms, builtForm{nameRef: nameRef{start, length}, term: b.termOf(b.scratch)})
+		b.forms = append(b.forms, builtForm{name: name, term: b.termOf(b.scratch)})
 	}
 	if len(t.Raw) <= analysis.MaxTermBytes {
-		b.written.put(t.Raw, n)
+		b.written[string(t.Raw)] = n
 	}
 	return n, true
 }
@@ -231,12 +226,13 @@ func (b *Builder) nameNumber(term uint32) uint32 {
 
 // termOf numbers a term.
 func (b *Builder) termOf(term []byte) uint32 {
-	if n, ok := b.terms.get(term); ok {
+	if n, ok := b.terms[string(term)]; ok {
 		return n
 	}
 	n := uint32(len(b.known))
-	start, length := b.terms.put(term, n)
-	b.known = append(b.known, builtTerm{nameRef: nameRef{start, length}})
+	name := string(term)
+	b.terms[name] = n
+	b.known = append(b.known, builtTerm{name: name})
 	return n
 }
 
@@ -314,7 +310,7 @@ func (b *Builder) writeWords(w *segmentWriter) {
 	forms := b.formsByTerm()
 	for _, t := range b.alphabetical() {
 		if list := lists[starts[t]:starts[t+1]]; len(list) > 0 {
-			w.words.add(b.terms.name(b.known[t].nameRef), sortedPostings(list), b.formNames(t, forms), b.codes)
+			w.words.add([]byte(b.known[t].name), sortedPostings(list), b.formNames(t, forms), b.codes)
 		}
 	}
 }
@@ -341,7 +337,7 @@ func (b *Builder) formNames(term uint32, byTerm []uint32) []string {
 	names := make([]string, b.known[term].forms) // nameForm where it is not set
 	for ; at < len(byTerm) && b.forms[byTerm[at]].term == term; at++ {
 		f := b.forms[byTerm[at]]
-		names[f.number-1] = string(b.plain.name(f.nameRef))
+		names[f.number-1] = f.name
 	}
 	return names
 }
@@ -353,18 +349,17 @@ func (b *Builder) alphabetical() []uint32 {
 		key  uint64
 		term uint32
 	}
-	name := func(term uint32) []byte { return b.terms.name(b.known[term].nameRef) }
 	list := make([]keyed, len(b.known))
 	for i := range list {
 		var first [8]byte
-		copy(first[:], name(uint32(i)))
+		copy(first[:], b.known[i].name)
 		list[i] = keyed{binary.BigEndian.Uint64(first[:]), uint32(i)}
 	}
 	slices.SortFunc(list, func(x, y keyed) int {
 		if x.key != y.key {
 			return cmp.Compare(x.key, y.key)
 		}
-		return bytes.Compare(name(x.term), name(y.term))
+		return cmp.Compare(b.known[x.term].name, b.known[y.term].name)
 	})
 	order := make([]uint32, len(list))
 	for i, k := range list {

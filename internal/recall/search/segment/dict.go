@@ -82,62 +82,37 @@ func sharedPrefix[T string | []byte](a, b T) int {
 
 // dictCursor walks the entries of one block.
 type dictCursor struct {
-	b                   []byte
+	numbers
 	term                []byte
 	postings, positions int64
 }
 
 // next returns the following entry. Its term is valid until the next call.
 func (c *dictCursor) next() (e DictEntry, term []byte, err error) {
-	shared, err1 := c.uvarint()
-	suffix, err2 := c.uvarint()
-	if err1 != nil || err2 != nil || shared > uint64(len(c.term)) || suffix > uint64(len(c.b)) {
+	shared := c.unsigned()
+	suffix := c.bytes(c.unsigned())
+	if shared > uint64(len(c.term)) {
 		return e, nil, corrupt("dictionary")
 	}
-	c.term = append(c.term[:shared], c.b[:suffix]...)
-	c.b = c.b[suffix:]
-	df, err := c.uvarint()
-	if err != nil || df == 0 || df > uint64(^uint32(0)) {
-		return e, nil, corrupt("dictionary")
-	}
-	e.DF = uint32(df)
-	if df == 1 {
-		v, err := c.uvarint()
-		if err != nil || v>>1 > uint64(^uint32(0)) {
-			return e, nil, corrupt("dictionary")
-		}
-		e.single = Posting{uint32(v >> 1), 1}
-		if v&1 != 0 {
-			if len(c.b) == 0 {
-				return e, nil, corrupt("dictionary")
-			}
-			e.single.Count = c.b[0]
-			c.b = c.b[1:]
+	c.term = append(c.term[:shared], suffix...)
+	df, passage := c.unsigned(), uint64(0)
+	if e.DF = uint32(df); df == 1 {
+		v := c.unsigned()
+		passage = v >> 1
+		e.single = Posting{uint32(passage), 1}
+		if count := c.bytes(v & 1); len(count) > 0 {
+			e.single.Count = count[0]
 		}
 	} else {
-		size, err := c.uvarint()
-		if err != nil {
-			return e, nil, corrupt("dictionary")
-		}
-		e.offset, e.size = c.postings, int64(size)
+		e.offset, e.size = c.postings, int64(c.unsigned())
 		c.postings += e.size
 	}
-	size, err := c.uvarint()
-	if err != nil {
+	e.positions, e.positionSize = c.positions, int64(c.unsigned())
+	c.positions += e.positionSize
+	if c.bad || df == 0 || max(df, passage) > uint64(^uint32(0)) {
 		return e, nil, corrupt("dictionary")
 	}
-	e.positions, e.positionSize = c.positions, int64(size)
-	c.positions += e.positionSize
 	return e, c.term, nil
-}
-
-func (c *dictCursor) uvarint() (uint64, error) {
-	v, n := binary.Uvarint(c.b)
-	if n <= 0 {
-		return 0, corrupt("dictionary")
-	}
-	c.b = c.b[n:]
-	return v, nil
 }
 
 // dictBlockAt opens a cursor on block i.
@@ -151,7 +126,7 @@ func (r *Reader) dictBlockAt(i int) (*dictCursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dictCursor{b: b, postings: blocks[i].postings, positions: blocks[i].positions}, nil
+	return &dictCursor{numbers: numbers{b: b}, postings: blocks[i].postings, positions: blocks[i].positions}, nil
 }
 
 // blockOf is the only block that may hold the term, or -1.

@@ -1,4 +1,4 @@
-// Package segment writes, reads and merges the index on disk.
+// Package segment writes and reads the index on disk.
 //
 // Documents are built into immutable segments. A segment is a list of small
 // byte sections that a store keeps as rows and that a query fetches one by one,
@@ -14,8 +14,8 @@
 //     occurs. The trigrams that a regular expression requires choose the blocks
 //     that are read.
 //
-// [Build] makes a segment, [Open] reads one through [Blobs], [Merge] joins
-// several, [PlanMerge] says which, and a [Tail] holds the newest documents in
+// [Build] makes a segment, [Open] reads one through [Blobs], [PlanMerge] says which
+// are to be built again as one, and a [Tail] holds the newest documents in
 // memory. Sections have checksums: damage is reported as [ErrCorrupt].
 //
 // The package reads and writes no files and knows nothing of ranking.

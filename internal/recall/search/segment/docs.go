@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 )
@@ -123,23 +124,13 @@ func decodeConversations(b []byte) ([]ConversationRange, error) {
 	var talks []ConversationRange
 	var conversation int64
 	var passage uint32
-	for len(b) > 0 {
-		delta, n := binary.Varint(b)
-		if n <= 0 {
+	for v := (&numbers{b: b}); len(v.b) > 0; {
+		conversation += v.signed()
+		end := passage + uint32(v.unsigned())
+		talks = append(talks, ConversationRange{conversation, PassageRange{passage, end}, uint32(v.unsigned()), v.unsigned()})
+		if passage = end; v.bad {
 			return nil, corrupt("conversation table")
 		}
-		b = b[n:]
-		var f [3]uint64
-		for i := range f {
-			if f[i], n = binary.Uvarint(b); n <= 0 {
-				return nil, corrupt("conversation table")
-			}
-			b = b[n:]
-		}
-		conversation += delta
-		end := passage + uint32(f[0])
-		talks = append(talks, ConversationRange{conversation, PassageRange{passage, end}, uint32(f[1]), f[2]})
-		passage = end
 	}
 	return talks, nil
 }
@@ -166,15 +157,7 @@ func (s *Segment) Conversation(r *Reader, conversation int64) (ConversationRange
 	if err != nil {
 		return ConversationRange{}, false, err
 	}
-	i, ok := slices.BinarySearchFunc(talks, conversation, func(t ConversationRange, c int64) int {
-		switch {
-		case t.ID < c:
-			return -1
-		case t.ID > c:
-			return 1
-		}
-		return 0
-	})
+	i, ok := slices.BinarySearchFunc(talks, conversation, func(t ConversationRange, c int64) int { return cmp.Compare(t.ID, c) })
 	if !ok {
 		return ConversationRange{}, false, nil
 	}

@@ -41,42 +41,6 @@ func (h *header) encode() []byte {
 	return b
 }
 
-// varints reads a run of numbers and remembers the first failure.
-type varints struct {
-	b   []byte
-	bad bool
-}
-
-func (v *varints) next() int64 {
-	n, size := binary.Varint(v.b)
-	if size <= 0 {
-		v.bad, v.b = true, nil
-		return 0
-	}
-	v.b = v.b[size:]
-	return n
-}
-
-// count reads a length, which cannot exceed the bytes that are left.
-func (v *varints) count() int {
-	n := v.next()
-	if n < 0 || n > int64(len(v.b)) {
-		v.bad, v.b = true, nil
-		return 0
-	}
-	return int(n)
-}
-
-func (v *varints) bytes(n int) []byte {
-	if n > len(v.b) {
-		v.bad, v.b = true, nil
-		return nil
-	}
-	out := v.b[:n]
-	v.b = v.b[n:]
-	return out
-}
-
 func (h *header) decode(b []byte) error {
 	if len(b) < 5 || string(b[:4]) != formatMagic {
 		return corrupt("not a segment")
@@ -84,17 +48,17 @@ func (h *header) decode(b []byte) error {
 	if b[4] != formatVersion {
 		return corrupt("unknown format version")
 	}
-	v := &varints{b: b[5:]}
-	h.info.Docs = int(v.next())
+	v := &numbers{b: b[5:]}
+	h.info.Docs = int(v.signed())
 	for _, f := range []*int64{
 		&h.info.FirstID, &h.info.LastID, &h.info.TextBytes, &h.info.WordBytes, &h.info.GramBytes, &h.info.DocBytes,
 	} {
-		*f = v.next()
+		*f = v.signed()
 	}
-	h.passages, h.blocks, h.words = uint32(v.next()), uint32(v.next()), uint64(v.next())
-	h.minTime, h.maxTime, h.flags = v.next(), v.next(), uint8(v.next())
+	h.passages, h.blocks, h.words = uint32(v.signed()), uint32(v.signed()), uint64(v.signed())
+	h.minTime, h.maxTime, h.flags = v.signed(), v.signed(), uint8(v.signed())
 	for i := range h.streams {
-		h.streams[i] = streamPlace{v.next(), v.next()}
+		h.streams[i] = streamPlace{v.signed(), v.signed()}
 	}
 	h.decodeBlocks(v)
 	if v.bad || len(v.b) > 0 {
@@ -103,24 +67,24 @@ func (h *header) decode(b []byte) error {
 	return nil
 }
 
-func (h *header) decodeBlocks(v *varints) {
-	h.terms = make([]dictBlock, 0, v.count())
+func (h *header) decodeBlocks(v *numbers) {
+	h.terms = make([]dictBlock, 0, v.count(uint64(v.signed())))
 	var last dictBlock
 	for range cap(h.terms) {
-		shared := int(v.next())
-		suffix := v.bytes(v.count())
+		shared := int(v.signed())
+		suffix := v.bytes(uint64(v.signed()))
 		if v.bad || shared < 0 || shared > len(last.first) {
 			v.bad = true
 			return
 		}
-		last = dictBlock{last.first[:shared] + string(suffix), last.offset + v.next(), last.postings + v.next(), last.positions + v.next()}
+		last = dictBlock{last.first[:shared] + string(suffix), last.offset + v.signed(), last.postings + v.signed(), last.positions + v.signed()}
 		h.terms = append(h.terms, last)
 	}
-	h.grams = make([]gramBlock, 0, v.count())
+	h.grams = make([]gramBlock, 0, v.count(uint64(v.signed())))
 	var lastGram gramBlock
 	for range cap(h.grams) {
 		lastGram = gramBlock{
-			analysis.Trigram(int64(lastGram.first) + v.next()), lastGram.offset + v.next(), lastGram.postings + v.next(),
+			analysis.Trigram(int64(lastGram.first) + v.signed()), lastGram.offset + v.signed(), lastGram.postings + v.signed(),
 		}
 		h.grams = append(h.grams, lastGram)
 	}

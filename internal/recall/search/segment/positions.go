@@ -76,7 +76,6 @@ func codesSize(b []byte, n int) int {
 type positionList struct {
 	forms []string
 	sizes []byte // of the blocks, if they are more than one
-	codes []byte // of all postings; nil if they were not read
 	start int64  // where the codes begin in the stream
 	size  int64  // of the codes
 }
@@ -88,10 +87,10 @@ func (r *Reader) positionHead(e DictEntry, term []byte) (positionList, error) {
 		if err != nil {
 			return positionList{}, err
 		}
-		v := &uvarints{b: b}
+		v := &numbers{b: b}
 		l := positionList{forms: v.forms(term)}
 		if e.DF > postingBlock {
-			l.sizes = v.bytes(v.count())
+			l.sizes = v.bytes(v.unsigned())
 		}
 		if !v.bad {
 			head := int64(len(b) - len(v.b))
@@ -102,15 +101,6 @@ func (r *Reader) positionHead(e DictEntry, term []byte) (positionList, error) {
 			return positionList{}, corrupt("positions")
 		}
 	}
-}
-
-// allPositions reads the forms and all codes of a term.
-func (r *Reader) allPositions(e DictEntry, term []byte) (positionList, error) {
-	l, err := r.positionHead(e, term)
-	if err == nil {
-		l.codes, err = r.read(streamPositions, l.start, l.size)
-	}
-	return l, err
 }
 
 // Occurrences lists the places of a word, which is a form of the term of e, inside
@@ -141,12 +131,12 @@ func (r *Reader) Occurrences(dst []uint64, e DictEntry, word string, among []Pas
 		return block.appendTo(dst)
 	}
 	w, err := r.skips(e)
-	sizes := &uvarints{b: l.sizes}
+	sizes := &numbers{b: l.sizes}
 	for err == nil && w.left > 0 && len(block.among) > 0 {
 		if err = w.next(); err != nil {
 			break
 		}
-		at, size := l.start, int64(sizes.next())
+		at, size := l.start, int64(sizes.unsigned())
 		l.start += size
 		if sizes.bad {
 			return dst, corrupt("positions")
@@ -209,52 +199,16 @@ func (o *occurrenceBlock) appendTo(dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// uvarints reads unsigned numbers and remembers the first failure.
-type uvarints struct {
-	b   []byte
-	bad bool
-}
-
-func (v *uvarints) next() uint64 {
-	n, size := binary.Uvarint(v.b)
-	if size <= 0 {
-		v.bad, v.b = true, nil
-		return 0
-	}
-	v.b = v.b[size:]
-	return n
-}
-
-// count reads a length, which cannot exceed the bytes that are left.
-func (v *uvarints) count() int {
-	n := v.next()
-	if n > uint64(len(v.b)) {
-		v.bad, v.b = true, nil
-		return 0
-	}
-	return int(n)
-}
-
-func (v *uvarints) bytes(n int) []byte {
-	if n > len(v.b) {
-		v.bad, v.b = true, nil
-		return nil
-	}
-	out := v.b[:n]
-	v.b = v.b[n:]
-	return out
-}
-
 // forms reads what appendForms wrote.
-func (v *uvarints) forms(term []byte) []string {
-	n := v.count()
+func (v *numbers) forms(term []byte) []string {
+	n := v.count(v.unsigned())
 	if n == 0 {
 		return []string{string(term)}
 	}
 	forms := make([]string, n)
 	for i := range forms {
-		shared := v.next()
-		suffix := v.bytes(v.count())
+		shared := v.unsigned()
+		suffix := v.bytes(v.unsigned())
 		if v.bad || shared > uint64(len(term)) {
 			v.bad = true
 			return nil

@@ -133,7 +133,7 @@ func (r *Reader) skipTo(dst []Posting, e DictEntry, within PassageRange) ([]Post
 
 // skipWalk goes over the blocks of a long list by its skip table.
 type skipWalk struct {
-	table        []byte
+	table        numbers
 	left         int   // postings behind the block
 	count        int   // postings of the block
 	last, end    int64 // the passage before its first, and its last
@@ -151,17 +151,15 @@ func (r *Reader) skips(e DictEntry) (skipWalk, error) {
 		return skipWalk{}, corrupt("skip table")
 	}
 	table, err := r.read(streamPostings, e.offset+int64(n), int64(size))
-	return skipWalk{table: table, left: int(e.DF), end: -1, offset: e.offset + int64(n) + int64(size)}, err
+	return skipWalk{table: numbers{b: table}, left: int(e.DF), end: -1, offset: e.offset + int64(n) + int64(size)}, err
 }
 
 // next goes on to the next block; left must not be zero.
 func (w *skipWalk) next() error {
-	gap, a := binary.Uvarint(w.table)
-	size, b := binary.Uvarint(w.table[max(a, 0):])
-	if a <= 0 || b <= 0 {
+	gap, size := w.table.unsigned(), w.table.unsigned()
+	if w.table.bad {
 		return corrupt("skip table")
 	}
-	w.table = w.table[a+b:]
 	w.last, w.end = w.end, w.end+int64(gap)
 	w.offset, w.size = w.offset+w.size, int64(size)
 	w.count = min(w.left, postingBlock)

@@ -157,12 +157,11 @@ func fetchSection(ctx context.Context, blobs Blobs, segment, section int64) ([]b
 
 // Reader reads one segment for one query and remembers the sections it saw.
 type Reader struct {
-	ctx         context.Context
-	Segment     *Segment
-	seen        map[int64][]byte
-	maxSections int // sections to remember, 0 for all of them
-	grams       map[analysis.Trigram]gramEntry
-	bytes       int64
+	ctx     context.Context
+	Segment *Segment
+	seen    map[int64][]byte
+	grams   map[analysis.Trigram]gramEntry
+	bytes   int64
 }
 
 func (s *Segment) Reader(ctx context.Context) *Reader {
@@ -179,9 +178,6 @@ func (r *Reader) section(n int64) ([]byte, error) {
 	b, err := fetchSection(r.ctx, r.Segment.blobs, r.Segment.id, n)
 	if err != nil {
 		return nil, err
-	}
-	if r.maxSections > 0 && len(r.seen) >= r.maxSections {
-		clear(r.seen)
 	}
 	r.seen[n] = b
 	r.bytes += int64(len(b))

@@ -7,54 +7,51 @@ import (
 
 // Tail indexes in memory the documents that no stored segment holds yet, so
 // that a search covers them by the same code. It grows by small segments which
-// it merges as they add up: adding one document and searching stays cheap
+// it joins as they add up: adding one document and searching stays cheap
 // however long the tail is. It is not safe for concurrent use; the segments it
 // returns are.
 type Tail struct {
-	opts     Options
-	segments []*Segment
+	opts  Options
+	parts []tailPart
+}
+
+// tailPart is a segment and the documents that it was built of.
+type tailPart struct {
+	docs []Doc
+	*Segment
 }
 
 // NewTail returns an empty tail.
 func NewTail(opts Options) *Tail { return &Tail{opts: opts} }
 
-// Add indexes documents with ids above all that were added before.
+// Add indexes documents with ids above all that were added before. The tail keeps them.
 func (t *Tail) Add(ctx context.Context, docs ...Doc) error {
 	if len(docs) == 0 {
 		return nil
+	}
+	// Like a binary counter: documents are built together with the segment before
+	// them as long as that one is not larger.
+	n := len(t.parts)
+	for ; n > 0 && len(t.parts[n-1].docs) <= len(docs); n-- {
+		docs = slices.Concat(t.parts[n-1].docs, docs)
 	}
 	sealed, err := Build(ctx, docs, t.opts)
 	if err != nil {
 		return err
 	}
 	seg, err := sealed.Segment(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		t.parts = append(t.parts[:n], tailPart{docs, seg})
 	}
-	segments := append(slices.Clone(t.segments), seg)
-	// Like a binary counter: a segment is merged with the one before it as long
-	// as that one is not larger.
-	for n := len(segments); n > 1 && segments[n-2].info.Docs <= segments[n-1].info.Docs; n = len(segments) {
-		sealed, err := Merge(ctx, segments[n-2:])
-		if err != nil {
-			return err
-		}
-		merged, err := sealed.Segment(ctx)
-		if err != nil {
-			return err
-		}
-		segments = append(segments[:n-2], merged)
-	}
-	t.segments = segments
-	return nil
+	return err
 }
 
 // LastID is the highest id in the tail, or zero.
 func (t *Tail) LastID() int64 {
-	if len(t.segments) == 0 {
+	if len(t.parts) == 0 {
 		return 0
 	}
-	return t.segments[len(t.segments)-1].info.LastID
+	return t.parts[len(t.parts)-1].info.LastID
 }
 
 // Forget drops the documents up to id, which a stored segment now holds. It
@@ -62,19 +59,21 @@ func (t *Tail) LastID() int64 {
 // falls inside a segment the tail is emptied and true is returned: add the
 // documents past id again.
 func (t *Tail) Forget(id int64) (emptied bool) {
-	keep := slices.IndexFunc(t.segments, func(s *Segment) bool { return s.info.LastID > id })
-	switch {
-	case keep < 0:
-		t.segments = nil
-	case t.segments[keep].info.FirstID > id:
-		t.segments = t.segments[keep:]
-	default:
-		t.segments = nil
-		return true
+	keep := slices.IndexFunc(t.parts, func(p tailPart) bool { return p.info.LastID > id })
+	emptied = keep >= 0 && t.parts[keep].info.FirstID <= id
+	if keep < 0 || emptied {
+		keep = len(t.parts)
 	}
-	return false
+	t.parts = t.parts[keep:]
+	return emptied
 }
 
 // Segments returns the tail's segments in order of ids, to append to the stored
 // ones in an Index.
-func (t *Tail) Segments() []*Segment { return slices.Clone(t.segments) }
+func (t *Tail) Segments() []*Segment {
+	segments := make([]*Segment, len(t.parts))
+	for i, p := range t.parts {
+		segments[i] = p.Segment
+	}
+	return segments
+}

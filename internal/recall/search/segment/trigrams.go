@@ -144,28 +144,23 @@ type gramEntry struct {
 
 // gramCursor walks one block of the directory.
 type gramCursor struct {
-	b        []byte
+	numbers
 	last     analysis.Trigram
 	postings int64
 }
 
 func (c *gramCursor) next() (gramEntry, error) {
-	var f [3]uint64
-	for i := range f {
-		v, n := binary.Uvarint(c.b)
-		if n <= 0 {
-			return gramEntry{}, corrupt("trigram directory")
-		}
-		f[i] = v
-		c.b = c.b[n:]
+	c.last += analysis.Trigram(c.unsigned())
+	e := gramEntry{gram: c.last, df: uint32(c.unsigned()), offset: c.postings}
+	n := c.unsigned()
+	if c.bad {
+		return gramEntry{}, corrupt("trigram directory")
 	}
-	c.last += analysis.Trigram(f[0])
-	e := gramEntry{gram: c.last, df: uint32(f[1]), offset: c.postings}
 	if e.df == 1 {
-		e.single = uint32(f[2])
+		e.single = uint32(n)
 		return e, nil
 	}
-	e.size = int64(f[2])
+	e.size = int64(n)
 	c.postings += e.size
 	return e, nil
 }
@@ -180,7 +175,7 @@ func (r *Reader) gramBlockAt(i int) (*gramCursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gramCursor{b: b, last: blocks[i].first, postings: blocks[i].postings}, nil
+	return &gramCursor{numbers: numbers{b: b}, last: blocks[i].first, postings: blocks[i].postings}, nil
 }
 
 // gram finds the list of a gram; its df is zero when no block has it.

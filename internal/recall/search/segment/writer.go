@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 )
@@ -29,15 +30,7 @@ func newSegmentWriter(rows []DocRow, lengths []uint8, docOf []uint32, text int64
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortStableFunc(order, func(x, y uint32) int {
-		switch a, b := rows[x].Conversation, rows[y].Conversation; {
-		case a < b:
-			return -1
-		case a > b:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(x, y uint32) int { return cmp.Compare(rows[x].Conversation, rows[y].Conversation) })
 	storedLengths := make([]byte, 0, len(lengths))
 	w.docOf = make([]uint32, 0, len(lengths))
 	var talks []ConversationRange

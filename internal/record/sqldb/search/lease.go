@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/state"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -166,9 +165,7 @@ func (l *lane) catchUpAlone(ctx context.Context, t *turn, end, least int64) (los
 		if err != nil {
 			return false, err
 		}
-		if err := l.merge(ctx, t); errors.Is(err, segment.ErrCorrupt) {
-			return false, nil // the next search builds the index again
-		} else if err != nil {
+		if err := l.merge(ctx, t); err != nil {
 			return false, err
 		}
 		if sealed == 0 || sealed >= end {

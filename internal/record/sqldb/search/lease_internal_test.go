@@ -114,8 +114,7 @@ func TestIndexingRenewsItsTurn(t *testing.T) {
 	}
 }
 
-// A merge whose parts another process has merged ends without an error: the
-// other process does the work.
+// Segments are joined into one, unless another process was faster or documents have changed.
 func TestMergeYields(t *testing.T) {
 	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.ix"), dbfile.Options{DeferIndex: true})
 	l := ix.messages
@@ -129,17 +128,32 @@ func TestMergeYields(t *testing.T) {
 	if err != nil || mine == nil {
 		t.Fatal(err)
 	}
-	// The headers are still there when the merge opens its parts, and the rest
-	// has gone when it reads them.
-	err = ix.file.Transact(t.Context(), func(c sqldb.Conn) error { return c.Exec(`DELETE FROM sections WHERE n > 0`) })
-	if err != nil {
-		t.Fatal(err)
+	var ids []int64
+	var epoch int64
+	err = ix.file.Reader(t.Context(), func(c sqldb.Conn) (err error) {
+		if ids, _, err = l.infos(c); err == nil {
+			epoch, err = l.epochOf(c)
+		}
+		return err
+	})
+	if err != nil || len(ids) != 12 {
+		t.Fatalf("%d segments, %v", len(ids), err)
 	}
-	if err := l.mergeDue(t.Context(), mine); err == nil {
-		t.Fatal("nothing was due, so that this test shows nothing")
+	built, err := l.build(t.Context(), 0, 12*segment.SealDocs)
+	if err != nil || built.Info.Docs != 12*segment.SealDocs {
+		t.Fatalf("%d documents, %v", built.Info.Docs, err)
 	}
 	if err := l.merge(t.Context(), mine); err != nil {
-		t.Error(err)
+		t.Fatal(err)
+	}
+	if err := l.replace(t.Context(), ids, epoch, built); !errors.Is(err, errMerged) {
+		t.Errorf("segments that are gone were replaced: %v", err)
+	}
+	if st, err := ReadStats(t.Context(), ix.file); err != nil || st.Segments != 1 || st.Docs != 12*segment.SealDocs {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if err := l.replace(t.Context(), nil, epoch+1, built); !errors.Is(err, errMerged) {
+		t.Errorf("segments of another epoch were replaced: %v", err)
 	}
 }
 

@@ -207,47 +207,37 @@ func putSegment(c sqldb.Conn, kind int, s segment.Sealed) error {
 	return nil
 }
 
-// merge merges neighbouring segments as long as some are due. If another
-// process has merged one of them, it does the rest.
+// merge joins neighbouring segments as long as some are due: it builds one of all their
+// documents. If another process has changed one of them, it does the rest.
 func (l *lane) merge(ctx context.Context, t *turn) error {
-	err := l.mergeDue(ctx, t)
-	if errors.Is(err, errMerged) {
-		return nil
-	}
-	return err
-}
-
-func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 	for {
 		var ids []int64
-		var parts []*segment.Segment
+		var after, last, epoch int64
 		err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
 			all, infos, err := l.infos(c)
 			if err != nil {
 				return err
 			}
-			from, to, ok := segment.PlanMerge(infos)
-			if !ok {
-				return nil
-			}
-			ids = all[from:to]
-			for _, id := range ids {
-				seg, err := segment.Open(ctx, sections{l.ix}, id)
-				if err != nil {
-					return err
+			if from, to, ok := segment.PlanMerge(infos); ok {
+				ids, last = all[from:to], infos[to-1].LastID
+				if from > 0 {
+					after = infos[from-1].LastID
 				}
-				parts = append(parts, seg)
 			}
-			return nil
+			epoch, err = l.epochOf(c)
+			return err
 		})
-		if err != nil || parts == nil {
+		if err != nil || ids == nil {
 			return err
 		}
-		merged, err := segment.Merge(ctx, parts)
+		merged, err := l.build(ctx, after, last)
+		if err == nil {
+			err = l.replace(ctx, ids, epoch, merged)
+		}
+		if errors.Is(err, errMerged) {
+			return nil
+		}
 		if err != nil {
-			return err
-		}
-		if err := l.replace(ctx, ids, merged); err != nil {
 			return err
 		}
 		if ok, err := t.renew(ctx); err != nil || !ok {
@@ -256,12 +246,40 @@ func (l *lane) mergeDue(ctx context.Context, t *turn) error {
 	}
 }
 
-// replace replaces segments with the merged one, unless another process was
-// faster.
-func (l *lane) replace(ctx context.Context, ids []int64, merged segment.Sealed) error {
-	return l.ix.file.Transact(ctx, func(c sqldb.Conn) error {
-		if _, err := lockLane(c, l); err != nil {
+// build makes a segment of the documents after an id up to another.
+func (l *lane) build(ctx context.Context, after, last int64) (segment.Sealed, error) {
+	b := segment.NewBuilder(segment.Options{})
+	some := false
+	for more := true; more; {
+		var docs []segment.Doc
+		err := l.ix.file.Reader(ctx, func(c sqldb.Conn) (err error) {
+			docs, more, err = l.read(c, after, last, segment.SealDocs)
 			return err
+		})
+		if err != nil {
+			return segment.Sealed{}, err
+		}
+		for _, d := range docs {
+			if err := b.Add(d); err != nil {
+				return segment.Sealed{}, err
+			}
+			some, after = true, d.ID
+		}
+	}
+	if !some {
+		return segment.Sealed{}, errMerged // all of them were erased
+	}
+	return b.Seal()
+}
+
+// replace replaces segments with the merged one, unless another process was
+// faster or documents have changed.
+func (l *lane) replace(ctx context.Context, ids []int64, epoch int64, merged segment.Sealed) error {
+	return l.ix.file.Transact(ctx, func(c sqldb.Conn) error {
+		if now, err := lockLane(c, l); err != nil {
+			return err
+		} else if now != epoch {
+			return errMerged
 		}
 		for _, id := range ids {
 			if gone, err := c.Update(`DELETE FROM segments WHERE id = ?`, id); err != nil {
