@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
@@ -59,15 +60,20 @@ func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 	}
 }
 
+var settling sync.Mutex
+
 // settle moves the log into the file where closing did not. SQLite does that
 // when the last connection closes, but two processes that close at the same
 // moment each find the other, and neither does it. A process that still has the
-// database open does it when it closes. A failure loses nothing: the next process
-// to close tries again.
+// database open does it when it closes. Files that this process closes at the same
+// moment do it one after the other. A failure loses nothing: the next process to close
+// tries again.
 func (f *File) settle() {
 	if f.opts.ReadOnly || f.opts.VFS != "" {
 		return
 	}
+	settling.Lock()
+	defer settling.Unlock()
 	for range 2 {
 		log, err := os.Stat(f.path + "-wal")
 		if err != nil || log.Size() == 0 || f.stillThere() != nil {

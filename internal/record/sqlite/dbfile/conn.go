@@ -18,36 +18,27 @@ import (
 // Conn is a connection with its prepared statements. One goroutine may use it
 // at a time.
 type Conn struct {
-	raw      *sqlite3.Conn
-	stmts    map[string]*sqlite3.Stmt
-	snapshot *snapshot // set if it reads a snapshot and not the file
+	raw   *sqlite3.Conn
+	stmts map[string]*sqlite3.Stmt
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
 	sqldb.Scratch
 }
 
 // OpenConn opens a connection with the settings that all connections share. A
-// read-only one also works on a full disk.
+// read-only one also works on a full disk, where SQLite has no room for its shared
+// memory, if there is no log to read with it.
 func OpenConn(ctx context.Context, path string, o Options) (*Conn, error) {
 	name, err := DSN(path, o)
 	if err != nil {
 		return nil, err
 	}
 	c, err := openAt(ctx, name, o)
-	if !o.ReadOnly || o.VFS != "" || !Full(err) {
-		return c, err
+	if o.ReadOnly && o.VFS == "" && Full(err) && !hasLog(Resolve(path)) {
+		private(Resolve(path), o) // the attempt leaves empty files
+		return openAt(ctx, immutable(Resolve(path)), o)
 	}
-	path = Resolve(path)
-	private(path, o) // the attempt leaves empty files
-	s, err := openSnapshot(path)
-	if err != nil {
-		return nil, err
-	}
-	if c, err = openAt(ctx, s.dsn(), o); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	c.snapshot = s
-	return c, nil
+	return c, err
 }
 
 func openAt(ctx context.Context, dsn string, o Options) (*Conn, error) {
@@ -333,11 +324,7 @@ func (c *Conn) Close() error {
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
-	errs = append(errs, c.raw.Close())
-	if c.snapshot != nil {
-		errs = append(errs, c.snapshot.close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.raw.Close())...)
 }
 
 // ForgetStatements closes the prepared statements that contain a text, so that

@@ -325,9 +325,6 @@ func (f *File) Reader(ctx context.Context, fn func(*Conn) error) error {
 	if err = fn(c); errors.Is(err, sqldb.ErrStop) {
 		err = nil
 	}
-	if c.snapshot != nil {
-		err = errors.Join(c.snapshot.changed(), err)
-	}
 	return Explain(f.path, cancelled(ctx, err))
 }
 
@@ -346,14 +343,11 @@ func (f *File) enter() error {
 // it iterates must not wait for itself.
 func (f *File) reader(ctx context.Context) (*Conn, error) {
 	f.mu.Lock()
-	for n := len(f.idle); n > 0; n = len(f.idle) {
+	if n := len(f.idle); n > 0 {
 		c := f.idle[n-1]
 		f.idle = f.idle[:n-1]
-		if c.snapshot == nil || c.snapshot.changed() == nil {
-			f.mu.Unlock()
-			return c, nil
-		}
-		_ = c.Close() // a reader has nothing to lose
+		f.mu.Unlock()
+		return c, nil
 	}
 	f.mu.Unlock()
 	o := f.opts

@@ -13,11 +13,16 @@ import (
 // WALHeader is the size of a write-ahead log that holds nothing.
 const WALHeader = 32
 
+// hasLog reports whether there is something in the write-ahead log of a database.
+func hasLog(path string) bool {
+	log, err := os.Stat(path + "-wal")
+	return err == nil && log.Size() > WALHeader
+}
+
 // OrphanWAL returns an error if there is a write-ahead log without its
 // database: SQLite would discard the log with its content.
 func OrphanWAL(path string) error {
-	log, err := os.Stat(path + "-wal") // the log never exists before its file
-	if err != nil || log.Size() <= WALHeader {
+	if !hasLog(path) { // the log never exists before its file
 		return nil
 	}
 	if file, err := os.Stat(path); err == nil && file.Size() > 0 {

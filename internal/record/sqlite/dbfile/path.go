@@ -45,21 +45,19 @@ func DSN(path string, o Options) (string, error) {
 			return "", err
 		}
 	}
-	query := ""
-	switch _, err := os.Stat(path + "-wal"); {
-	case o.VFS != "":
-		query = "?vfs=" + uriText(o.VFS)
-	case !o.ReadOnly:
-		query = "?modeof=" + uriText(path)
-	case errors.Is(err, os.ErrNotExist):
-		// Nobody is writing. Without this SQLite would make its shared memory,
-		// which fails on a read-only file system.
-		query = "?immutable=1"
-	default: // the shared memory that it may make is for the owner only
-		query = "?modeof=" + uriText(path)
+	if o.VFS != "" {
+		return "file:" + uriText(filepath.ToSlash(path)) + "?vfs=" + uriText(o.VFS), nil
 	}
-	return "file:" + uriText(filepath.ToSlash(path)) + query, nil
+	if _, err := os.Stat(path + "-wal"); o.ReadOnly && errors.Is(err, os.ErrNotExist) {
+		return immutable(path), nil
+	}
+	// The files that SQLite makes are for the owner only.
+	return "file:" + uriText(filepath.ToSlash(path)) + "?modeof=" + uriText(path), nil
 }
+
+// immutable is the URI of a file that nobody is writing to. SQLite otherwise makes its
+// shared memory, which fails on a read-only file system.
+func immutable(path string) string { return "file:" + uriText(filepath.ToSlash(path)) + "?immutable=1" }
 
 // uriText escapes text for a URI. SQLite decodes %20, but does not take "+" for
 // a space.
