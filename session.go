@@ -184,32 +184,16 @@ func (s *Session) AppendInputs(ctx context.Context, ms ...record.Input) ([]recor
 	return done.Messages, err
 }
 
-// SyncOption says how Sync compares.
-type SyncOption func(*syncSettings)
-
-// syncSettings are set by SyncOptions.
-type syncSettings struct{ compareAll bool }
-
-// WithFullCompare compares every message of a history, however long it is. Without
-// it, a history of more than 4,096 messages is taken as known where its length,
-// its beginning and its end agree with the stored ones, and an old message that
-// was edited in between is not noticed.
-func WithFullCompare() SyncOption { return func(s *syncSettings) { s.compareAll = true } }
-
 // Sync stores the new messages of a whole history. It is for agents that have the
 // full history in each turn.
-func (s *Session) Sync(ctx context.Context, history []llms.Message, options ...SyncOption) (record.SyncResult, error) {
-	var set syncSettings
-	for _, o := range options {
-		o(&set)
-	}
+func (s *Session) Sync(ctx context.Context, history []llms.Message) (record.SyncResult, error) {
 	var done record.SyncResult
 	ms := ingest.Messages(history...)
 	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
 		return record.SyncResult{Existing: len(all)}, err
 	}
 	err := s.onActive(ctx, s.active, func(id record.ConversationID) (err error) {
-		done, err = s.engine.ingest.Sync(ctx, id, ms, set.compareAll)
+		done, err = s.engine.ingest.Sync(ctx, id, ms)
 		return err
 	})
 	if err == nil {

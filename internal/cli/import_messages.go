@@ -155,7 +155,7 @@ func (rec *openRecord) storeMessages(ctx context.Context, session *lcm.Session, 
 	}
 	r = importReport{Conversation: conv.ID, Key: in.key, Read: len(in.messages), Torn: in.torn, Untimed: in.untimed}
 	if slices.ContainsFunc(in.messages, func(m llms.Message) bool { return m.ID == "" }) {
-		done, err := to.Sync(ctx, conv.ID, ingest.Messages(in.messages...), true)
+		done, err := to.Sync(ctx, conv.ID, ingest.Messages(in.messages...))
 		r.New, r.Loose, r.Late, r.Rewound = len(done.Stored), done.Loose, done.Late, done.Rewound != nil
 		r.Known = r.Read - r.New
 		return r, err

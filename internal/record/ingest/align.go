@@ -125,27 +125,3 @@ func longestRun(all []stored, h []hash) (best, end, whole int) {
 	}
 	return best, end, z[n+1]
 }
-
-// alongBranch returns the indexes of the messages in off (those outside the
-// active branch) that the history continues with, oldest first. It is a guess;
-// prove checks it after the branch is made active.
-func alongBranch(off []stored, h []hash) []int {
-	const tries = 16 // a frequent message must not make it quadratic
-	var best []int
-	for start, left := len(off)-1, tries; start >= 0 && left > 0 && len(h) > 0; start-- {
-		if off[start].hash != h[0] {
-			continue
-		}
-		left--
-		run := []int{start}
-		for i := start + 1; i < len(off) && len(run) < len(h); i++ {
-			if off[i].hash == h[len(run)] {
-				run = append(run, i)
-			}
-		}
-		if len(run) > len(best) {
-			best = run
-		}
-	}
-	return best
-}

@@ -17,11 +17,11 @@ func BenchmarkSync(b *testing.B) {
 				if ids {
 					all = named(all)
 				}
-				if _, err := bed.Sync(b.Context(), bed.id, ingest.Messages(all...), false); err != nil {
+				if _, err := bed.Sync(b.Context(), bed.id, ingest.Messages(all...)); err != nil {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					done, err := bed.Sync(b.Context(), bed.id, ingest.Messages(all...), false)
+					done, err := bed.Sync(b.Context(), bed.id, ingest.Messages(all...))
 					if err != nil || len(done.Stored) > 0 {
 						b.Fatal(len(done.Stored), err)
 					}

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
-	"strings"
 
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -103,24 +101,15 @@ func (in *Ingester) load(ctx context.Context, ids []store.MessageID) ([]stored, 
 		if err != nil {
 			return nil, err
 		}
-		if all, err = in.identified(ctx, all, read); err != nil {
-			return nil, err
+		for _, m := range read { // an identity may need payloads, which are read after the messages
+			said, err := in.original(ctx, m)
+			if err != nil {
+				return nil, err
+			}
+			s := storedOf(m)
+			s.hash = identity(said)
+			all = append(all, s)
 		}
-	}
-	return all, nil
-}
-
-// identified adds messages with their identities. It may read payloads, so it
-// runs after the messages are read.
-func (in *Ingester) identified(ctx context.Context, all []stored, ms []store.Message) ([]stored, error) {
-	for _, m := range ms {
-		said, err := in.original(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		s := storedOf(m)
-		s.hash = identity(said)
-		all = append(all, s)
 	}
 	return all, nil
 }
@@ -139,9 +128,7 @@ func collect(messages func(func(store.Message, error) bool)) ([]store.Message, e
 // original returns a message with its externalised content and its masked
 // secrets, since the masking rules may change.
 func (in *Ingester) original(ctx context.Context, m store.Message) (llms.Message, error) {
-	// Messages masked by old versions have no flag, but a mark in the body.
-	masked := m.Flags&store.FlagMasked != 0 || m.Body.Raw.Bytes == nil && strings.Contains(m.Body.SearchText(), redact.SecretMark)
-	if !masked && len(store.Refs(m.Body.Parts)) == 0 {
+	if m.Flags&store.FlagMasked == 0 && len(store.Refs(m.Body.Parts)) == 0 {
 		return m.Body, nil
 	}
 	record, err := in.store.Record(ctx, m.ID)

@@ -52,7 +52,7 @@ func (b bed) append(t *testing.T, ms ...llms.Message) []store.Appended {
 
 func (b bed) sync(t *testing.T, ms ...llms.Message) ingest.Synced {
 	t.Helper()
-	done, err := b.Sync(t.Context(), b.id, ingest.Messages(ms...), false)
+	done, err := b.Sync(t.Context(), b.id, ingest.Messages(ms...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,26 +9,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// compareAll is the length up to which a history is compared message by
-// message. Hashing is cheap, and a message that is wrongly taken as stored is
-// lost.
-var compareAll = 4096
-
-// A longer history counts as known if it matches the active branch: as many
-// messages, and the same ones at both ends.
-const (
-	oldest = 8
-	window = 64
-)
-
-// trust says which assumptions a plan may make. If one fails in the
-// transaction, Sync plans again without it.
-type trust struct {
-	full      bool // no assumption: compare everything
-	branches  bool // a kept branch may be guessed from its content
-	inherited bool // inherited messages outside the view can be rewound to
-}
-
 // plan says which messages of a history are stored, and where the others go.
 type plan struct {
 	conv    store.Conversation // as it was read
@@ -36,34 +16,28 @@ type plan struct {
 	origins []store.Origin
 	history []input
 	hashes  []hash
-	from    int       // the messages before this one are known
-	known   []*stored // the others that are known
+	known   []*stored // those of the history that are known
 	loose   map[int]string
 	doubt   map[int]bool
-	proof   []claim
 }
-
-func (p *plan) has(i int) bool { return i < p.from || p.known[i] != nil }
 
 // last returns the index of the last known message that is not hidden, or -1.
 func (p *plan) last() int {
-	for i := len(p.history) - 1; i >= p.from; i-- {
-		if p.known[i] != nil && !p.known[i].hidden {
+	for i, s := range slices.Backward(p.known) {
+		if s != nil && !s.hidden {
 			return i
 		}
 	}
-	return p.from - 1
+	return -1
 }
 
 func (p *plan) first() int {
-	if p.from > 0 {
-		return 0
-	}
 	return slices.IndexFunc(p.known, func(s *stored) bool { return s != nil && !s.hidden })
 }
 
-// plan compares a history with the stored messages.
-func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history []input, t trust) (*plan, error) {
+// plan compares a history with the stored messages. inherited says that a fork may be
+// rewound to inherited messages outside its view.
+func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history []input, inherited bool) (*plan, error) {
 	p := &plan{conv: conv, history: history, known: make([]*stored, len(history)), loose: map[int]string{}, doubt: map[int]bool{}}
 	var err error
 	if p.branch, err = in.branch(ctx, conv.ID); err != nil {
@@ -72,70 +46,15 @@ func (in *Ingester) plan(ctx context.Context, conv store.Conversation, history [
 	if p.origins, err = store.Origins(ctx, in.store, conv); err != nil {
 		return nil, err
 	}
-	if !t.full && len(history) > compareAll {
-		if p.from, err = in.overlaid(ctx, p.branch, history); err != nil {
-			return nil, err
-		}
-	}
-	if err := in.byID(ctx, p.origins, history[p.from:], p.known[p.from:]); err != nil {
+	if err := in.byID(ctx, p.origins, history, p.known); err != nil {
 		return nil, err
 	}
-	if disproved, err := p.disproved(ctx); err != nil || disproved {
-		if err == nil {
-			t.full = true
-			return in.plan(ctx, conv, history, t)
-		}
-		return nil, err
-	}
-	if !t.inherited {
+	if !inherited {
 		if err := p.forgetUnreached(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if p.from == 0 {
-		if err := in.byContent(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-	if t.branches {
-		err = in.guessBranch(ctx, p)
-	}
-	return p, err
-}
-
-// overlaid returns how many messages of a long history match the active branch
-// one to one, or 0 if they do not.
-func (in *Ingester) overlaid(ctx context.Context, b *branch, history []input) (int, error) {
-	ids, err := b.all(ctx)
-	n := len(ids)
-	if err != nil || n < window || n > len(history) {
-		return 0, err
-	}
-	ends, err := in.load(ctx, slices.Concat(ids[:oldest], ids[n-window:]))
-	if err != nil || !slices.EqualFunc(ends, slices.Concat(history[:oldest], history[n-window:n]), stored.is) {
-		return 0, err
-	}
-	return n, nil
-}
-
-// disproved reports whether a message after those that overlaid took as known is
-// on the active branch: then the match was wrong.
-func (p *plan) disproved(ctx context.Context) (bool, error) {
-	if p.last() < p.from || p.from == 0 {
-		return false, nil
-	}
-	on, err := p.branch.set(ctx)
-	return slices.ContainsFunc(p.known, func(s *stored) bool { return s != nil && on[s.id] }), err
-}
-
-// is reports whether a stored message is the given one: by id and record, or
-// without an id by its content.
-func (s stored) is(m input) bool {
-	if m.ID == "" {
-		return s.hash == m.identity()
-	}
-	sum := recordSum(m.Message)
-	return s.record == sum && (s.native == m.ID || s.native == secondID(m.ID, sum))
+	return p, in.byContent(ctx, p)
 }
 
 // forgetUnreached treats inherited messages outside the active branch as

@@ -45,7 +45,7 @@ func TestIngestersAtOnceStoreAHistoryOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, b := range all {
 			wg.Go(func() {
-				if _, err := b.Sync(t.Context(), c.ID, ingest.Messages(history(40+2*i)...), false); err != nil {
+				if _, err := b.Sync(t.Context(), c.ID, ingest.Messages(history(40+2*i)...)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -93,7 +93,7 @@ func TestSyncSeesWhatAnotherOneStoredMeanwhile(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if _, err := in.Sync(t.Context(), b.id, ingest.Messages(all[:ours]...), false); err != nil {
+		if _, err := in.Sync(t.Context(), b.id, ingest.Messages(all[:ours]...)); err != nil {
 			rt.Fatal(err)
 		}
 		for w, n := range b.texts(t) {
@@ -120,7 +120,7 @@ func TestSyncGivesUpWhenOthersNeverStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = in.Sync(t.Context(), b.id, ingest.Messages(history(3)...), false)
+	_, err = in.Sync(t.Context(), b.id, ingest.Messages(history(3)...))
 	if !errors.Is(err, store.ErrStale) || !errors.As(err, new(*hint.Error)) {
 		t.Errorf("got %v, want ErrStale with a hint", err)
 	}

@@ -152,7 +152,7 @@ func TestIgnoredSessionsAreNotStored(t *testing.T) {
 		if _, err := b.Append(t.Context(), b.id, ingest.Messages(llms.User("hello"))...); !errors.Is(err, ingest.ErrIgnored) {
 			t.Errorf("append: %v", err)
 		}
-		if _, err := b.Sync(t.Context(), b.id, ingest.Messages(llms.User("hello")), false); !errors.Is(err, ingest.ErrIgnored) {
+		if _, err := b.Sync(t.Context(), b.id, ingest.Messages(llms.User("hello"))); !errors.Is(err, ingest.ErrIgnored) {
 			t.Errorf("sync: %v", err)
 		}
 		if n := len(b.all(t)); n > 0 {

@@ -59,20 +59,19 @@ func TestSyncStoresWhatIsNewBeforeTheEnd(t *testing.T) {
 			for _, c := range []struct {
 				name          string
 				before, after []llms.Message
-				full          bool
 				want          outcome
 				has           string
 			}{
-				{"an older part later", all[half:], all, false, outcome{half, half, half, late(half)}, "w0"},
-				{"a host summary in front", all, withSummary(all[half:]), false, outcome{1, half, 1, late(1)}, "SUMMARY"},
-				{"a host summary before everything", all, withSummary(all), false, outcome{1, size, 1, late(1)}, "SUMMARY"},
-				{"a changed beginning", all, edited(all, 0), false, outcome{1, size - 1, 1, late(1)}, "EDITED"},
-				{"an edit in the middle", all, edited(all, half), size > 4096, outcome{1, size - 1, outside, late(1)}, "EDITED"},
+				{"an older part later", all[half:], all, outcome{half, half, half, late(half)}, "w0"},
+				{"a host summary in front", all, withSummary(all[half:]), outcome{1, half, 1, late(1)}, "SUMMARY"},
+				{"a host summary before everything", all, withSummary(all), outcome{1, size, 1, late(1)}, "SUMMARY"},
+				{"a changed beginning", all, edited(all, 0), outcome{1, size - 1, 1, late(1)}, "EDITED"},
+				{"an edit in the middle", all, edited(all, half), outcome{1, size - 1, outside, late(1)}, "EDITED"},
 			} {
 				t.Run(fmt.Sprintf("%d messages, ids %v, %s", size, ids, c.name), func(t *testing.T) {
 					b := newBed(t, 0)
 					b.sync(t, c.before...)
-					got, err := b.Sync(t.Context(), b.id, ingest.Messages(c.after...), c.full)
+					got, err := b.Sync(t.Context(), b.id, ingest.Messages(c.after...))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -85,7 +84,7 @@ func TestSyncStoresWhatIsNewBeforeTheEnd(t *testing.T) {
 					if b.texts(t)[c.has] != 1 {
 						t.Errorf("%s is stored %d times", c.has, b.texts(t)[c.has])
 					}
-					again, err := b.Sync(t.Context(), b.id, ingest.Messages(c.after...), c.full)
+					again, err := b.Sync(t.Context(), b.id, ingest.Messages(c.after...))
 					if err != nil || len(again.Stored) > 0 || again.Rewound != nil {
 						t.Errorf("the same again: %d stored, rewound %v, %v", len(again.Stored), again.Rewound, err)
 					}
@@ -220,34 +219,25 @@ func (b bed) fork(t *testing.T, at store.MessageID, key string) bed {
 }
 
 func TestSyncGoesBackToABranchThatWasLeft(t *testing.T) {
-	for _, ids := range []bool{false, true} {
-		t.Run(fmt.Sprint("ids ", ids), func(t *testing.T) {
-			one, two := say("a", "b", "c", "d", "e", "f"), say("a", "b", "x", "y")
-			if ids {
-				one, two = named(one), named(two)
-			}
-			b := newBed(t, 0)
-			b.sync(t, one...)
-			b.sync(t, two...)
-			for range 3 {
-				if got := b.sync(t, one...); len(got.Stored) > 0 || got.Rewound == nil || b.view(t) != "a b c d e f" {
-					t.Fatalf("back to the first: %+v, view %q", got, b.view(t))
-				}
-				if got := b.sync(t, two...); len(got.Stored) > 0 || got.Rewound == nil || b.view(t) != "a b x y" {
-					t.Fatalf("back to the second: %+v, view %q", got, b.view(t))
-				}
-			}
-			if got := b.sync(t, two[:3]...); got.Rewound != nil || b.view(t) != "a b x y" {
-				t.Errorf("a history that is just shorter: %+v, view %q", got, b.view(t))
-			}
-			more := llms.User("g")
-			if ids {
-				more.ID = "id-g"
-			}
-			if got := b.sync(t, append(one[:4:4], more)...); len(got.Stored) != 1 || b.view(t) != "a b c d g" {
-				t.Errorf("from the middle of the first: %+v, view %q", got, b.view(t))
-			}
-			b.sound(t)
-		})
+	one, two := named(say("a", "b", "c", "d", "e", "f")), named(say("a", "b", "x", "y"))
+	b := newBed(t, 0)
+	b.sync(t, one...)
+	b.sync(t, two...)
+	for range 3 {
+		if got := b.sync(t, one...); len(got.Stored) > 0 || got.Rewound == nil || b.view(t) != "a b c d e f" {
+			t.Fatalf("back to the first: %+v, view %q", got, b.view(t))
+		}
+		if got := b.sync(t, two...); len(got.Stored) > 0 || got.Rewound == nil || b.view(t) != "a b x y" {
+			t.Fatalf("back to the second: %+v, view %q", got, b.view(t))
+		}
 	}
+	if got := b.sync(t, two[:3]...); got.Rewound != nil || b.view(t) != "a b x y" {
+		t.Errorf("a history that is just shorter: %+v, view %q", got, b.view(t))
+	}
+	more := llms.User("g")
+	more.ID = "id-g"
+	if got := b.sync(t, append(one[:4:4], more)...); len(got.Stored) != 1 || b.view(t) != "a b c d g" {
+		t.Errorf("from the middle of the first: %+v, view %q", got, b.view(t))
+	}
+	b.sound(t)
 }

@@ -20,36 +20,29 @@ type Synced = record.SyncResult
 //   - the history continues the stored messages, all of them or the newest: the
 //     messages after the match are new;
 //   - it shares a beginning and then differs: the conversation is rewound to the
-//     last shared message and the rest is new, unless it is on a branch that was
-//     left before, which becomes active again;
+//     last shared message, which a message with an id may have on a branch that was
+//     left before, and the rest is new;
 //   - it shares nothing: all of it is new.
-//
-// A history of up to 4,096 messages is compared message by message. A longer one
-// counts as known as far as it matches the active branch: as many messages, and
-// the same first 8 and last 64. Set full to compare everything, if an old message
-// may have been edited in place or replaced.
 //
 // Several processes may sync one conversation. If another process stores
 // something between the comparison and the transaction, Sync compares again; it
 // returns [store.ErrStale] after many attempts.
-func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, given []Input, full bool) (Synced, error) {
+func (in *Ingester) Sync(ctx context.Context, id store.ConversationID, given []Input) (Synced, error) {
 	history, err := in.clean(given)
 	if err != nil {
 		return Synced{}, err
 	}
 	once := distinct(history)
-	t := trust{full: full, branches: true, inherited: true}
+	inherited := true
 	for range attempts {
 		var done Synced
-		done, err = in.sync(ctx, id, once, t)
+		done, err = in.sync(ctx, id, once, inherited)
 		done.Existing += len(history) - len(once)
 		switch {
 		case err == nil:
 			return done, nil
-		case errors.Is(err, errWrongBranch):
-			t.branches = false
-		case errors.Is(err, store.ErrOffBranch) && t.inherited:
-			t.inherited = false
+		case errors.Is(err, store.ErrOffBranch) && inherited:
+			inherited = false
 		case !errors.Is(err, store.ErrStale):
 			return Synced{}, err
 		}
@@ -66,7 +59,7 @@ const attempts = 32
 
 // sync compares a history with the conversation, and stores the new messages if
 // the conversation has not changed since.
-func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history []input, t trust) (Synced, error) {
+func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history []input, inherited bool) (Synced, error) {
 	conv, err := in.store.Conversation(ctx, id)
 	if err != nil {
 		return Synced{}, err
@@ -78,7 +71,7 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 	if history, err = in.remembered(ctx, conv, history); err != nil {
 		return Synced{}, err
 	}
-	p, err := in.plan(ctx, conv, history, t)
+	p, err := in.plan(ctx, conv, history, inherited)
 	if err != nil {
 		return Synced{}, err
 	}
@@ -114,9 +107,6 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 				return err
 			}
 			done.Rewound = &b
-			if err := p.prove(ctx, w); err != nil {
-				return err
-			}
 		}
 		return writeInto(ctx, w, shown, &done)
 	})
@@ -134,7 +124,7 @@ func moved(was, is store.Conversation) bool {
 func (p *plan) sort() (outside, fresh []input, done Synced) {
 	first, last := p.first(), p.last()
 	for i, m := range p.history {
-		if p.has(i) {
+		if p.known[i] != nil {
 			done.Existing++
 			continue
 		}
@@ -168,7 +158,7 @@ func (p *plan) sort() (outside, fresh []input, done Synced) {
 // branch, or 0. A history that is only shorter than the stored one changes nothing.
 func (p *plan) back(ctx context.Context) (store.MessageID, error) {
 	last := p.last()
-	if last < p.from { // no message is known, or the whole branch is
+	if last < 0 {
 		return 0, nil
 	}
 	leaf := p.known[last].id
