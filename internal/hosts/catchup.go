@@ -186,7 +186,7 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 	r.report.Records++
 	r.report.Bytes += size
 	r.held.note(&rec)
-	if rec.Branch || rec.Undo > 0 {
+	if rec.Branch {
 		if err := r.flush(ctx); err != nil {
 			return err
 		}

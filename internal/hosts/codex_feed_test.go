@@ -42,55 +42,30 @@ func item(n int, role, text string) string {
 	return fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","ordinal":%d,"type":"response_item","payload":{"type":"message","role":%q,"content":[{"type":"input_text","text":%q}]}}`+"\n", n, role, text)
 }
 
-func rollback(n, turns int) string {
-	return fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","ordinal":%d,"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":%d}}`+"\n", n, turns)
-}
-
-// Turns that were taken back leave the view and stay on record, however the
-// rollout comes in.
-func TestRollback(t *testing.T) {
-	lines := []string{
-		item(0, "user", "<environment_context>"), item(1, "user", "one"), item(2, "assistant", "two"), item(3, "user", "three"), item(4, "assistant", "four"),
-		item(5, "user", "five"), item(6, "assistant", "six"), rollback(7, 2), item(8, "user", "another three"), rollback(9, 1), item(10, "user", "a third three"),
-	}
-	for _, step := range []int{1, 3, len(lines)} {
-		b := newBed(t)
-		var r hosts.Report
-		for end := step; ; end += step {
-			r = b.catchUp(b.rollout("t.jsonl", lines[:min(end, len(lines))]...), hosts.Limits{})
-			if end >= len(lines) {
-				break
-			}
-		}
-		b.want(r.Conversation, "<environment_context>", "one", "two", "a third three")
-		// Records that were read are recognised after the file is compressed,
-		// and after the cursor is lost.
-		if err := os.Remove(filepath.Join(b.home, ".codex", "sessions", "2026", "01", "02", "rollout-2026-01-02T03-04-05-t.jsonl")); err != nil {
-			t.Fatal(err)
-		}
-		packed := b.rollout("t.jsonl.zst", lines...)
-		if r := b.catchUp(packed, hosts.Limits{}); r.Records != 0 || !r.Complete {
-			t.Errorf("compressed: %+v", r)
-		}
-		v, err := b.db.Get(t.Context(), "hosts", packed.Key())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.db.Delete(t.Context(), "hosts", packed.Key(), v.Version); err != nil {
-			t.Fatal(err)
-		}
-		if r := b.catchUp(packed, hosts.Limits{}); r.New != 0 || r.Known != len(lines) {
-			t.Errorf("without its cursor: %+v", r)
-		}
-		b.want(r.Conversation, "<environment_context>", "one", "two", "a third three")
-	}
-}
-
-// Taking back more turns than there are goes to the beginning.
-func TestRollbackOfEverything(t *testing.T) {
+// Records that were read are recognised after the file is compressed, and after the
+// cursor is lost.
+func TestCompressedRollout(t *testing.T) {
+	lines := []string{item(0, "user", "<environment_context>"), item(1, "user", "one"), item(2, "assistant", "two"), item(3, "user", "three")}
 	b := newBed(t)
-	r := b.catchUp(b.rollout("t.jsonl", item(0, "user", "one"), item(1, "assistant", "two"), rollback(2, 9), item(3, "user", "three")), hosts.Limits{})
-	b.want(r.Conversation, "three")
+	first := b.catchUp(b.rollout("t.jsonl", lines...), hosts.Limits{})
+	if err := os.Remove(first.Transcript.Path); err != nil {
+		t.Fatal(err)
+	}
+	packed := b.rollout("t.jsonl.zst", lines...)
+	if r := b.catchUp(packed, hosts.Limits{}); r.Records != 0 || !r.Complete {
+		t.Errorf("compressed: %+v", r)
+	}
+	v, err := b.db.Get(t.Context(), "hosts", packed.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.db.Delete(t.Context(), "hosts", packed.Key(), v.Version); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.catchUp(packed, hosts.Limits{}); r.New != 0 || r.Known != len(lines) {
+		t.Errorf("without its cursor: %+v", r)
+	}
+	b.want(first.Conversation, "<environment_context>", "one", "two", "three")
 }
 
 // history is the first record of a file that continues a thread after the records

@@ -30,9 +30,6 @@ type cursor struct {
 	Said time.Time `json:"said,omitzero"`
 	// Own are the ids of calls of lcm's tools that have no result yet.
 	Own []string `json:"own,omitempty"`
-	// Undo is a rewind that has begun: to To, because of the record Undo.
-	Undo string          `json:"undo,omitempty"`
-	To   store.MessageID `json:"to,omitempty"`
 
 	Owner string    `json:"owner,omitempty"` // of the lease
 	Until time.Time `json:"until,omitzero"`

@@ -31,8 +31,6 @@ type Record struct {
 	// with the id ForkAt. The transcript does not repeat it.
 	ForkOf string
 	ForkAt string
-	// Undo says that the host undid this many of the user's turns.
-	Undo int
 	// Mutable says that the host may rewrite the record. The first form counts;
 	// later ones are stored hidden.
 	Mutable bool

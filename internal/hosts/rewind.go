@@ -27,33 +27,26 @@ func (r *reading) goBack(ctx context.Context, rec Record) error {
 	if _, stored := known[rec.ID]; stored {
 		return nil
 	}
-	if rec.Undo > 0 {
-		err = r.undo(ctx, rec)
-	} else {
-		err = r.branch(ctx, rec, known)
+	var to store.Message // the beginning
+	if rec.After != "" {
+		m, ok := known[rec.After]
+		if !ok {
+			m, err = r.inherited(ctx, r.conv, rec.After)
+		}
+		if err == nil && m.ID == 0 {
+			return nil // it answers a message that is not stored
+		}
+		if err == nil {
+			to, err = r.visible(ctx, m)
+		}
+	}
+	if err == nil {
+		err = r.rewind(ctx, to)
 	}
 	if err != nil {
 		return &storeError{err}
 	}
 	return nil
-}
-
-// branch rewinds to the message that a record answers.
-func (r *reading) branch(ctx context.Context, rec Record, known map[string]store.Message) error {
-	var to store.Message // the beginning
-	if rec.After != "" {
-		m, ok := known[rec.After]
-		var err error
-		if !ok {
-			if m, err = r.inherited(ctx, r.conv, rec.After); err != nil || m.ID == 0 {
-				return err // it answers a message that is not stored
-			}
-		}
-		if to, err = r.visible(ctx, m); err != nil {
-			return err
-		}
-	}
-	return r.rewind(ctx, to, "the host went back to an earlier message")
 }
 
 // visible returns a message or, if it is hidden, the last one before it that is not.
@@ -72,7 +65,7 @@ func (r *reading) visible(ctx context.Context, m store.Message) (store.Message, 
 
 // rewind makes a message the newest of the view, unless only tool traffic follows it:
 // answers to parallel calls look like branches.
-func (r *reading) rewind(ctx context.Context, to store.Message, cause string) error {
+func (r *reading) rewind(ctx context.Context, to store.Message) error {
 	var said []store.MessageID
 	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, After: to.Seq}) {
 		if err != nil {
@@ -92,70 +85,10 @@ func (r *reading) rewind(ctx context.Context, to store.Message, cause string) er
 			left, err = w.Active(ctx, said[i])
 		}
 		if left && err == nil {
-			_, err = w.Rewind(ctx, to.ID, cause)
+			_, err = w.Rewind(ctx, to.ID, "the host went back to an earlier message")
 		}
 		return err
 	})
-}
-
-// undo rewinds turns of the user. It stores the target first, for the case of a crash.
-func (r *reading) undo(ctx context.Context, rec Record) error {
-	if r.held.Undo != rec.ID {
-		to, err := r.before(ctx, rec.Undo)
-		if err != nil {
-			return err
-		}
-		r.held.Undo, r.held.To = rec.ID, to
-		if err := r.save(ctx); err != nil {
-			return err
-		}
-	}
-	var to store.Message
-	if id := r.held.To; id != 0 {
-		var err error
-		if to, err = store.First(r.feed.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}})); err != nil {
-			return err
-		}
-	}
-	return r.rewind(ctx, to, "the host took back turns")
-}
-
-// before returns the message before the last n prompts of the active branch, or 0.
-func (r *reading) before(ctx context.Context, n int) (store.MessageID, error) {
-	type entry struct {
-		id     store.MessageID
-		prompt bool
-	}
-	var newest []entry
-	for m, err := range r.feed.store.Messages(ctx, store.MessageQuery{Conversation: r.conv, Newest: true}) {
-		if err != nil {
-			return 0, err
-		}
-		if m.Flags&store.FlagHidden == 0 {
-			newest = append(newest, entry{m.ID, prompt(m.Body, m.Flags)})
-		}
-	}
-	var to store.MessageID
-	err := r.feed.store.Update(ctx, r.conv, func(w store.Writer) error {
-		left := n
-		for _, e := range newest {
-			if left > 0 && !e.prompt {
-				continue
-			}
-			on, err := w.Active(ctx, e.id)
-			switch {
-			case err != nil:
-				return err
-			case on && left == 0:
-				to = e.id
-				return nil
-			case on:
-				left--
-			}
-		}
-		return nil
-	})
-	return to, err
 }
 
 // natives finds messages by the ids of their records.

@@ -71,7 +71,6 @@ func TestRecords(t *testing.T) {
 // told is the session data of a record.
 type told struct {
 	Dir, Parent, Agent string
-	Undo               int
 }
 
 func TestWhatRecordsTell(t *testing.T) {
@@ -82,11 +81,9 @@ func TestWhatRecordsTell(t *testing.T) {
 		"directory": {`{"ordinal":0,"type":"session_meta","payload":{"cwd":"/w"}}`, told{Dir: "/w"}},
 		"parent":    {`{"type":"session_meta","payload":{"cwd":"/w","parent_thread_id":"p","agent_nickname":"Ada","agent_role":"explorer"}}`, told{Dir: "/w", Parent: "p", Agent: "Ada"}},
 		"spawned":   {`{"type":"session_meta","payload":{"cwd":"/w","source":{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":1}}}}}`, told{Dir: "/w", Parent: "p"}},
-		"rollback":  {`{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":2}}`, told{Undo: 2}},
-		"no turns":  {`{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":-2}}`, told{}},
 	} {
 		rec := record([]byte(c.line), "", file{})
-		got := told{rec.Dir, rec.Parent, rec.Agent, rec.Undo}
+		got := told{rec.Dir, rec.Parent, rec.Agent}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -101,21 +101,17 @@ func record(raw []byte, prev string, f file) hosts.Record {
 		payload = raw // an old rollout
 	}
 	rec.Type = kind
-	p, _ := wire.Members(payload, "type", "cwd", "num_turns", "parent_thread_id", "agent_nickname", "agent_role", "thread_name", "source")
+	p, _ := wire.Members(payload, "type", "cwd", "parent_thread_id", "agent_nickname", "agent_role", "thread_name", "source")
 	if sub := wire.Unquote(p[0]); sub != "" && sub != kind {
 		rec.Type = kind + "/" + sub
 	}
 	switch rec.Type {
 	case "session_meta":
-		rec.Dir, rec.Parent, rec.Agent = wire.Unquote(p[1]), parent(p[3], p[7]), cmp.Or(wire.Unquote(p[4]), wire.Unquote(p[5]))
+		rec.Dir, rec.Parent, rec.Agent = wire.Unquote(p[1]), parent(p[2], p[6]), cmp.Or(wire.Unquote(p[3]), wire.Unquote(p[4]))
 	case "turn_context":
 		rec.Dir = wire.Unquote(p[1])
-	case "event_msg/thread_rolled_back":
-		if n, err := strconv.Atoi(string(p[2])); err == nil && n > 0 {
-			rec.Undo = n
-		}
 	case "event_msg/thread_name_updated":
-		rec.Title = wire.Unquote(p[6])
+		rec.Title = wire.Unquote(p[5])
 	}
 	if rec.Flags = flags(kind, m); !rec.Known {
 		rec.Flags |= store.FlagUnknown | store.FlagHidden
