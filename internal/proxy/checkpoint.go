@@ -51,7 +51,7 @@ func (s *session) isCompaction(r *apiform.Request) bool {
 	}
 	m := &r.Messages[i]
 	host, err := all.Named[compacting](s.host)
-	return err == nil && r.Form == apiform.Messages && m.Role == apiform.User && len(m.Texts) > 0 && host.AsksForSummary(r.TextOf(i, m.Texts[len(m.Texts)-1]))
+	return err == nil && r.Form == apiform.Messages && m.Role == apiform.User && len(m.Texts) > 0 && host.AsksForSummary(m.Texts[len(m.Texts)-1].String())
 }
 
 // over returns how many bytes the history of a request is above the limit; it is

@@ -117,11 +117,11 @@ func checkFuzzed(t testing.TB, c *call, form apiform.Form, body, out []byte) {
 	case json.Valid(body) && !json.Valid(out):
 		t.Fatalf("not JSON any more: %s", out)
 	}
-	before, err := apiform.Parse(form, body, nil)
+	before, err := apiform.Parse(form, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := apiform.Parse(form, out, nil)
+	after, err := apiform.Parse(form, out)
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

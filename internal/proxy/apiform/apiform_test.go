@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,10 +47,10 @@ var bodies = map[apiform.Form]string{apiform.Messages: anthropic, apiform.Respon
 // describe shows a request in one line for each message.
 func describe(r *apiform.Request) string {
 	var b strings.Builder
-	for i, m := range r.Messages {
+	for _, m := range r.Messages {
 		fmt.Fprintf(&b, "%s calls=%d results=%d", []string{"user", "assistant", "system"}[m.Role], len(m.Calls), len(m.Results))
 		for _, t := range m.Texts {
-			fmt.Fprintf(&b, " %q", r.TextOf(i, t))
+			fmt.Fprintf(&b, " %q", t.String())
 		}
 		b.WriteByte('\n')
 	}
@@ -82,46 +81,12 @@ assistant calls=0 results=0 "done"
 user calls=0 results=0 "more"
 `,
 	} {
-		r, err := apiform.Parse(form, []byte(bodies[form]), nil)
+		r, err := apiform.Parse(form, []byte(bodies[form]))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, describe(r)); diff != "" {
 			t.Error(diff)
-		}
-	}
-}
-
-// TestParseAgain: a request that continues another one is read as if it were alone.
-func TestParseAgain(t *testing.T) {
-	for form, body := range bodies {
-		before, err := apiform.Parse(form, []byte(body), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The mark moves to the last message, which changes one in the middle.
-		longer := strings.Replace(body, `,"cache_control":{"type":"ephemeral","ttl":"1h"}}]}
-]`, `}]}
-]`, 1)
-		longer = strings.Replace(longer, "\n]", ",\n"+map[apiform.Form]string{
-			apiform.Messages:  `{"role":"assistant","content":[{"type":"text","text":"yes","cache_control":{"type":"ephemeral","ttl":"1h"}}]}`,
-			apiform.Responses: `{"type":"function_call","call_id":"call_3","name":"x","arguments":""}`,
-			apiform.Chat:      `{"role":"assistant","content":"yes"}`,
-		}[form]+"\n]", 1)
-		alone, err := apiform.Parse(form, []byte(longer), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := apiform.Parse(form, []byte(longer), before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(describe(alone), describe(again)); diff != "" || alone.Units != again.Units {
-			t.Errorf("units %d and %d: %s", alone.Units, again.Units, diff)
-		}
-		edits := []apiform.Edit{{From: 2, To: 3, Say: []string{"x"}}}
-		if a, b := alone.Rewrite(edits), again.Rewrite(edits); !bytes.Equal(a, b) {
-			t.Errorf("%s\n%s", a, b)
 		}
 	}
 }
@@ -132,7 +97,7 @@ func TestRewrite(t *testing.T) {
 		apiform.Responses: `{"type":"message","role":"user","content":[{"type":"input_text","text":"one <a>"},{"type":"input_text","text":"two"}]}`,
 		apiform.Chat:      `{"role":"user","content":"one <a>\n\ntwo"}`,
 	} {
-		r, err := apiform.Parse(form, []byte(bodies[form]), nil)
+		r, err := apiform.Parse(form, []byte(bodies[form]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +125,7 @@ func TestMarks(t *testing.T) {
 			messages = append(messages, `{"role":"user","content":[{"type":"text","text":"x",`+mark+`}]}`)
 		}
 		body := `{"messages":[` + strings.Join(messages, ",") + `]}`
-		r, err := apiform.Parse(apiform.Messages, []byte(body), nil)
+		r, err := apiform.Parse(apiform.Messages, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +152,7 @@ func TestShapes(t *testing.T) {
 		"call without id":  `{"messages":[{"role":"assistant","content":[{"type":"tool_use","name":"x"}]}]}`,
 		"deep":             `{"messages":[{"role":"user","content":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}]}`,
 	} {
-		if _, err := apiform.Parse(apiform.Messages, []byte(body), nil); err == nil {
+		if _, err := apiform.Parse(apiform.Messages, []byte(body)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -232,13 +197,9 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(0, []byte(`{"messages":[{"role":"user","content":"\ud800"}]}`), 0, 1)
 	f.Fuzz(func(t *testing.T, form int, body []byte, from, to int) {
-		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%3), body, nil)
+		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%3), body)
 		if err != nil {
 			return
-		}
-		again, err := apiform.Parse(r.Form, body, r)
-		if err != nil || !slices.EqualFunc(r.Messages, again.Messages, func(a, b apiform.Message) bool { return a.Units == b.Units && a.Role == b.Role }) {
-			t.Fatal("a second reading differs")
 		}
 		if !bytes.Equal(r.Rewrite(nil), body) {
 			t.Fatal("without edits the body has changed")
@@ -255,11 +216,11 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("message %d has changed", i)
 			}
 			for _, text := range r.Messages[i].Texts {
-				r.TextOf(i, text)
+				_ = text.String()
 			}
 			for _, call := range r.Messages[i].Results {
-				if text, ok := r.Output(i, call); ok {
-					r.TextOf(i, text)
+				if text, ok := r.Messages[i].Output(call); ok {
+					_ = text.String()
 				}
 			}
 		}

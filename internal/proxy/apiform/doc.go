@@ -10,9 +10,6 @@
 // A body that is not of the expected form is an error, and the caller sends it as it
 // is. Parse never panics, whatever the bytes are.
 //
-// A host sends its whole history in each request. [Parse] takes the request before and
-// reads only the messages that are new in it.
-//
 // [Usage] is the token count of an answer; [UsageReader] finds it in a stream of
 // events or a JSON answer that passes by.
 package apiform

@@ -2,7 +2,12 @@ package apiform
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/wire"
 )
@@ -11,48 +16,59 @@ import (
 // image costs at most about 1,600 tokens, whatever its bytes are.
 const imageUnits = 6400
 
-// block is the part of a content block that matters, in any form.
-type block struct {
-	kind    string
-	text    [2]int // the range of the text's literal, if any
-	id      string // of a tool call
-	call    string // the id that a result answers
-	content int    // where nested content begins, or 0
-	mark    []byte
+// errShape says that a body is not of the form that its path promises.
+var errShape = errors.New("the request has an unknown shape")
+
+func shapeError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errShape, fmt.Sprintf(format, args...))
 }
 
-// readBlock reads a block of content at b[i].
-func readBlock(b []byte, i int) (v block, end int, err error) {
-	end, err = eachMember(b, i, func(key string, at int) (int, error) {
-		end := wire.End(b, at)
-		switch key {
-		case "type":
-			v.kind = wire.Unquote(b[at:end])
-		case "text":
-			if b[at] == '"' {
-				v.text = [2]int{at, end}
-			}
-		case "id":
-			v.id = wire.Unquote(b[at:end])
-		case "tool_use_id":
-			v.call = wire.Unquote(b[at:end])
-		case "content":
-			v.content = at
-		case "cache_control":
-			v.mark = b[at:end]
+// fields returns the values of the named members of an object, which was checked, and nil for
+// those that it lacks. A key with an escape or a second member of the same name is an error:
+// programs read such an object in different ways.
+func fields(b []byte, names ...string) ([][]byte, error) {
+	b = b[wire.Space(b, 0):]
+	if b[0] != '{' {
+		return nil, shapeError("expected an object")
+	}
+	found := make([][]byte, len(names))
+	var room [16]string
+	seen := room[:0]
+	for i := wire.Space(b, 1); b[i] != '}'; {
+		end := wire.End(b, i)
+		key := string(b[i+1 : end-1])
+		if strings.Contains(key, `\\`) || slices.Contains(seen, key) {
+			return nil, shapeError("an escaped key, or two members called %.40q", key)
 		}
-		return end, nil
-	})
-	return v, end, err
+		seen = append(seen, key)
+		at := wire.Space(b, wire.Space(b, end)+1) // after the colon
+		end = wire.End(b, at)
+		if n := slices.Index(names, key); n >= 0 {
+			found[n] = b[at:end]
+		}
+		i = next(b, end)
+	}
+	return found, nil
 }
 
-// addText adds a text that is the literal b[from:to].
-func (m *Message) addText(b []byte, from, to int) {
-	text := []byte(wire.Unquote(b[from:to]))
+// next returns the index of the member or element after a value that ends at b[end], or of
+// the closing bracket.
+func next(b []byte, end int) int {
+	if end = wire.Space(b, end); b[end] == ',' {
+		end = wire.Space(b, end+1)
+	}
+	return end
+}
+
+func isString(b []byte) bool { return len(b) > 0 && b[0] == '"' }
+
+// addText adds a text, which is a string of the body.
+func (m *Message) addText(literal []byte) {
+	text := []byte(wire.Unquote(literal))
 	if len(bytes.TrimSpace(text)) == 0 {
 		return // opencode sends an empty text beside calls
 	}
-	t := Text{Key: TextKey(text), from: from, to: to}
+	t := Text{Key: TextKey(text), literal: literal}
 	if m.Role == User {
 		t.Reminder = bytes.HasPrefix(bytes.TrimSpace(text), []byte("<system-reminder>"))
 		if n := checkpointIn(text); n > 0 {
@@ -84,118 +100,160 @@ func checkpointIn(text []byte) int64 {
 	return n
 }
 
-// member is a member of a message: the range of its value, which is empty without one.
-type member struct{ at, end int }
-
-// readMembers returns the named members of the object b.
-func readMembers(b []byte, names ...string) ([]member, error) {
-	found := make([]member, len(names))
-	_, err := eachMember(b, 0, func(key string, at int) (int, error) {
-		for i, name := range names {
-			if key == name {
-				found[i] = member{at, wire.End(b, at)}
-				return found[i].end, nil
-			}
-		}
-		return 0, nil
-	})
-	return found, err
+// setRole sets the role of a message.
+func (m *Message) setRole(name []byte) error {
+	switch wire.Unquote(name) {
+	case "user":
+		m.Role = User
+	case "assistant":
+		m.Role = Assistant
+	case "system", "developer":
+		m.Role = System
+	default:
+		return shapeError("an unknown role")
+	}
+	return nil
 }
-
-func (m member) str(b []byte) string { return wire.Unquote(b[m.at:m.end]) }
 
 // anthropicMessage reads an element of "messages" of Anthropic's API.
 func anthropicMessage(b []byte) (m Message, err error) {
-	v, err := readMembers(b, "role", "content")
+	v, err := fields(b, "role", "content")
 	if err != nil {
 		return m, err
 	}
-	switch v[0].str(b) {
-	case "user":
-	case "assistant":
-		m.Role = Assistant
-	case "system":
-		m.Role = System
-	default:
-		return m, shapeError("an unknown role")
+	if v[1] == nil {
+		return m, shapeError("a message without content")
 	}
 	m.Units = len(b)
-	content := v[1]
-	switch {
-	case content.end == 0:
-		return m, shapeError("a message without content")
-	case b[content.at] == '"':
-		m.addText(b, content.at, content.end)
-		return m, nil
+	return m, cmp.Or(m.setRole(v[0]), m.content(v[1]))
+}
+
+// chatMessage reads an element of "messages" of Chat Completions.
+func chatMessage(b []byte) (m Message, err error) {
+	v, err := fields(b, "role", "content", "tool_calls", "tool_call_id")
+	if err != nil {
+		return m, err
 	}
-	_, err = eachElement(b, content.at, func(i int) (int, error) {
-		block, end, err := readBlock(b, i)
+	m.Units = len(b)
+	if wire.Unquote(v[0]) == "tool" {
+		return m, m.addResult(v[3], v[1])
+	}
+	if err = cmp.Or(m.setRole(v[0]), m.content(v[1])); err != nil {
+		return m, err
+	}
+	for call := range wire.Elements(v[2]) {
+		id, err := fields(call, "id")
+		if err == nil {
+			err = m.addCall(id[0])
+		}
 		if err != nil {
-			return 0, err
+			return m, err
 		}
-		if block.mark != nil {
-			m.mark = block.mark
-			m.marks++
+	}
+	return m, nil
+}
+
+// responsesItem reads an element of "input" of Responses.
+func responsesItem(b []byte) (m Message, err error) {
+	v, err := fields(b, "type", "role", "content", "call_id", "output", "id")
+	if err != nil {
+		return m, err
+	}
+	m.Units = len(b)
+	switch wire.Unquote(v[0]) {
+	case "message", "":
+		return m, cmp.Or(m.setRole(v[1]), m.content(v[2]))
+	case "reasoning":
+		m.Role = Assistant
+	case "function_call", "custom_tool_call", "local_shell_call":
+		m.Role = Assistant
+		if v[3] == nil {
+			v[3] = v[5]
 		}
-		switch block.kind {
-		case "text":
-			if block.text == ([2]int{}) {
-				return 0, shapeError("a text block without text")
-			}
-			m.addText(b, block.text[0], block.text[1])
-		case "tool_use":
-			if block.id == "" {
-				return 0, shapeError("a call without an id")
-			}
-			m.Calls = append(m.Calls, CallKey(block.id))
-		case "tool_result":
-			if block.call == "" {
-				return 0, shapeError("a result without an id")
-			}
-			m.Results = append(m.Results, CallKey(block.call))
-			err = m.nested(b, block.content)
-		case "thinking", "redacted_thinking":
-		default:
-			m.other(block.kind, end-i)
-		}
-		return end, err
-	})
+		err = m.addCall(v[3])
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		err = m.addResult(v[3], v[4])
+	case "web_search_call", "image_generation_call", "tool_search_call", "tool_search_output":
+		m.Role, m.Opaque = Assistant, true
+	default:
+		m.Opaque = true
+	}
 	return m, err
 }
 
-// other counts a block of another kind.
-func (m *Message) other(kind string, size int) {
-	if isFile(kind) {
-		m.Units -= max(0, size-imageUnits)
-	} else {
-		m.Opaque = true
+// content reads the content of a message in any form: a text, nothing, or blocks.
+func (m *Message) content(b []byte) error {
+	switch {
+	case isString(b):
+		m.addText(b)
+		return nil
+	case b == nil || b[0] == 'n':
+		return nil
+	case b[0] != '[':
+		return shapeError("expected an array")
 	}
+	for block := range wire.Elements(b) {
+		v, err := fields(block, "type", "text", "id", "tool_use_id", "content", "cache_control")
+		if err != nil {
+			return err
+		}
+		if v[5] != nil {
+			m.mark = v[5]
+			m.marks++
+		}
+		switch kind := wire.Unquote(v[0]); {
+		case kind == "text" || kind == "input_text" || kind == "output_text":
+			if !isString(v[1]) {
+				return shapeError("a text block without text")
+			}
+			m.addText(v[1])
+		case kind == "tool_use":
+			err = m.addCall(v[2])
+		case kind == "tool_result":
+			err = m.addResult(v[3], v[4])
+		case kind == "thinking" || kind == "redacted_thinking":
+		case isFile(kind):
+			m.Units -= max(0, len(block)-imageUnits)
+		default:
+			m.Opaque = true
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Message) addCall(id []byte) error {
+	if wire.Unquote(id) == "" {
+		return shapeError("a call without an id")
+	}
+	m.Calls = append(m.Calls, CallKey(wire.Unquote(id)))
+	return nil
+}
+
+// addResult adds the result of a call. An image in it has a fixed cost.
+func (m *Message) addResult(call, output []byte) error {
+	if wire.Unquote(call) == "" {
+		return shapeError("a result without an id")
+	}
+	m.Results, m.outputs = append(m.Results, CallKey(wire.Unquote(call))), append(m.outputs, output)
+	for block := range wire.Elements(output) {
+		if block[0] != '{' {
+			continue
+		}
+		v, err := fields(block, "type")
+		if err != nil {
+			return err
+		}
+		if isFile(wire.Unquote(v[0])) {
+			m.Units -= max(0, len(block)-imageUnits)
+		}
+	}
+	return nil
 }
 
 // isFile reports whether blocks of a kind hold an image or a document, in any form.
 func isFile(kind string) bool {
-	switch kind {
-	case "image", "document", "image_url", "input_image", "input_file", "file":
-		return true
-	}
-	return false
-}
-
-// nested looks for images in the content of a tool result, which begins at b[at] if at is
-// not 0.
-func (m *Message) nested(b []byte, at int) error {
-	if at == 0 || b[at] != '[' {
-		return nil
-	}
-	_, err := eachElement(b, at, func(i int) (int, error) {
-		if b[i] != '{' {
-			return 0, nil
-		}
-		block, end, err := readBlock(b, i)
-		if isFile(block.kind) {
-			m.Units -= max(0, end-i-imageUnits)
-		}
-		return end, err
-	})
-	return err
+	return slices.Contains([]string{"image", "document", "image_url", "input_image", "input_file", "file"}, kind)
 }

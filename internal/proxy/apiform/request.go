@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/wire"
@@ -63,9 +64,12 @@ type Text struct {
 	Key Key
 	// Reminder says that the host wrote it for the model, not the user.
 	Reminder bool
-	// from and to are the range of the string literal in the message.
-	from, to int
+
+	literal []byte // the string in the body
 }
+
+// String returns the text.
+func (t Text) String() string { return wire.Unquote(t.literal) }
 
 // Message is a message of a request: one element of its array or, in Responses, the
 // elements of one answer of the model.
@@ -82,9 +86,19 @@ type Message struct {
 	// carries, or 0.
 	Checkpoint int64
 
-	from, to int    // its range in the body
-	mark     []byte // the value of its last cache mark
+	outputs  [][]byte // of each result, its content
+	from, to int      // its range in the body
+	mark     []byte   // the value of its last cache mark
 	marks    int
+}
+
+// Output returns the result of a call if it is one text.
+func (m *Message) Output(call Key) (Text, bool) {
+	i := slices.Index(m.Results, call)
+	if i < 0 || !isString(m.outputs[i]) {
+		return Text{}, false
+	}
+	return Text{Key: call, literal: m.outputs[i]}, true
 }
 
 // Prompt reports whether the user wrote something in it.
@@ -113,130 +127,70 @@ type Request struct {
 
 	from, to int // the range of the elements in the body
 	outside  int // cache marks outside of the messages
-	items    []Message
 }
 
-// Parse reads a body. before is the last request of the same session, or nil: the messages
-// with which both begin are not read again. Reading 10,000 takes 26 ms.
-func Parse(form Form, body []byte, before *Request) (*Request, error) {
+// Parse reads a body. Reading 10,000 messages takes 50 ms.
+func Parse(form Form, body []byte) (*Request, error) {
 	if err := wire.Check(body); err != nil {
 		return nil, shapeError("%v", err)
-	}
-	r := &Request{Form: form, Body: body, from: -1}
-	var known []Message
-	if before != nil && before.Form == form {
-		same := commonPrefix(before.Body, body)
-		known = before.items
-		for len(known) > 0 && known[len(known)-1].to >= same {
-			known = known[:len(known)-1]
-		}
 	}
 	name := "messages"
 	if form == Responses {
 		name = "input"
 	}
-	_, err := eachMember(body, wire.Space(body, 0), func(key string, at int) (int, error) {
-		switch key {
-		case name:
-			return r.readMessages(at, known)
-		case "model":
-			r.Model = wire.Unquote(body[at:wire.End(body, at)])
-		case "stream":
-			r.Stream = bytes.HasPrefix(body[at:], []byte("true"))
-		case "system":
-			return r.marksIn(at)
-		case "tools":
-			r.Tools = body[at] == '[' && body[wire.Space(body, at+1)] != ']'
-			return r.marksIn(at)
-		}
-		return 0, nil
-	})
+	v, err := fields(body, name, "model", "stream", "system", "tools")
 	if err != nil {
 		return nil, err
 	}
-	if r.from < 0 || len(r.items) == 0 {
+	r := &Request{Form: form, Body: body, Model: wire.Unquote(v[1]), Stream: string(v[2]) == "true"}
+	for _, list := range v[3:] {
+		for block := range wire.Elements(list) {
+			if marked, err := fields(block, "cache_control"); err == nil && marked[0] != nil {
+				r.outside++
+			}
+		}
+	}
+	for range wire.Elements(v[4]) {
+		r.Tools = true
+	}
+	if len(v[0]) == 0 || v[0][0] != '[' {
 		return nil, shapeError("no %s", name)
 	}
-	r.group()
+	at := cap(body) - cap(v[0]) // where the array begins in the body
+	for i := wire.Space(body, at+1); body[i] != ']'; i = next(body, r.to) {
+		if err := r.add(i, wire.End(body, i)); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.Messages) == 0 {
+		return nil, shapeError("no %s", name)
+	}
 	r.Units += len(body) - (r.to - r.from)
 	return r, nil
 }
 
-// commonPrefix returns how many bytes two texts have in common, or somewhat less.
-func commonPrefix(a, b []byte) int {
-	const step = 4096
-	for i := 0; ; i += step {
-		if i+step > min(len(a), len(b)) || !bytes.Equal(a[i:i+step], b[i:i+step]) {
-			return i
-		}
+// add adds the element in a range of the body. In Responses an answer of the model is several elements,
+// and a reasoning element is refused without the ones after it.
+func (r *Request) add(from, to int) error {
+	m, err := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage}[r.Form](r.Body[from:to])
+	if err != nil {
+		return err
 	}
-}
-
-// readMessages reads the array of messages, which begins with those that are known.
-func (r *Request) readMessages(at int, known []Message) (int, error) {
-	read := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage}[r.Form]
-	return eachElement(r.Body, at, func(i int) (int, error) {
-		if len(r.items) == 0 {
-			r.from = i
-		}
-		if n := len(r.items); n < len(known) {
-			r.items, r.to = append(r.items, known[n]), known[n].to
-			return r.to, nil
-		}
-		r.to = wire.End(r.Body, i)
-		m, err := read(r.Body[i:r.to])
-		m.from, m.to = i, r.to
-		m.mark = bytes.Clone(m.mark) // it outlives the body
-		r.items = append(r.items, m)
-		return r.to, err
-	})
-}
-
-// marksIn counts the cache marks of the blocks of an array.
-func (r *Request) marksIn(at int) (int, error) {
-	if r.Body[at] != '[' {
-		return 0, nil
+	m.from, m.to, r.to = from, to, to
+	r.Units += m.Units
+	n := len(r.Messages)
+	switch {
+	case n == 0:
+		r.from = m.from
+	case r.Form == Responses && m.Role == Assistant && r.Messages[n-1].Role == Assistant:
+		last := &r.Messages[n-1]
+		last.Texts, last.Calls, last.to = append(last.Texts, m.Texts...), append(last.Calls, m.Calls...), m.to
+		last.Opaque = last.Opaque || m.Opaque
+		last.Units += m.Units
+		return nil
 	}
-	return eachElement(r.Body, at, func(i int) (int, error) {
-		if r.Body[i] != '{' {
-			return 0, nil
-		}
-		return eachMember(r.Body, i, func(key string, _ int) (int, error) {
-			if key == "cache_control" {
-				r.outside++
-			}
-			return 0, nil
-		})
-	})
-}
-
-// group makes the messages of the elements. In Responses an answer of the model is
-// several elements, and a reasoning element is refused without the ones after it.
-func (r *Request) group() {
-	for _, m := range r.items {
-		r.Units += m.Units
-	}
-	if r.Form != Responses {
-		r.Messages = r.items
-		return
-	}
-	r.Messages = make([]Message, 0, len(r.items))
-	for i, m := range r.items {
-		if i > 0 && m.Role == Assistant && r.items[i-1].Role == Assistant {
-			last := &r.Messages[len(r.Messages)-1]
-			for _, t := range m.Texts {
-				t.from, t.to = t.from+m.from-last.from, t.to+m.from-last.from
-				last.Texts = append(last.Texts[:len(last.Texts):len(last.Texts)], t)
-			}
-			last.Calls = append(last.Calls[:len(last.Calls):len(last.Calls)], m.Calls...)
-			last.Results = append(last.Results[:len(last.Results):len(last.Results)], m.Results...)
-			last.Opaque = last.Opaque || m.Opaque
-			last.Units += m.Units
-			last.to = m.to
-			continue
-		}
-		r.Messages = append(r.Messages, m)
-	}
+	r.Messages = append(r.Messages, m)
+	return nil
 }
 
 // Offers reports whether a tool is named in the list of tools, in the instructions, or
@@ -254,36 +208,3 @@ func (r *Request) Offers(tool string) bool {
 
 // Raw returns the bytes of a message.
 func (r *Request) Raw(i int) []byte { return r.Body[r.Messages[i].from:r.Messages[i].to] }
-
-// TextOf returns a text of a message.
-func (r *Request) TextOf(i int, t Text) string {
-	return wire.Unquote(r.Raw(i)[t.from:t.to])
-}
-
-// Output returns the result of a call in message i if it is one text.
-func (r *Request) Output(i int, call Key) (t Text, ok bool) {
-	b := r.Raw(i)
-	plain := func(at int) bool {
-		t, ok = Text{Key: call, from: at, to: wire.End(b, at)}, b[at] == '"'
-		return ok
-	}
-	name := "content"
-	if r.Form == Responses {
-		name = "output"
-	}
-	v, err := readMembers(b, name)
-	switch {
-	case err != nil || v[0].end == 0:
-		return t, false
-	case r.Form != Messages:
-		return t, plain(v[0].at)
-	}
-	_, err = eachElement(b, v[0].at, func(at int) (int, error) {
-		block, end, err := readBlock(b, at)
-		if err == nil && block.kind == "tool_result" && CallKey(block.call) == call && block.content > 0 {
-			plain(block.content)
-		}
-		return end, err
-	})
-	return t, ok && err == nil
-}

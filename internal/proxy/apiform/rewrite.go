@@ -2,6 +2,7 @@ package apiform
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
@@ -91,34 +92,30 @@ func edited(edits []Edit, i int) bool {
 
 // userMessage returns a user message of the request's form.
 func (r *Request) userMessage(texts []string, mark []byte) []byte {
-	var b bytes.Buffer
+	type block struct {
+		Type string          `json:"type"`
+		Text string          `json:"text"`
+		Mark json.RawMessage `json:"cache_control,omitempty"`
+	}
+	m := struct {
+		Type    string `json:"type,omitempty"`
+		Role    string `json:"role"`
+		Content any    `json:"content"`
+	}{Role: "user"}
 	kind := "text"
-	switch r.Form {
-	case Chat: // not every server takes an array
-		b.WriteString(`{"role":"user","content":`)
-		b.Write(quote(strings.Join(texts, "\n\n")))
-		b.WriteByte('}')
-		return b.Bytes()
-	case Responses:
-		kind = "input_text"
-		b.WriteString(`{"type":"message","role":"user","content":[`)
-	default:
-		b.WriteString(`{"role":"user","content":[`)
+	if r.Form == Responses {
+		m.Type, kind = "message", "input_text"
 	}
+	blocks := make([]block, len(texts))
 	for i, t := range texts {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`{"type":"` + kind + `","text":`)
-		b.Write(quote(t))
-		if i == len(texts)-1 && mark != nil {
-			b.WriteString(`,"cache_control":`)
-			b.Write(mark)
-		}
-		b.WriteByte('}')
+		blocks[i] = block{Type: kind, Text: t}
 	}
-	b.WriteString("]}")
-	return b.Bytes()
+	blocks[len(blocks)-1].Mark = mark
+	if m.Content = blocks; r.Form == Chat { // not every server takes an array
+		m.Content = strings.Join(texts, "\n\n")
+	}
+	out, _ := jsonstring.Marshal(m) // texts can always be encoded, and the mark is JSON
+	return out
 }
 
 // quote returns a text as a JSON string.

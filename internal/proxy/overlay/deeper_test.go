@@ -79,7 +79,7 @@ func TestSummariesBeneath(t *testing.T) {
 				}
 				body += fmt.Sprintf(`,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{}}%s]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d"}]}`, i, more, i)
 			}
-			r, err := apiform.Parse(apiform.Messages, []byte(body+`,{"role":"user","content":"another way"}]}`), nil)
+			r, err := apiform.Parse(apiform.Messages, []byte(body+`,{"role":"user","content":"another way"}]}`))
 			if err != nil {
 				t.Fatal(err)
 			}

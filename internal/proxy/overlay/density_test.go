@@ -19,7 +19,7 @@ func TestDensity(t *testing.T) {
 	body := `{"model":"m","messages":[{"role":"user","content":"go"},
 		{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"bash","arguments":"{}"}}]},
 		{"role":"tool","tool_call_id":"c1","content":"output"}]}`
-	r, err := apiform.Parse(apiform.Chat, []byte(body), nil)
+	r, err := apiform.Parse(apiform.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

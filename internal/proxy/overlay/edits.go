@@ -176,7 +176,7 @@ func (l *layer) oldReminders(said []bool) map[apiform.Key]int {
 		}
 		first[t.Key] = i
 		order = append(order, t.Key)
-		size[t.Key] = len(l.req.TextOf(i, t))
+		size[t.Key] = len(t.String())
 		total += size[t.Key]
 	})
 	for _, k := range order {
@@ -196,7 +196,7 @@ func (l *layer) sayAgain(i int, system bool, first map[apiform.Key]int) (say []s
 		texts = l.req.Messages[i].Texts
 	}
 	for _, t := range texts {
-		text := l.req.TextOf(i, t)
+		text := t.String()
 		switch {
 		case system || t.Reminder:
 			if first[t.Key] != i {

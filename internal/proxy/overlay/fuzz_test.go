@@ -54,7 +54,7 @@ func FuzzLay(f *testing.F) {
 		f.Add([]byte(body+`,{"role":"user","content":"next"}]}`), form, 2, int64(0))
 	}
 	f.Fuzz(func(t *testing.T, body []byte, form, which int, checkpoint int64) {
-		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%3), body, nil)
+		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%3), body)
 		if err != nil {
 			return
 		}
@@ -70,7 +70,7 @@ func FuzzLay(f *testing.F) {
 		if len(laid.Edits) == 0 && !bytes.Equal(out, body) {
 			t.Fatal("a request without edits has changed")
 		}
-		sent, err := apiform.Parse(r.Form, out, nil)
+		sent, err := apiform.Parse(r.Form, out)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

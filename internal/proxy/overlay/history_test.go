@@ -204,7 +204,7 @@ func (h *history) covers(t *rapid.T, upTo int) []*overlay.Cover {
 }
 
 func lay(t *rapid.T, h *history, ix *overlay.Index, p *overlay.Plan, body []byte) (*apiform.Request, overlay.Laid) {
-	r, err := apiform.Parse(apiform.Messages, body, nil)
+	r, err := apiform.Parse(apiform.Messages, body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func (l *layer) linkTo(i int, room []int32, in map[apiform.Key]int32, k apiform.
 func (l *layer) linkResult(i int, room []int32, k apiform.Key) []int32 {
 	if _, stored := l.ix.results[k]; !stored {
 		call, ok := l.ix.calls[k]
-		if text, plain := l.req.Output(i, k); ok && plain {
+		if text, plain := l.req.Messages[i].Output(k); ok && plain {
 			l.carried[i] = append(l.carried[i], text)
 			return append(room, call)
 		}
@@ -184,7 +184,7 @@ func (l *layer) quote(n int32) {
 	}
 	for i := from; i <= to && i < len(l.req.Messages); i++ {
 		for _, t := range l.carried[i] {
-			if strings.Contains(l.req.TextOf(i, t), text) {
+			if strings.Contains(t.String(), text) {
 				l.links[i] = append(slices.Clip(l.links[i]), n)
 				l.place[n] = int32(i)
 				return

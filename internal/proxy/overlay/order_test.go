@@ -56,7 +56,7 @@ func TestOrderOfKeptPrompt(t *testing.T) {
 				}
 				covers = append(covers, one)
 			}
-			r, err := apiform.Parse(apiform.Messages, []byte(body), nil)
+			r, err := apiform.Parse(apiform.Messages, []byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -381,7 +381,7 @@ func TestCheckpoint(t *testing.T) {
 	p := overlay.NewPlan(ix, []*overlay.Cover{c})
 	h.turns = h.turns[old:]
 	rapid.Check(t, func(t *rapid.T) {
-		r, err := apiform.Parse(apiform.Messages, h.body(t, len(h.turns)), nil)
+		r, err := apiform.Parse(apiform.Messages, h.body(t, len(h.turns)))
 		if err != nil {
 			t.Fatal(err)
 		}

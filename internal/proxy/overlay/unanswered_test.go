@@ -65,7 +65,7 @@ func TestResultMadeUp(t *testing.T) {
 		apiform.Chat: `{"messages":[{"role":"user","content":"start"},{"role":"assistant","content":"I look.","tool_calls":[{"id":"call_1"}]},
 			{"role":"tool","tool_call_id":"call_1","content":"interrupted"},{"role":"user","content":"go on"}]}`,
 	} {
-		r, err := apiform.Parse(form, []byte(body), nil)
+		r, err := apiform.Parse(form, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestEmptyText(t *testing.T) {
 	ix := stored.index()
 	p := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_1", Text: "a summary", Messages: []store.MessageID{1, 2, 3}}})
 	r, err := apiform.Parse(apiform.Chat, []byte(`{"messages":[{"role":"user","content":"start"},{"role":"assistant","content":"","tool_calls":[{"id":"call_1"}]},
-		{"role":"tool","tool_call_id":"call_1","content":"output"},{"role":"user","content":"go on"}]}`), nil)
+		{"role":"tool","tool_call_id":"call_1","content":"output"},{"role":"user","content":"go on"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
