@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +36,6 @@ type importReport struct {
 	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored as they arrived
 	Rewound      bool                 `json:"rewound,omitempty"`
 	Torn         *jsonl.Torn          `json:"torn,omitempty"`
-	Untimed      *jsonl.Untimed       `json:"untimed,omitempty"`
 	Seconds      float64              `json:"seconds"`
 }
 
@@ -46,11 +44,10 @@ type messageFile struct {
 	key      string // of its session, if no flag names another
 	messages []llms.Message
 	torn     *jsonl.Torn
-	untimed  *jsonl.Untimed
 }
 
 // maxMessageFile is the largest file of messages. Tests set less.
-var maxMessageFile int64 = jsonl.MaxDocument
+var maxMessageFile int64 = 256 << 20
 
 // opening messages identify standard input: many inputs begin with the same prompt.
 const opening = 4
@@ -79,32 +76,26 @@ func (p *program) readMessages(ctx context.Context, path string) (in messageFile
 	case len(first) > 0 && first[0] != '{' && first[0] != '[':
 		limit = int64(len(head)) // these are no messages, and may be endless
 	}
-	bar := p.newBar("reading")
-	defer bar.clear()
-	size, begins := int64(0), sha256.New()
-	r := jsonl.Reader{Name: name, Progress: func(n int64) {
-		size = n
-		bar.set(0, 0, prose.Number(len(in.messages))+" messages")
-	}}
-	err = r.Each(io.LimitReader(buffered, limit), func(m llms.Message) error {
-		if len(in.messages) < opening {
-			one := sha256.Sum256(m.Raw.Bytes)
-			begins.Write(one[:])
-		}
-		in.messages = append(in.messages, m)
-		return ctx.Err()
-	})
-	in.torn, in.untimed = r.Torn, r.Untimed
-	in.key = cmp.Or(in.key, "import:stdin:"+hex.EncodeToString(begins.Sum(nil)[:6]))
+	data, err := io.ReadAll(io.LimitReader(buffered, limit))
 	switch {
-	case size > maxMessageFile:
-		err = failed(exitFailure, "split it; with ids, the parts may have the same --session", "%s has more than %d MiB; nothing was stored", name, maxMessageFile>>20)
-	case errors.As(err, new(*jsonl.BadRecord)):
-		err = advise(exitFailure, "nothing was stored; mend or remove that record and repeat the command", err)
-	case err == nil && len(in.messages) == 0:
-		err = failed(exitFailure, "a message looks like {\"role\": \"user\", \"content\": \"…\"}", "%s holds no complete message", name)
+	case err != nil:
+		return in, fmt.Errorf("read %s: %w", name, err)
+	case int64(len(data)) > maxMessageFile:
+		return in, failed(exitFailure, "split it; with ids, the parts may have the same --session", "%s has more than %d MiB; nothing was stored", name, maxMessageFile>>20)
 	}
-	return in, err
+	if in.messages, in.torn, err = jsonl.Read(name, data); err != nil {
+		return in, advise(exitFailure, "nothing was stored; mend or remove that record and repeat the command", err)
+	}
+	if len(in.messages) == 0 {
+		return in, failed(exitFailure, "a message looks like {\"role\": \"user\", \"content\": \"…\"}", "%s holds no complete message", name)
+	}
+	begins := sha256.New()
+	for _, m := range in.messages[:min(len(in.messages), opening)] {
+		one := sha256.Sum256(m.Raw.Bytes)
+		begins.Write(one[:])
+	}
+	in.key = cmp.Or(in.key, "import:stdin:"+hex.EncodeToString(begins.Sum(nil)[:6]))
+	return in, nil
 }
 
 // importMessages imports a file of messages.
@@ -153,7 +144,7 @@ func (rec *openRecord) storeMessages(ctx context.Context, session *lcm.Session, 
 	if err != nil {
 		return r, err
 	}
-	r = importReport{Conversation: conv.ID, Key: in.key, Read: len(in.messages), Torn: in.torn, Untimed: in.untimed}
+	r = importReport{Conversation: conv.ID, Key: in.key, Read: len(in.messages), Torn: in.torn}
 	if slices.ContainsFunc(in.messages, func(m llms.Message) bool { return m.ID == "" }) {
 		done, err := to.Sync(ctx, conv.ID, ingest.Messages(in.messages...))
 		r.New, r.Loose, r.Late, r.Rewound = len(done.Stored), done.Loose, done.Late, done.Rewound != nil
@@ -192,10 +183,6 @@ func (cmd *importCommand) printImport(name string, r importReport, current bool)
 		cmd.warn("%s:%d: the input ends in the middle of a list; what is there of it is stored", name, t.Line)
 	default:
 		cmd.warn("%s:%d: the last record is cut off after %s; it was left out, the rest is stored", name, t.Line, prose.Count(t.Bytes, "byte", "bytes"))
-	}
-	if u := r.Untimed; u != nil {
-		cmd.warn("%s:%d: the time %s cannot be read, one of %d; the time of storing stands in for it. Write it like \"2026-01-02T03:04:05Z\"",
-			name, u.Line, clip(safetext.Line(u.Value), 40), u.Count)
 	}
 	if r.Rewound {
 		cmd.note("the file leaves the stored history at an earlier message; what came after it is kept as a branch")

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/hosts/jsonl"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -68,7 +67,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // An input without an end is given up after a bounded number of bytes.
 func TestEndlessInput(t *testing.T) {
 	maxMessageFile = 8 << 20
-	t.Cleanup(func() { maxMessageFile = jsonl.MaxDocument })
+	t.Cleanup(func() { maxMessageFile = 256 << 20 })
 	for _, text := range []string{"\x00", "hello, world", "{", "{\"role\":\"user\",\"content\":\"" + strings.Repeat("x", 1<<20) + "\"}\n", " \n"} {
 		in := &endless{text: []byte(text)}
 		_, err := newProgram(in, io.Discard, io.Discard).readMessages(t.Context(), "-")

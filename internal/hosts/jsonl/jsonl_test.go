@@ -3,7 +3,6 @@ package jsonl
 import (
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -11,17 +10,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/internal/proof/sample"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // texts reads a transcript and returns its texts.
-func texts(input string) (said []string, t Reader, err error) {
-	t = Reader{Name: "in"}
-	err = t.Each(strings.NewReader(input), func(m llms.Message) error {
+func texts(input string) (said []string, torn *Torn, err error) {
+	ms, torn, err := Read("in", []byte(input))
+	for _, m := range ms {
 		said = append(said, m.PlainText())
-		return nil
-	})
-	return said, t, err
+	}
+	return said, torn, err
 }
 
 func TestTranscriptLayouts(t *testing.T) {
@@ -39,9 +36,9 @@ func TestTranscriptLayouts(t *testing.T) {
 		"messages over lines":      "{\n\"role\":\"user\",\n\"content\":\"one\"\n}\n" + two,
 		"an array and then a line": "[" + one + "]\n" + two,
 	} {
-		said, tr, err := texts(input)
-		if err != nil || tr.Torn != nil {
-			t.Errorf("%s: %v, torn %v", name, err, tr.Torn)
+		said, torn, err := texts(input)
+		if err != nil || torn != nil {
+			t.Errorf("%s: %v, torn %v", name, err, torn)
 		}
 		if diff := cmp.Diff([]string{"one", "two"}, said); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -54,7 +51,7 @@ func TestTranscriptThatEndsAnywhere(t *testing.T) {
 	whole := string(bytes.Join(lines, nil))
 	rapid.Check(t, func(t *rapid.T) {
 		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
-		said, tr, err := texts(whole[:cut])
+		said, torn, err := texts(whole[:cut])
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
@@ -65,8 +62,8 @@ func TestTranscriptThatEndsAnywhere(t *testing.T) {
 		if len(said) != complete {
 			t.Fatalf("cut at %d: read %d messages, %d are complete", cut, len(said), complete)
 		}
-		if tr.Torn != nil && tr.Torn.Line != complete+1 {
-			t.Fatalf("cut at %d: line %d is said to be torn, it is %d", cut, tr.Torn.Line, complete+1)
+		if torn != nil && torn.Line != complete+1 {
+			t.Fatalf("cut at %d: line %d is said to be torn, it is %d", cut, torn.Line, complete+1)
 		}
 	})
 }
@@ -78,7 +75,7 @@ func TestOneLineThatEndsAnywhere(t *testing.T) {
 	for name, frame := range map[string][2]string{"array": {"[", "]"}} {
 		whole := frame[0] + strings.Join(items, ", ") + frame[1]
 		for cut := 1; cut < len(whole); cut++ {
-			said, tr, err := texts(whole[:cut])
+			said, torn, err := texts(whole[:cut])
 			if err != nil {
 				t.Fatalf("%s cut at %d: %v", name, cut, err)
 			}
@@ -90,34 +87,10 @@ func TestOneLineThatEndsAnywhere(t *testing.T) {
 			if len(said) != complete {
 				t.Fatalf("%s cut at %d: read %q, %d are complete", name, cut, said, complete)
 			}
-			if tr.Torn == nil || tr.Torn.Line != 1 || tr.Torn.Bytes > int64(cut) {
-				t.Fatalf("%s cut at %d: torn %+v", name, cut, tr.Torn)
+			if torn == nil || torn.Line != 1 || torn.Bytes > int64(cut) {
+				t.Fatalf("%s cut at %d: torn %+v", name, cut, torn)
 			}
 		}
-	}
-}
-
-func TestTranscriptReadsWithoutHoldingTheFile(t *testing.T) {
-	line := []byte(`{"role":"user","content":"` + strings.Repeat("x", 400) + "\"}\n")
-	const lines = 20_000
-	var n int
-	r, w := io.Pipe()
-	go func() {
-		for range lines {
-			if _, err := w.Write(line); err != nil {
-				return
-			}
-		}
-		w.Close()
-	}()
-	tr := Reader{Name: "in"}
-	ahead := int64(0)
-	tr.Progress = func(read int64) { ahead = max(ahead, read-int64(n*len(line))) }
-	if err := tr.Each(r, func(llms.Message) error { n++; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if n != lines || ahead > 1<<20 {
-		t.Errorf("read %d of %d messages, up to %d bytes ahead of them", n, lines, ahead)
 	}
 }
 
