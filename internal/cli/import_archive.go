@@ -132,9 +132,6 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (ma
 	if err != nil {
 		return nil, m, unreadable(path, err)
 	}
-	if n := in.Repaired(); n > 0 {
-		cmd.warn("%s is damaged: %s computed from the others; copy it again from where it came", path, prose.Count(n, "part of it was", "parts of it were"))
-	}
 	if got := hex.EncodeToString(made.Proof.Digest[:]); got != m.Digest && len(made.Damage) == 0 {
 		made.Damage = []store.Fault{{Code: "digest", Node: path, Detail: fmt.Sprintf("what is in it has the digest %s, its manifest says %s", got, m.Digest)}}
 	}

@@ -14,17 +14,17 @@ import (
 )
 
 // salvaged reads an archive to its end, past everything that is damaged.
-func salvaged(data []byte) (rows []Row, payloads [][]byte, damage []error, repaired int) {
+func salvaged(data []byte) (rows []Row, payloads [][]byte, damage []error) {
 	r, err := NewReader(bytes.NewReader(data), Limits{})
 	if err != nil {
-		return nil, nil, []error{err}, 0
+		return nil, nil, []error{err}
 	}
 	defer r.Close()
 	for {
 		item, err := r.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return rows, payloads, damage, r.Repaired()
+			return rows, payloads, damage
 		case err != nil:
 			damage = append(damage, err)
 		case item.Content == nil:
@@ -39,11 +39,11 @@ func salvaged(data []byte) (rows []Row, payloads [][]byte, damage []error, repai
 	}
 }
 
-// An archive that was cut off anywhere says so, unless all that is missing is
-// the parity; a byte that was changed anywhere costs nothing.
+// An archive that was cut off, or in which a byte was changed, says so, unless nothing is
+// missing.
 func TestSmallDamage(t *testing.T) {
 	whole := archive(t, []Row{{Table: "messages", Columns: []string{"id", "record"}, Values: []any{int64(1), []byte(strings.Repeat("hello ", 50))}}}, []byte("payload"))
-	want, wantPayloads, damage, _ := salvaged(whole)
+	want, wantPayloads, damage := salvaged(whole)
 	if len(damage) > 0 {
 		t.Fatal(damage)
 	}
@@ -51,7 +51,7 @@ func TestSmallDamage(t *testing.T) {
 		return reflect.DeepEqual(want, rows) && reflect.DeepEqual(wantPayloads, payloads)
 	}
 	for n := range len(whole) {
-		rows, payloads, damage, _ := salvaged(whole[:n])
+		rows, payloads, damage := salvaged(whole[:n])
 		if len(damage) == 0 && !same(rows, payloads) {
 			t.Fatalf("an archive of %d bytes passes for one of %d", n, len(whole))
 		}
@@ -59,9 +59,9 @@ func TestSmallDamage(t *testing.T) {
 	for n := range whole {
 		changed := bytes.Clone(whole)
 		changed[n] ^= 0x40
-		rows, payloads, damage, _ := salvaged(changed)
-		if len(damage) > 0 || !same(rows, payloads) {
-			t.Errorf("byte %d: %v, the content is the same: %t", n, damage, same(rows, payloads))
+		rows, payloads, damage := salvaged(changed)
+		if len(damage) == 0 && !same(rows, payloads) {
+			t.Errorf("byte %d: other content, and no damage is told", n)
 		}
 		if !Peek(bytes.NewReader(changed)) {
 			t.Errorf("byte %d: it is not known for an archive any more", n)
@@ -89,34 +89,28 @@ func large(t *testing.T) ([]byte, []Row, [][]byte) {
 	return archive(t, rows, payloads...), rows, payloads
 }
 
-// One flipped bit costs nothing, wherever it is: the frame that it hits is
-// computed from the others of its group.
+// One flipped bit costs a frame, wherever it is: everything else is read.
 func TestOneBit(t *testing.T) {
 	whole, rows, payloads := large(t)
 	random := rand.New(rand.NewPCG(1, 2))
-	repairs := 0
 	for range 40 {
 		at, bit := random.IntN(len(whole)), random.IntN(8)
 		changed := bytes.Clone(whole)
 		changed[at] ^= 1 << bit
-		got, gotPayloads, damage, repaired := salvaged(changed)
-		if len(damage) > 0 || !reflect.DeepEqual(rows, got) || !reflect.DeepEqual(payloads, gotPayloads) {
+		got, gotPayloads, damage := salvaged(changed)
+		same := reflect.DeepEqual(rows, got) && reflect.DeepEqual(payloads, gotPayloads)
+		if len(damage) == 0 && !same || len(rows)-len(got) > 250 || len(gotPayloads) == 0 {
 			t.Errorf("bit %d of byte %d: %d of %d rows, %v", bit, at, len(got), len(rows), damage)
 		}
-		repairs += repaired
-	}
-	if repairs == 0 {
-		t.Error("nothing was repaired: what was changed?")
 	}
 }
 
-// Damage that a parity cannot repair costs only the damaged frames: it is reported, and
-// everything behind it is read.
+// Damage costs only the damaged frames: it is reported, and everything behind it is read.
 func TestTwoFrames(t *testing.T) {
 	whole, rows, payloads := large(t)
 	changed := bytes.Clone(whole)
 	clear(changed[len(changed)/4 : len(changed)/4+200<<10])
-	got, gotPayloads, damage, _ := salvaged(changed)
+	got, gotPayloads, damage := salvaged(changed)
 	if len(damage) == 0 || len(got) == len(rows) {
 		t.Fatalf("%d of %d rows, and no damage is told: %v", len(got), len(rows), damage)
 	}
@@ -129,7 +123,7 @@ func TestTwoFrames(t *testing.T) {
 			t.Fatalf("row %v is not what was written", r.Values[0])
 		}
 	}
-	if lost := len(rows) - len(got); lost > 700 {
+	if lost := len(rows) - len(got); lost > 900 {
 		t.Errorf("%d of %d rows are lost to 200 KiB of %d", lost, len(rows), len(whole))
 	}
 	if got[0].Values[0] != int64(0) || got[len(got)-1].Values[0] != int64(len(rows)-1) || !reflect.DeepEqual(payloads, gotPayloads) {

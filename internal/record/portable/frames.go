@@ -10,19 +10,16 @@ import (
 )
 
 // An archive consists of zstd frames that are compressed independently, so that
-// damage to one leaves the others readable. A head precedes each frame, and a
-// parity follows each group of frames, from which one damaged frame of the group
-// can be computed. Heads and parities are skippable frames: for other programs
-// the file is an ordinary .tar.zst.
-
+// damage to one leaves the others readable. A head precedes each frame. It is a
+// skippable frame: for other programs the file is an ordinary .tar.zst. Archives of
+// lcm 0.1.0 also have frames of another kind between them, which are passed over.
 const (
 	frameBytes  = 128 << 10 // bytes of the tar file in one frame
-	groupFrames = 16        // frames that share a parity
+	groupFrames = 16        // frames that share a number in their heads
 
-	headMagic   = 0x184d2a5c
-	parityMagic = 0x184d2a5d
-	headBody    = 40 // bytes after magic and size
-	headSize    = 8 + headBody
+	headMagic = 0x184d2a5c
+	headBody  = 40 // bytes after magic and size
+	headSize  = 8 + headBody
 
 	// maxPacked bounds the size of a frame that a reader accepts.
 	maxPacked = 2 * frameBytes
@@ -33,18 +30,15 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// The kinds of frame.
-const (
-	kindData   = 0
-	kindParity = 1
-)
+// kindData is the kind of frame that has a piece of the tar file.
+const kindData = 0
 
 // head describes the frame that follows it. Its fields are encoded in this order,
 // between magic, size and tag, and a checksum.
 type head struct {
 	Kind   byte
 	Start  bool // an entry of the tar file begins with it
-	Index  byte // its index in its group; in a parity the number of frames in the group
+	Index  byte // its index in its group
 	_      byte
 	Group  uint32 // from 0
 	Offset uint64 // in the tar file
@@ -76,45 +70,12 @@ func parseHead(b []byte) (h head, ok bool) {
 		return head{}, false
 	}
 	_, err := binary.Decode(b[12:], binary.LittleEndian, &h)
-	return h, err == nil && h.Kind <= kindParity && h.Index <= groupFrames && h.Raw <= frameBytes && h.Packed <= maxPacked
+	return h, err == nil && h.Kind <= 1 && h.Index <= groupFrames && h.Raw <= frameBytes && h.Packed <= maxPacked
 }
 
 func shortSum(b []byte) [8]byte {
 	sum := sha256.Sum256(b)
 	return [8]byte(sum[:8])
-}
-
-// unitHead are the fields of a head that a parity covers.
-type unitHead struct {
-	Start  bool
-	Raw    uint32
-	Offset uint64
-	Packed uint32
-}
-
-// unit is the data that a parity covers: a frame and the fields of its head.
-func unit(h head, frame []byte) []byte {
-	return append(appendLE(make([]byte, 0, 17+len(frame)), unitHead{h.Start, h.Raw, h.Offset, uint32(len(frame))}), frame...)
-}
-
-// parseUnit is the inverse of unit; zeros may follow a unit.
-func parseUnit(b []byte) (h unitHead, frame []byte, ok bool) {
-	n, err := binary.Decode(b, binary.LittleEndian, &h)
-	if err != nil || b[0] > 1 || h.Raw > frameBytes || int64(h.Packed) > int64(len(b)-n) {
-		return h, nil, false
-	}
-	return h, b[n : n+int(h.Packed)], true
-}
-
-// xor adds a unit to a parity.
-func xor(parity, unit []byte) []byte {
-	if more := len(unit) - len(parity); more > 0 {
-		parity = append(parity, make([]byte, more)...)
-	}
-	for i, c := range unit {
-		parity[i] ^= c
-	}
-	return parity
 }
 
 // frameWriter splits its input into frames.
@@ -124,9 +85,7 @@ type frameWriter struct {
 	raw    []byte
 	start  bool // the next frame begins an entry
 	offset uint64
-	group  uint32
-	frames byte // of the group
-	parity []byte
+	frames uint32
 }
 
 func newFrameWriter(w io.Writer) (*frameWriter, error) {
@@ -161,39 +120,10 @@ func (f *frameWriter) flush() error {
 		return nil
 	}
 	frame := f.zip.EncodeAll(f.raw, nil)
-	h := head{
-		Kind: kindData, Start: f.start, Index: f.frames, Group: f.group, Offset: f.offset, Raw: uint32(len(f.raw)), Packed: uint32(len(frame)), Sum: shortSum(frame),
-	}
-	f.parity = xor(f.parity, unit(h, frame))
+	h := head{Kind: kindData, Start: f.start, Index: byte(f.frames % groupFrames), Group: f.frames / groupFrames, Offset: f.offset,
+		Raw: uint32(len(f.raw)), Packed: uint32(len(frame)), Sum: shortSum(frame)}
 	f.offset += uint64(len(f.raw))
-	f.raw, f.start = f.raw[:0], false
-	f.frames++
-	if err := f.write(h, frame); err != nil || f.frames < groupFrames {
-		return err
-	}
-	return f.endGroup()
-}
-
-// endGroup writes the parity of the frames since the last one.
-func (f *frameWriter) endGroup() error {
-	if f.frames == 0 {
-		return nil
-	}
-	b := append(appendLE(nil, [2]uint32{parityMagic, uint32(len(f.parity))}), f.parity...)
-	h := head{Kind: kindParity, Index: f.frames, Group: f.group, Offset: f.offset, Packed: uint32(len(b)), Sum: shortSum(b)}
-	f.group, f.frames, f.parity = f.group+1, 0, f.parity[:0]
-	return f.write(h, b)
-}
-
-func (f *frameWriter) write(h head, frame []byte) error {
+	f.raw, f.start, f.frames = f.raw[:0], false, f.frames+1
 	_, err := f.w.Write(append(h.append(make([]byte, 0, headSize+len(frame))), frame...))
 	return err
-}
-
-// Close writes the rest.
-func (f *frameWriter) Close() error {
-	if err := f.flush(); err != nil {
-		return err
-	}
-	return f.endGroup()
 }

@@ -3,7 +3,7 @@ package portable
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
+	"cmp"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
@@ -19,30 +19,14 @@ type frame struct {
 	lost  int64 // missing bytes of the tar file before it
 }
 
-// frameReader reads the frames of an archive. It computes a damaged frame from the
-// parity of its group, or skips it and continues with the next.
+// frameReader reads the frames of an archive. It skips damaged ones.
 type frameReader struct {
 	r        *bufio.Reader
 	zip      *zstd.Decoder
 	limits   Limits
 	read     int64 // bytes of the file
 	unpacked int64
-	repaired int // damaged frames that were computed
-
-	group   uint32
-	units   [groupFrames][]byte
-	parity  []byte
-	count   int // frames of the group, from its parity
-	pending *block
-	ready   []frame
-	next    uint64 // the expected offset
-	done    bool
-}
-
-// block is a head and its frame.
-type block struct {
-	head
-	data []byte
+	next     uint64 // the expected offset
 }
 
 func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
@@ -52,132 +36,54 @@ func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
 
 // frame returns the next frame, and io.EOF after the last one.
 func (f *frameReader) frame() (frame, error) {
-	for len(f.ready) == 0 {
-		if f.done {
-			return frame{}, io.EOF
-		}
-		if err := f.readGroup(); err != nil {
+	for {
+		h, packed, err := f.block()
+		if err != nil {
 			return frame{}, err
 		}
-	}
-	out := f.ready[0]
-	f.ready = f.ready[1:]
-	f.unpacked += int64(len(out.data)) + out.lost
-	if f.unpacked > freeBytes && f.unpacked/f.limits.Ratio > f.read {
-		return frame{}, errBomb
-	}
-	return out, nil
-}
-
-// readGroup reads the blocks of the next group and unpacks its frames.
-func (f *frameReader) readGroup() error {
-	f.units, f.parity, f.count = [groupFrames][]byte{}, nil, 0
-	first := true
-	for {
-		b, err := f.block()
-		if err == io.EOF {
-			f.done = true
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if first {
-			f.group, first = b.Group, false
-		}
-		if b.Group != f.group {
-			f.pending = b
-			break
-		}
-		switch {
-		case b.Kind == kindParity && len(b.data) >= 8:
-			f.parity, f.count = b.data[8:], int(b.Index)
-		case b.Kind == kindData && b.Index < groupFrames:
-			f.units[b.Index] = unit(b.head, b.data)
-		}
-	}
-	f.repair()
-	for _, u := range f.units {
-		h, packed, ok := parseUnit(u)
-		if !ok {
-			continue // it is missing
+		if h.Kind != kindData || h.Offset < f.next {
+			continue
 		}
 		data, err := f.zip.DecodeAll(packed, make([]byte, 0, h.Raw))
-		if err != nil || len(data) != int(h.Raw) || h.Offset < f.next {
+		if err != nil || len(data) != int(h.Raw) {
 			continue
 		}
-		f.ready = append(f.ready, frame{start: h.Start, data: data, lost: int64(h.Offset - f.next)})
+		out := frame{start: h.Start, data: data, lost: int64(h.Offset - f.next)}
 		f.next = h.Offset + uint64(h.Raw)
-	}
-	return nil
-}
-
-// repair computes the missing frame of a group if it is the only one.
-func (f *frameReader) repair() {
-	missing := -1
-	for i := range f.count {
-		if f.units[i] != nil {
-			continue
+		f.unpacked += int64(len(out.data)) + out.lost
+		if f.unpacked > freeBytes && f.unpacked/f.limits.Ratio > f.read {
+			return frame{}, errBomb
 		}
-		if missing >= 0 {
-			return // a parity can replace only one
-		}
-		missing = i
-	}
-	if missing < 0 || f.parity == nil {
-		return
-	}
-	whole := bytes.Clone(f.parity)
-	for i := range f.count {
-		if i != missing {
-			if len(f.units[i]) > len(whole) {
-				return
-			}
-			whole = xor(whole, f.units[i])
-		}
-	}
-	if _, _, ok := parseUnit(whole); ok {
-		f.units[missing] = whole
-		f.repaired++
+		return out, nil
 	}
 }
 
 // block returns the next undamaged head with an undamaged frame.
-func (f *frameReader) block() (*block, error) {
-	if b := f.pending; b != nil {
-		f.pending = nil
-		return b, nil
-	}
+func (f *frameReader) block() (h head, packed []byte, err error) {
 	for {
 		begin, err := f.r.Peek(headSize)
 		if len(begin) < headSize {
-			if err == io.EOF || err == nil {
-				return nil, io.EOF
-			}
-			return nil, err
+			return h, nil, cmp.Or(err, io.EOF)
 		}
 		h, ok := parseHead(begin)
 		if !ok {
 			if err := f.resync(); err != nil {
-				return nil, err
+				return h, nil, err
 			}
 			continue
 		}
 		all, err := f.r.Peek(headSize + int(h.Packed))
 		if err != nil && err != io.EOF {
-			return nil, err
+			return h, nil, err
 		}
 		if len(all) < headSize+int(h.Packed) || shortSum(all[headSize:]) != h.Sum {
 			if err := f.skip(headSize); err != nil {
-				return nil, err
+				return h, nil, err
 			}
 			continue
 		}
-		data := bytes.Clone(all[headSize:])
-		if h.Kind == kindParity && (len(data) < 8 || binary.LittleEndian.Uint32(data) != parityMagic) {
-			data = nil
-		}
-		return &block{head: h, data: data}, f.skip(len(all))
+		packed := bytes.Clone(all[headSize:])
+		return h, packed, f.skip(len(all))
 	}
 }
 

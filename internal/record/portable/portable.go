@@ -17,9 +17,8 @@
 // its SQL is in the source, and readers of a later version convert the rows as
 // they would a database.
 //
-// Frames of 128 KiB are compressed independently, with a parity for every 16 of
-// them. A reader computes one damaged frame of such a group from the others. If
-// more are damaged it reports the missing content and continues.
+// Frames of 128 KiB are compressed independently. A reader reports the content of
+// damaged ones as missing, and continues.
 //
 // Writing and reading stream: memory is bounded by the largest row. A reader
 // trusts nothing: it refuses unknown names and never uses them as paths, bounds

@@ -47,7 +47,8 @@ type Reader struct {
 	counts   map[string]int64
 	end      bool // the last entry was read
 	ended    bool
-	paid     bool // a payload was read
+	paid     bool  // a payload was read
+	first    error // of the manifest
 }
 
 // NewReader reads the manifest of an archive. The caller must call Close.
@@ -68,14 +69,15 @@ func NewReader(r io.Reader, l Limits) (*Reader, error) {
 // Close releases the reader's memory. It does not close the file.
 func (a *Reader) Close() { a.frames.zip.Close() }
 
-// Manifest returns the manifest.
+// Manifest returns the manifest, which is empty where it is damaged.
 func (a *Reader) Manifest() Manifest { return a.manifest }
-
-// Repaired returns how many damaged frames were computed from others so far.
-func (a *Reader) Repaired() int { return a.frames.repaired }
 
 func (a *Reader) begin() error {
 	h, r, err := a.next()
+	if errors.Is(err, ErrDamaged) { // the rest may be whole
+		a.first = err
+		return nil
+	}
 	if err != nil {
 		return broken(err)
 	}
@@ -129,6 +131,10 @@ type Item struct {
 // wraps ErrDamaged reports unreadable content; the next call continues behind it.
 // An archive is complete if no such error comes before io.EOF.
 func (a *Reader) Next() (Item, error) {
+	if err := a.first; err != nil {
+		a.first = nil
+		return Item{}, err
+	}
 	for {
 		if a.lines != nil {
 			if a.lines.Scan() {

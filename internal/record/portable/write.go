@@ -123,5 +123,5 @@ func (a *Writer) Close() error {
 	if err := a.entry(endName, int64(len(b)), bytes.NewReader(b)); err != nil {
 		return err
 	}
-	return errors.Join(a.tar.Close(), a.frames.Close())
+	return errors.Join(a.tar.Close(), a.frames.flush())
 }
