@@ -106,9 +106,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fail(err, "")
 	}
-	c := &conn{pg: pg}
-	*c.Lost() = sqldb.Lost{Known: true} // the server keeps rows from getting lost
-	return c, nil
+	return &conn{pg: pg}, nil
 }
 
 // fresh reports whether an idle connection was used a moment ago, and none was lost since.

@@ -122,9 +122,6 @@ type Conn interface {
 	Dangling(found func(table, parent string) error) error
 	// Dialect returns the texts in which the backend's SQL differs.
 	Dialect() *Dialect
-	// Lost returns a cache for the conversations whose row is missing. Only damage
-	// makes them, and looking costs a step for each conversation of the database.
-	Lost() *Lost
 	// Buffer returns an empty buffer for a value that is valid until the next
 	// call; KeepBuffer gives it back, as it was extended.
 	Buffer() []byte
@@ -153,20 +150,10 @@ type Dialect struct {
 	Greatest string
 }
 
-// Lost lists the conversations whose row is missing, once they are known.
-type Lost struct {
-	Known bool
-	IDs   []int64
-}
-
 // Scratch is the part of a [Conn] that packages above it keep with the connection.
 type Scratch struct {
-	lost   Lost
 	buffer []byte
 }
-
-// Lost implements [Conn].
-func (s *Scratch) Lost() *Lost { return &s.lost }
 
 // maxBuffer is the largest buffer that a connection keeps.
 const maxBuffer = 1 << 20

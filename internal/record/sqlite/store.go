@@ -4,25 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
-	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/record/sqlite/rebuild"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Update implements [store.Store].
 func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error {
 	done, err := db.Records.Update(ctx, id, fn)
-	if lost, ok := errors.AsType[*record.Unclaimed](err); ok {
-		err = db.file.Transact(ctx, func(c *dbfile.Conn) error { return rebuild.Reclaim(c, id, lost.Conversation) })
-		if err != nil {
-			return err
-		}
-		db.index.Forget()
-		return db.Update(ctx, id, fn)
-	}
 	if err == nil {
 		db.index.Written(ctx, done)
 	}

@@ -351,3 +351,6 @@ func InheritedDigest(all []MessageRef) []byte {
 func ConversationIDs(c sqldb.Conn) ([]store.ConversationID, error) {
 	return sqldb.Column[store.ConversationID](c, `SELECT id FROM conversations ORDER BY id`)
 }
+
+// RecoveredKey begins the session key of a conversation whose own key is lost.
+const RecoveredKey = "recovered:"

@@ -53,9 +53,8 @@ type Written struct {
 	LastSummary, SummaryBytes int64
 }
 
-// Update runs fn in a write transaction on a conversation. Where the error is a
-// [*Unclaimed], the messages belong to a conversation whose session key was lost. If the
-// commit failed, the result describes the messages that may have been stored.
+// Update runs fn in a write transaction on a conversation. If
+// the commit failed, the result describes the messages that may have been stored.
 func (r *Records) Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) (done Written, err error) {
 	ctx, span := tracing.Start(ctx, "store.update")
 	added := 0
@@ -149,11 +148,6 @@ func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
 	}
 	seq := w.Messages + 1
 	chain := store.Link(w.Head, *m, body)
-	if seq == 1 && w.Base == 0 {
-		if err := w.unclaimed(chain[:]); err != nil {
-			return store.Appended{}, err
-		}
-	}
 	if a, ok := w.expected.natives[m.Native]; ok && a.Existed {
 		return a, nil
 	}

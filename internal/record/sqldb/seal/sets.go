@@ -134,27 +134,20 @@ func Lifted(c sqldb.Conn, erasure int64) error {
 }
 
 // Opened adds a conversation to the list.
-func Opened(c sqldb.Conn, id int64) error { return list(c, conversations, 1, id) }
-
-// Dropped removes a conversation from the list.
-func Dropped(c sqldb.Conn, id int64) error { return list(c, conversations, -1, id) }
+func Opened(c sqldb.Conn, id int64) error { return list(c, conversations, id) }
 
 // Noted adds a value of the state to the list.
 func Noted(c sqldb.Conn, space, key string) error {
 	if space == store.LeaseSpace {
 		return nil
 	}
-	return list(c, Values, 1, space, key)
+	return list(c, Values, space, key)
 }
 
-// list changes a seal by a difference, so that adding a row costs one more statement, and
-// a sum that was wrong once stays wrong.
-func list(c sqldb.Conn, name string, sign int64, values ...any) error {
-	s := sum{digest: digest(values...)}
-	if sign < 0 {
-		s.digest = modulus - s.digest
-	}
-	return c.Exec(`UPDATE seals SET entries = entries + ?, digest = (digest + ?) % ? WHERE name = ?`, sign, s.digest, int64(modulus), name)
+// list adds a row to a seal by its difference, so that it costs one more statement, and a
+// sum that was wrong once stays wrong.
+func list(c sqldb.Conn, name string, values ...any) error {
+	return c.Exec(`UPDATE seals SET entries = entries + 1, digest = (digest + ?) % ? WHERE name = ?`, digest(values...), int64(modulus), name)
 }
 
 // EverErased selects the erasures that anything is left of.

@@ -70,7 +70,7 @@ func unrecorded(c sqldb.Conn, f *Findings) error {
 
 // OrphanIDs lists the conversations that rows belong to and that are not there.
 func OrphanIDs(c sqldb.Conn) ([]int64, error) {
-	return sqldb.Column[int64](c, record.EachConversation+`c.id IS NULL ORDER BY x.id`)
+	return sqldb.Column[int64](c, eachConversation)
 }
 
 // danglingFaults counts, by table, the rows that refer to missing rows and that
@@ -90,3 +90,19 @@ func danglingFaults(c sqldb.Conn, f *Findings) error {
 	}
 	return err
 }
+
+// eachConversation finds the conversations that messages, summaries and views have and
+// that are not there, by the first index entry of each. Reading every row would take too
+// long.
+const eachConversation = `
+	WITH RECURSIVE m (id) AS (
+		SELECT min(conversation) FROM messages
+		UNION ALL SELECT (SELECT min(conversation) FROM messages WHERE conversation > m.id) FROM m WHERE m.id IS NOT NULL
+	), s (id) AS (
+		SELECT min(conversation) FROM summaries
+		UNION ALL SELECT (SELECT min(conversation) FROM summaries WHERE conversation > s.id) FROM s WHERE s.id IS NOT NULL
+	), v (id) AS (
+		SELECT min(conversation) FROM view
+		UNION ALL SELECT (SELECT min(conversation) FROM view WHERE conversation > v.id) FROM v WHERE v.id IS NOT NULL
+	), x (id) AS (SELECT id FROM m UNION SELECT id FROM s UNION SELECT id FROM v)
+	SELECT x.id FROM x LEFT JOIN conversations c ON c.id = x.id WHERE x.id IS NOT NULL AND c.id IS NULL ORDER BY x.id`

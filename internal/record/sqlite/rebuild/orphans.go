@@ -80,8 +80,7 @@ const missingBranches = `
 	WHERE b.conversation IS NOT NULL`
 
 // restoreConversation makes the row of a conversation again from its messages.
-// It takes the session key from the cursor of a host, or else makes one up
-// until the session is read again (see Reclaim).
+// It takes the session key from the cursor of a host, or else makes one up.
 func restoreConversation(c *dbfile.Conn, id int64) error {
 	key, root := fmt.Sprintf("%s%d", record.RecoveredKey, id), ""
 	// The cursor of a transcript; see package hosts.
@@ -107,25 +106,14 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := recomputeConversation(c, id); err != nil {
-		return err
-	}
-	return seal.Conversations.Again(c, "c.id = ?", id)
-}
-
-// recomputeConversation updates the row of a conversation from its messages,
-// and rebuilds the rest.
-func recomputeConversation(c *dbfile.Conn, id int64) error {
-	err := c.Exec(`
+	err = c.Exec(`
 		UPDATE conversations SET messages = m.seq, head = m.chain
 		FROM (SELECT seq, chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1) m WHERE id = ?1`, id)
 	if err != nil {
 		return err
 	}
-	if err := findForkPoint(c, id); err != nil {
-		return err
-	}
-	return fixConversation(c, store.ConversationID(id))
+	return sqldb.Steps(func() error { return findForkPoint(c, id) }, func() error { return fixConversation(c, store.ConversationID(id)) },
+		func() error { return seal.Conversations.Again(c, "c.id = ?", id) })
 }
 
 // findForkPoint finds the origin of a fork from its view: inherited items stand
@@ -157,41 +145,4 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 		return err
 	}
 	return c.Exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, base, from, at, inherited, id)
-}
-
-// Reclaim moves everything of a conversation whose session key was lost to a
-// new, empty one.
-func Reclaim(c *dbfile.Conn, id store.ConversationID, from int64) error {
-	move := func() error {
-		return c.ExecAll([]string{
-			`UPDATE messages SET conversation = ?1 WHERE conversation = ?2`,
-			`UPDATE summaries SET conversation = ?1 WHERE conversation = ?2`,
-			`UPDATE view SET conversation = ?1 WHERE conversation = ?2`,
-			`UPDATE branches SET conversation = ?1 WHERE conversation = ?2`,
-			`UPDATE conversations SET parent = ?1 WHERE parent = ?2`,
-			`UPDATE conversations SET forked_from = ?1 WHERE forked_from = ?2`,
-			`DELETE FROM conversations WHERE id = ?2 AND id <> ?1`,
-		}, int64(id), from)
-	}
-	for _, moved := range []struct {
-		seal.Table
-		where string
-	}{{seal.Messages, "m.conversation = ?"}, {seal.Summaries, "s.conversation = ?"}, {seal.Branches, "b.conversation = ?"}, {seal.Conversations, "? IN (c.parent, c.forked_from)"}} {
-		inner := move
-		move = func() error { return moved.Keep(c, moved.where, inner, from) }
-	}
-	if err := move(); err != nil {
-		return err
-	}
-	if from != int64(id) {
-		if err := seal.Dropped(c, from); err != nil {
-			return err
-		}
-	}
-	// The index holds the conversation of each document.
-	err := sqldb.Each([]int{record.LaneMessages, record.LaneSummaries}, func(lane int) error { return record.DropIndexFrom(c, lane, 0) })
-	if err != nil {
-		return err
-	}
-	return seal.Conversations.Keep(c, "c.id = ?", func() error { return recomputeConversation(c, int64(id)) }, int64(id))
 }
