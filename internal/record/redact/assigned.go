@@ -117,7 +117,7 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	}
 	v, from, to := valueAfter(text, i)
 	v.joined = start > 0 && urlsafe[text[start-1]]
-	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || bytes.HasSuffix(suffix, []byte("id")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
+	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || bytes.HasSuffix(suffix, []byte("id")) || bytes.HasSuffix(suffix, []byte("challenge")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return Finding{}, false // cache_key, PublicKey
 	}
 	switch {

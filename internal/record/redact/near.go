@@ -36,7 +36,7 @@ func hints() map[hint][]string {
 
 // harmless are the last words of names whose values are random and no secrets.
 const harmless = " id ids uuid guid hash sum digest integrity checksum sha sha1 sha256 sha384 sha512 md5 h1 commit rev revision ref etag nonce fingerprint thumbprint kid public rsa ed25519 nistp256 " +
-	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site "
+	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site event socket job session user customer task run build message thread conversation order ticket track "
 
 // isHarmless reports whether a value that begins at i has a harmless name before it, on
 // its line.
@@ -69,7 +69,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			return nil
 		}
 	}
-	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) || h == weak && start > 0 && urlsafe[text[start-1]] && isHarmless(text, start-1) {
+	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) || h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return nil
 	}
 	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
@@ -115,7 +115,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			continue
 		}
 		value := text[a:b]
-		if isHash(value) || bytes.HasSuffix(text[:a], []byte("base64,")) || isNamed(text, a, b) { // or a data URL
+		if isHash(value) || bytes.HasSuffix(text[:a], []byte("base64,")) || isNamed(text, a, b) || isListed(text, a, b) || inAddress(text, a) { // or a data URL
 			continue
 		}
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
@@ -133,9 +133,27 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 // isNamed reports whether text[from:to] is a name in a program: it is called, indexed or assigned to.
 func isNamed(text []byte, from, to int) bool {
 	rest := text[to:min(len(text), to+4)]
-	return count(text[from:to], urlsafe) == to-from && (bytes.HasPrefix(rest, []byte("(")) || bytes.HasPrefix(rest, []byte("[")) ||
+	return count(text[from:to], inPath) == to-from && (bytes.HasPrefix(rest, []byte("(")) || bytes.HasPrefix(rest, []byte("[")) ||
 		bytes.HasPrefix(rest, []byte(" = ")) || bytes.HasPrefix(rest, []byte(" := ")))
 }
+
+// isListed reports whether text[from:to] is a hash at the beginning of a line, with the name
+// of a file after it, as md5sum and git write them.
+func isListed(text []byte, from, to int) bool {
+	n := to - from
+	return (n == 32 || n == 40 || n == 64) && isHexadecimal(text[from:to]) && to+1 < len(text) && text[to] == ' ' && text[to+1] != '\n' &&
+		len(bytes.TrimRight(text[bytes.LastIndexByte(text[:from], '\n')+1:from], " +-U")) == 0
+}
+
+// inAddress reports whether the value at i is a parameter of a URL. Those with the name of a
+// secret are found by their names.
+func inAddress(text []byte, i int) bool {
+	word := text[max(0, i-200):i]
+	word = word[bytes.LastIndexAny(word, " \t\n\"'<(")+1:]
+	return bytes.HasSuffix(word, []byte("=")) && bytes.Contains(word, []byte("://"))
+}
+
+var inPath = classOf(letters, digits, "_-.$:")
 
 // columnsOf returns how many columns of a table end in a line.
 func columnsOf(line []byte) int {

@@ -312,7 +312,7 @@ func link(text []byte, from int) (Finding, bool) {
 		}
 		part := bytes.TrimPrefix(text[start:i], []byte("private-"))
 		switch {
-		case len(part) < 10 || isHash(part) || start == from || !isUniform(part) && !isStrong(part):
+		case len(part) < 10 || isHash(part) || start == from || text[start-1] == '#' && isHexadecimal(part) || !isUniform(part) && !isStrong(part):
 		case len(part) < i-start || opens().Match(last) || hook().Match(before):
 			return Finding{start, to, "address"}, true
 		}

@@ -76,11 +76,31 @@ func isHash(word []byte) bool {
 	if hex := bytes.TrimPrefix(bytes.TrimLeft(word, "+-"), []byte("0x")); len(hex) < len(word) && len(hex) <= 40 && isHexadecimal(hex) {
 		return true
 	}
-	return bytes.Contains(word, []byte("://")) || slices.ContainsFunc(hashes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
+	return bytes.Contains(word, []byte("://")) || isULID(word) || isKebab(word) || slices.ContainsFunc(hashes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
 }
 
-var hashes = []string{"h1:", "sha", "pk_live_", "pk_test_", "msg_", "call_", "chatcmpl-", "GHSA-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh",
+var hashes = []string{"h1:", "sha", "SHA256:", "age1", "pk_live_", "pk_test_", "pk.", "phc_", "msg_", "call_", "chatcmpl-", "price_", "cus_", "pi_",
+	"sub_", "prod_", "acct_", "evt_", "ch_", "u_", "usr_", "user_", "org_", "team_", "job_", "run_", "req_", "order_", "txn_", "ami-", "vpc-", "bafy", "urn:", "GHSA-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh",
 	"MIGfMA0GCSqG", "MIIBIjANBgkq", "MIICIjANBgkq", "MFkwEwYHKoZI", "MCowBQYDK2V"} // the last five are public keys in ASN.1
+
+// isKebab reports whether a word is the name of a pod, a host or a branch: two words and
+// perhaps something random, joined by dashes.
+func isKebab(word []byte) bool {
+	words, long := 0, 0
+	for part := range bytes.FieldsFuncSeq(word, func(r rune) bool { return r == '-' || r == '/' || r == '.' }) {
+		if n := len(part); n >= 3 && count(part, lower) == n && !isGibberish(part) {
+			words++
+		} else if n > 10 || count(part, lower)+count(part, digit) < n {
+			long++
+		}
+	}
+	return words >= 2 && long == 0
+}
+
+// isULID reports whether a word is an id that begins with a time, in Crockford's base 32.
+func isULID(word []byte) bool { return len(word) == 26 && word[0] == '0' && count(word, crockford) == 26 }
+
+var crockford = classOf("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
 // isTime reports whether a value begins with a date, as 2026-01-31T12:00:00Z does.
 func isTime(value []byte) bool {
