@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -314,11 +315,25 @@ func (cmd *showCommand) showSummary(ctx context.Context, rec *openRecord, id sto
 	}
 	r := summaryReport{Summary: s, Sources: texts(sources)}
 	r.Body, r.Encoding = encoded([]byte(s.Body))
-	err = cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
-	if err == nil && s.Damaged {
-		err = damageShown(1)
+	damage := 0
+	if s.Damaged {
+		damage++
 	}
-	return err
+	for i, n := range sources {
+		if n.Message != 0 {
+			continue
+		}
+		below, err := store.First(rec.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{n.Summary}}))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err != nil || below.Damaged { // its id may be another one
+			r.Sources[i] = "[damaged: " + cmp.Or(string(n.Summary), "a summary that is not there") + "]"
+			damage++
+		}
+	}
+	err = cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
+	return errors.Join(err, damageShown(damage))
 }
 
 var flagWords = []struct {

@@ -34,7 +34,7 @@ var catalogue = map[string]entry{
 
 	// The schema.
 	"schema-code":    {Problem, rebuilt + "; the trigger or view has not run", ""},
-	"schema-foreign": {Problem, "", "find out what put it there, and remove it: lcm does not use it"},
+	"schema-foreign": {Warning, "", "find out what put it there, and remove it: lcm does not use it"},
 
 	// The record, which is never changed.
 	"record":            {Problem, "", fromBackup},

@@ -11,8 +11,8 @@ import (
 
 // An archive consists of zstd frames that are compressed independently, so that
 // damage to one leaves the others readable. A head precedes each frame. It is a
-// skippable frame: for other programs the file is an ordinary .tar.zst. Archives of
-// lcm 0.1.0 also have frames of another kind between them, which are passed over.
+// skippable frame: for other programs the file is an ordinary .tar.zst. Some archives from
+// before have frames of another kind between them, which are passed over.
 const (
 	frameBytes  = 128 << 10 // bytes of the tar file in one frame
 	groupFrames = 16        // frames that share a number in their heads

@@ -36,6 +36,10 @@ func Explain(path string, err error) error {
 	if isAny(err, store.ErrReadOnly, sqlite3.READONLY, syscall.EROFS) && !errors.Is(err, store.ErrReadOnly) {
 		err = fmt.Errorf("%w (%w)", store.ErrReadOnly, err) // callers recognise it by one sentinel
 	}
+	if e, ok := errors.AsType[*sqldb.Error](err); ok && (strings.Contains(e.Message, "no such table") || strings.Contains(e.Message, "no such column")) {
+		err = fmt.Errorf("%w: a part of its schema is missing (%w)", store.ErrDamaged, err)
+		return &hint.Error{Err: fmt.Errorf("database %s is %w", path, err), Hint: mend}
+	}
 	for _, h := range hints {
 		if isAny(err, h.causes...) {
 			return &hint.Error{Err: fmt.Errorf("database %s: %w", path, err), Hint: h.hint}
@@ -47,13 +51,15 @@ func Explain(path string, err error) error {
 // fullDisk are the errors of a full disk.
 var fullDisk = []error{sqlite3.FULL, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 
+const mend = "`lcm doctor --fix` makes a new database of all that can be read; or restore a backup"
+
 // hints are the hints by cause. The first that fits is used.
 var hints = []struct {
 	causes []error
 	hint   string
 }{
-	{[]error{sqlite3.NOTADB}, "the file is not an lcm database: choose another path, or restore it from a backup"},
-	{[]error{sqlite3.CORRUPT}, "the file is damaged: keep a copy of it and restore a backup"},
+	{[]error{sqlite3.NOTADB}, "the file is not an lcm database: choose another path; if it was one, " + mend},
+	{[]error{sqlite3.CORRUPT}, "the file is damaged: " + mend},
 	{fullDisk, "the disk is full: free some space and repeat the command; nothing was half-written"},
 	{[]error{store.ErrReadOnly}, "make the file and its directory writable, or point LCM_DATABASE_PATH elsewhere"},
 	{[]error{sqlite3.BUSY}, "another process has held the database for longer than busy_timeout_ms: wait for it or end it, then repeat the command"},
