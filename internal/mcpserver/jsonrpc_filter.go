@@ -102,17 +102,20 @@ func isMessage(line []byte) error {
 	return nil
 }
 
-// refuse logs a line that is not a message, and answers it if it has an id.
+// refuse logs a line that is not a message, and answers it if it has an id or is not JSON.
 func (s *lineFilter) refuse(line []byte, wrong error) {
 	s.log.Warn("the client sent a line that is not a message", "error", wrong)
 	var asked struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if json.Unmarshal(line, &asked) != nil || len(asked.ID) == 0 || !bytes.ContainsAny(asked.ID[:1], `"-0123456789`) {
+	code := jsonrpc.CodeInvalidRequest
+	if !json.Valid(line) {
+		code, asked.ID = jsonrpc.CodeParseError, json.RawMessage("null") // as JSON-RPC has it
+	} else if json.Unmarshal(line, &asked) != nil || len(asked.ID) == 0 || !bytes.ContainsAny(asked.ID[:1], `"-0123456789`) {
 		return
 	}
 	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": asked.ID,
-		"error": map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": "this is not a message of the protocol: " + wrong.Error()}})
+		"error": map[string]any{"code": code, "message": "this is not a message of the protocol: " + wrong.Error()}})
 	if err != nil {
 		return
 	}

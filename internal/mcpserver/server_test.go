@@ -345,7 +345,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := out.String()
-	if strings.Count(said, "\n") != 3 || !strings.Contains(said, "«needle»") || !strings.Contains(said, `"id":"old"`) || strings.Contains(said, `"id":null`) {
+	if strings.Count(said, "\n") != 9 || !strings.Contains(said, "«needle»") || !strings.Contains(said, `"id":"old"`) || strings.Count(said, `"code":-32700`) != 6 {
 		t.Errorf("%.2000s", said)
 	}
 }
