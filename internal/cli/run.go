@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -49,7 +51,7 @@ func newRun(p *program) *cobra.Command {
 		Use:                   "run [FLAGS] -- PROGRAM [ARGS]",
 		Short:                 "Run an agent through the context proxy",
 		DisableFlagsInUseLine: true,
-		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen"), listenFlag("listen", &cmd.listen)),
+		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen"), listenFlag("listen", &cmd.listen), cmd.onLoopback),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case cmd.list:
@@ -85,6 +87,15 @@ func (cmd *runCommand) check(c *cobra.Command, args []string) error {
 		return wrongUsage(c, errors.New("--json is for --list"))
 	case cmd.budget != 0 && cmd.budget < minProxyBudget:
 		return wrongUsage(c, fmt.Errorf("--budget is at least %d tokens: agents send up to 20000 before the first message", minProxyBudget))
+	}
+	return nil
+}
+
+// onLoopback refuses to serve the proxy to other machines.
+func (cmd *runCommand) onLoopback(c *cobra.Command, _ []string) error {
+	host, _, err := net.SplitHostPort(cmd.listen)
+	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return wrongUsage(c, errors.New("the proxy listens on loopback only: --listen takes a port, or an address like 127.0.0.1:8911"))
 	}
 	return nil
 }
@@ -220,7 +231,7 @@ func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, agent la
 		}
 	}
 	p := &preparedRun{rec: rec, routes: start.Routes, served: make(chan error, 1)}
-	if p.server, err = cmd.newServer(ctx, rec, agent.About().Name, described.Dir, p.routes); err != nil {
+	if p.server, err = cmd.newServer(ctx, rec, agent.About().Name, p.routes); err != nil {
 		return nil, err
 	}
 	p.server.Windows = start.Windows
@@ -365,7 +376,7 @@ func childCode(s *os.ProcessState) int {
 }
 
 // newServer returns the proxy as the settings and flags want it.
-func (cmd *runCommand) newServer(ctx context.Context, rec *openRecord, host, dir string, routes map[string]*url.URL) (*proxy.Server, error) {
+func (cmd *runCommand) newServer(ctx context.Context, rec *openRecord, host string, routes map[string]*url.URL) (*proxy.Server, error) {
 	engine, err := rec.foldingEngine(proxy.EngineOptions()...)
 	if err != nil {
 		return nil, err
@@ -374,9 +385,11 @@ func (cmd *runCommand) newServer(ctx context.Context, rec *openRecord, host, dir
 	if err != nil {
 		return nil, err
 	}
-	budget, err := budgets(rec, cmd.budget, dir)
-	if err != nil {
-		return nil, err
+	budget := proxy.DefaultBudget
+	if n := cmp.Or(cmd.budget, rec.cfg.Proxy.Budget); n >= minProxyBudget {
+		budget = func(string, int, store.Project) int { return n }
+	} else if n != 0 {
+		return nil, failed(exitConfig, fmt.Sprintf("agents send up to 20000 tokens before the first message: use at least %d", minProxyBudget), "proxy.budget: %d is not a budget", n)
 	}
 	id, err := runID()
 	if err != nil {

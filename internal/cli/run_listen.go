@@ -69,11 +69,7 @@ func (cmd *runCommand) serveProxy(c *cobra.Command) error {
 }
 
 func (cmd *runCommand) serve(ctx context.Context, rec *openRecord, routes map[string]*url.URL) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the working directory: %w", err)
-	}
-	server, err := cmd.newServer(context.WithoutCancel(ctx), rec, proxyHost, dir, routes)
+	server, err := cmd.newServer(context.WithoutCancel(ctx), rec, proxyHost, routes)
 	if err != nil {
 		return err
 	}

@@ -157,8 +157,7 @@ type Sync struct {
 
 // Proxy configures `lcm run`.
 type Proxy struct {
-	Budget  int      `key:"proxy.budget"`  // 0 is 60 % of the model's window, and at most 150,000
-	Budgets []string `key:"proxy.budgets"` // PATTERN=TOKENS, for models and projects
+	Budget int `key:"proxy.budget"` // 0 is 60 % of the model's window, and at most 150,000
 }
 
 // Log configures the log.

@@ -146,8 +146,6 @@ var table = []Setting{
 
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
 		Doc: "The most tokens of a request that `lcm run` sends to a model. Above it lcm replaces the oldest messages with their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},
-	{Key: "proxy.budgets", Env: "LCM_PROXY_BUDGETS", Kind: Strings,
-		Doc: "Budgets for some models or projects, as `PATTERN=TOKENS`. A pattern is compared with the model's name, and with the project's directory and git origin; `*` stands for any characters. A budget is at least 30,000. The first that fits counts, before `proxy.budget`."},
 
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc: "What is logged."},
