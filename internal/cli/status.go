@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,14 +21,9 @@ type statusReport struct {
 	Space stats.Space   `json:"space"`
 	// Embedded counts vectors; nil without an embedding model.
 	Embedded *embeddedReport `json:"embedded,omitempty"`
-	By       string          `json:"by,omitempty"`
-	Groups   []stats.Group   `json:"groups,omitempty"`
 }
 
-type statusCommand struct {
-	*program
-	by string
-}
+type statusCommand struct{ *program }
 
 func newStatus(p *program) *cobra.Command {
 	cmd := &statusCommand{program: p}
@@ -39,14 +31,8 @@ func newStatus(p *program) *cobra.Command {
 		Use:   "status",
 		Short: "Count what the database holds",
 		Args:  usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if groupings := flagValues["by"]; cmd.by != "" && !slices.Contains(groupings, cmd.by) {
-				return wrongUsage(c, fmt.Errorf("--by takes %s, not %q", strings.Join(groupings, ", "), cmd.by))
-			}
-			return cmd.runs(toRead, cmd.run)(c, nil)
-		},
+		RunE:  cmd.runs(toRead, cmd.run),
 	}
-	c.Flags().StringVar(&cmd.by, "by", "", "count by project, host or month")
 	return cmd.jsonFlag(c)
 }
 
@@ -55,7 +41,7 @@ func (cmd *statusCommand) run(ctx context.Context, rec *openRecord) error {
 	if err != nil {
 		return err
 	}
-	r := statusReport{Database: rec.db.Path(), Stats: st, By: cmd.by}
+	r := statusReport{Database: rec.db.Path(), Stats: st}
 	r.Summaries = list(st.Summaries)
 	for _, s := range st.Summaries {
 		r.Total += s.Count
@@ -69,26 +55,7 @@ func (cmd *statusCommand) run(ctx context.Context, rec *openRecord) error {
 	if r.Embedded, err = rec.embedded(ctx); err != nil {
 		return err
 	}
-	if cmd.by != "" {
-		if r.Groups, err = stats.CountBy(ctx, rec.db.SQL(), cmd.by); err != nil {
-			return err
-		}
-		columns := []string{cmd.by, ">conversations", ">messages", ">tokens", ">record bytes", ">summaries"}
-		if cmd.by == stats.ByMonth {
-			columns = columns[:3] // the others are not known by month
-		}
-		t := newTable(columns...)
-		for _, g := range r.Groups {
-			t.add([]string{clipLeft(safetext.Line(orDash(g.Name)), 60), prose.Number(g.Conversations), prose.Number(g.Messages), prose.Number(g.Tokens),
-				prose.Number(g.Bytes), prose.Number(g.Summaries)}[:len(columns)]...)
-		}
-		cmd.printTable(t)
-		return cmd.emit(r)
-	}
 	cmd.printStatus(r)
-	for _, f := range runFindings(ctx, rec.db, time.Now()) {
-		cmd.note("%s: %s; %s", f.Where, f.Message, f.Advice)
-	}
 	return cmd.emit(r)
 }
 
