@@ -26,7 +26,8 @@ import (
 
 // settings reads the configuration; flags override it.
 func (p *program) settings() (*config.Config, error) {
-	o := config.Options{Flags: map[string]string{}}
+	o := p.options
+	o.Flags = map[string]string{}
 	if p.database != "" {
 		o.Flags["storage.database_path"] = p.database
 	}
@@ -135,7 +136,7 @@ func (p *program) openWith(ctx context.Context, cfg *config.Config, n need) (*op
 		return nil, err
 	}
 	if n == toWrite {
-		reserveLog(cfg.Storage.DatabasePath)
+		markSeen(cfg.Storage.DatabasePath)
 	}
 	rec, err := newOpenRecord(cfg, db, p.logger(cfg))
 	if err != nil {

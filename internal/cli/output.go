@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // program has the streams, and the flags that more than one command has.
@@ -31,6 +32,7 @@ type program struct {
 	colour   bool // on out
 	colours  bool // on err
 
+	options  config.Options // where settings are read from
 	database string
 	secret   string // the password of the database, of a process that startRest started
 	json     bool
