@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,55 +97,6 @@ func TestBackgroundSpendsNothingUnlessAllowed(t *testing.T) {
 				t.Errorf("the model was asked %d times", asked.Load())
 			}
 		})
-	}
-}
-
-func TestTimeLeft(t *testing.T) {
-	for _, tt := range []struct {
-		done, total int64
-		taken       time.Duration
-		want        string
-	}{
-		{0, 100, time.Minute, ""},
-		{50, 100, time.Second, ""}, // too early to tell
-		{101, 100, time.Minute, ""},
-		{50, 100, 10 * time.Second, "11 s"},
-		{1, 10, 20 * time.Second, "4 min"},
-		{1, 1000, 20 * time.Second, "5.5 h"},
-		{100, 100, time.Minute, "1 s"},
-	} {
-		if got := timeLeft(tt.done, tt.total, tt.taken); got != tt.want {
-			t.Errorf("%d of %d in %s: %q, want %q", tt.done, tt.total, tt.taken, got, tt.want)
-		}
-	}
-}
-
-// TestFoldBar: `lcm compact` shows the share, the rate and how long is left.
-func TestFoldBar(t *testing.T) {
-	var out bytes.Buffer
-	a := &program{err: &out, progress: true}
-	rec := openTestRecord(t, map[string]string{"context.token_budget": "16000"})
-	session := rec.engine.Session("s")
-	if err := session.Append(t.Context(), sample.Messages()...); err != nil {
-		t.Fatal(err)
-	}
-	c, err := session.Conversation(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := compactCommand{}
-	bar := newFoldBar(a, "folding", int64(c.ViewTokens-f.goal(rec.cfg)))
-	bar.begun = time.Now().Add(-time.Minute)
-	bar.start(c)
-	r, err := rec.engine.Compact(t.Context(), c.ID, lcm.CompactOptions{OnFold: bar.folded})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bar.folds != r.Folds() || bar.now != int64(r.TokensBefore-r.TokensAfter) || bar.now < bar.total {
-		t.Errorf("%d folds of %d, %d tokens of %d", bar.folds, r.Folds(), bar.now, bar.total)
-	}
-	if line := regexp.MustCompile(`folding  [█░]{24} +\d+%  \d+ summar(y|ies), [\d,]+ tokens a second, [\d.]+ (s|min|h) left`); !line.Match(out.Bytes()) {
-		t.Errorf("%q", out.String())
 	}
 }
 

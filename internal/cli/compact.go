@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/view/compact"
 )
 
@@ -59,15 +57,6 @@ func newCompact(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-// goal is about how large a view is that has been folded, in tokens.
-func (cmd *compactCommand) goal(cfg *config.Config) int {
-	budget := float64(cmp.Or(cmd.budget, cfg.Context.TokenBudget))
-	if cmd.full { // the fresh tail is left
-		return int(budget / 2)
-	}
-	return int(budget * cfg.Context.SoftThreshold)
-}
-
 // checkBudget refuses a budget that no context fits; 0 is the default.
 func checkBudget(tokens int) error {
 	if tokens != 0 && tokens < lcm.MinBudget {
@@ -100,9 +89,8 @@ func eachChosen[R any](ctx context.Context, cmd *compactCommand, rec *openRecord
 }
 
 func (cmd *compactCommand) compactOne(ctx context.Context, rec *openRecord, c store.Conversation) (compactReport, error) {
-	bar := newFoldBar(cmd.program, fmt.Sprintf("folding conversation %d", c.ID), int64(c.ViewTokens-cmd.goal(rec.cfg)))
-	bar.start(c)
-	r, err := rec.engine.Compact(ctx, c.ID, lcm.CompactOptions{Budget: cmd.budget, Full: cmd.full, OnFold: bar.folded})
+	bar := cmd.newBar(fmt.Sprintf("folding conversation %d", c.ID))
+	r, err := rec.engine.Compact(ctx, c.ID, lcm.CompactOptions{Budget: cmd.budget, Full: cmd.full, OnFold: bar.folds()})
 	bar.clear()
 	if err != nil {
 		return compactReport{}, err

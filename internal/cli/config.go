@@ -54,7 +54,7 @@ func newConfigGet(p *program) *cobra.Command {
 }
 
 func newConfigSet(p *program) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:               "set KEY VALUE",
 		Short:             "Change one setting in the configuration file",
 		Args:              usage(cobra.ExactArgs(2)),
@@ -79,6 +79,8 @@ func newConfigSet(p *program) *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().SetInterspersed(false) // a value may begin with a hyphen
+	return c
 }
 
 // withoutPassword returns the path of a database as it may be shown.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,13 +102,10 @@ func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) erro
 	if len(found) == 0 {
 		cmd.note("there are no conversations yet; `lcm import` adds those of your agents")
 	}
-	width := cmd.width()
-	wide := width == 0 || width >= wideList
 	last := "LAST ACTIVITY (" + prose.Zone(time.Now()) + ")"
-	t := newTable(">#", "TITLE", ">MESSAGES", last)
-	room := max(width-len("# MESSAGES ")-len(last)-len(columnGap)*3-4, leastTitle)
-	if wide {
-		t, room = newTable(">#", "TITLE", "AGENT", "PROJECT", ">MESSAGES", ">TOKENS", ">SUMMARIES", ">VIEW", last), mostTitle
+	t, room := newTable(">#", "TITLE", "AGENT", "PROJECT", ">MESSAGES", last), mostTitle
+	if width := cmd.width(); width > 0 { // what the other columns leave
+		room = min(max(width-len(last)-47, leastTitle), mostTitle)
 	}
 	reports := make([]conversationReport, len(found))
 	for i, c := range found {
@@ -118,23 +114,15 @@ func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) erro
 		if err != nil {
 			return err
 		}
-		row := []string{prose.Number(int64(c.ID)), clip(title, room), prose.Number(c.Messages - c.Erased), stamp(c.UpdatedAt)}
-		if wide {
-			row = slices.Insert(row, 3, prose.Number(c.Tokens), prose.Number(c.Summaries), prose.Number(c.ViewTokens))
-			row = slices.Insert(row, 2, orDash(clip(safetext.Line(c.Agent), 16)), clipLeft(safetext.Line(projectName(c.Project)), 32))
-		}
-		t.add(row...)
+		t.add(prose.Number(int64(c.ID)), clip(title, room), orDash(clip(safetext.Line(c.Agent), 9)), clipLeft(safetext.Line(projectName(c.Project)), 16), prose.Number(c.Messages-c.Erased), stamp(c.UpdatedAt))
 	}
 	cmd.printTable(t)
 	return cmd.emit(reports)
 }
 
-// wideList is the width of a terminal from which on the list has all columns.
-const wideList = 160
-
 // The bounds of a title's width.
 const (
-	leastTitle = 24
+	leastTitle = 12
 	mostTitle  = 72
 )
 

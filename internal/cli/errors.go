@@ -77,6 +77,8 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrDamaged):
 		return exitFaults
+	case errors.Is(err, fs.ErrExist): // nothing is overwritten
+		return exitFailure
 	case llms.ClassOf(err) != "":
 		return exitFailure
 	case f == nil && errors.As(err, new(*hint.Error)):

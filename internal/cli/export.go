@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,10 +23,9 @@ import (
 
 type exportCommand struct {
 	*program
-	output        string
+	output        string // "" is standard output
 	conversations []int64
-	raw, all      bool
-	force         bool
+	raw, force    bool
 }
 
 type exportReport struct {
@@ -49,22 +46,12 @@ func newExport(p *program) *cobra.Command {
 		Short: "Write an archive that outlives the database, or the original records",
 		Args:  usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 && cmd.output != "" {
-				return wrongUsage(c, errors.New("the file is named twice: once is enough"))
-			}
-			if len(args) > 0 {
+			if len(args) > 0 && args[0] != "-" {
 				cmd.output = args[0]
 			}
-			if cmd.output == "-" {
-				cmd.output = ""
-			}
 			switch {
-			case cmd.all && len(cmd.conversations) > 0:
-				return wrongUsage(c, errors.New("--all and --conversation exclude each other"))
-			case cmd.raw && cmd.all && cmd.output == "":
-				return wrongUsage(c, errors.New("--raw --all writes a file for each conversation: name a directory"))
-			case cmd.raw && !cmd.all && len(cmd.conversations) > 1:
-				return wrongUsage(c, errors.New("--raw writes one conversation, or with --all every one"))
+			case cmd.raw && len(cmd.conversations) > 1:
+				return wrongUsage(c, errors.New("--raw writes one conversation"))
 			case !cmd.raw && cmd.output == "" && cmd.terminal:
 				return wrongUsage(c, errors.New("an archive is not for a terminal: name a file, or pipe it"))
 			}
@@ -80,10 +67,8 @@ func newExport(p *program) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVarP(&cmd.output, "output", "o", "", "the same as FILE (default, or -: standard output)")
-	c.Flags().Int64SliceVarP(&cmd.conversations, "conversation", "c", nil, "only these conversations, with commas between them")
-	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "every conversation (an archive has them unless some are chosen)")
-	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records instead of an archive")
+	c.Flags().Int64SliceVarP(&cmd.conversations, "conversation", "c", nil, "only these conversations, with commas between them (default: all)")
+	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records of one conversation instead of an archive")
 	forceFlag(c, &cmd.force)
 	return cmd.jsonFlag(c)
 }
@@ -101,15 +86,14 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, da
 		ids = append(ids, store.ConversationID(n))
 	}
 	write := func(w io.Writer) error {
-		counting := &countingWriter{w: w}
 		b := cmd.newBar("archiving")
 		defer b.clear()
 		about := portable.Manifest{Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second)}
-		m, err := move.Export(ctx, db.SQL(), ids, counting, about, damage, func(done int64) {
+		m, err := move.Export(ctx, db.SQL(), ids, w, about, damage, func(done int64) {
 			r.Messages = done
 			b.set(done, 0, prose.Number(done)+" messages")
 		})
-		r.Bytes, r.Conversations, r.Digest = counting.n, len(m.Conversations), m.Digest
+		r.Conversations, r.Digest = len(m.Conversations), m.Digest
 		return err
 	}
 	if cmd.output == "" {
@@ -117,6 +101,9 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, da
 	}
 	if err := create(cmd.output, write); err != nil {
 		return err
+	}
+	if info, err := os.Stat(cmd.output); err == nil {
+		r.Bytes = info.Size()
 	}
 	r.Seconds = time.Since(begun).Seconds()
 	err = cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes),
@@ -135,18 +122,6 @@ func warnFaults(p *program, faults []store.Fault) {
 		}
 		p.warn("damaged: %s: %s", safetext.Line(f.Node), safetext.Line(f.Detail))
 	}
-}
-
-// countingWriter counts the bytes written.
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // create writes a file that `lcm db export` was asked for.
@@ -195,29 +170,8 @@ func nameFile(from, path string) error {
 	return err
 }
 
-// rawFaults are the positions of unreadable records and of records that have changed.
-type rawFaults struct{ unread, changed []int64 }
-
-func (f rawFaults) err(c store.Conversation) error {
-	var what []string
-	if n := len(f.unread); n > 0 {
-		what = append(what, fmt.Sprintf("%s could not be read (the first at %d)", prose.Count(n, "record", "records"), f.unread[0]))
-	}
-	if n := len(f.changed); n > 0 {
-		what = append(what, fmt.Sprintf("%s written that %s not what arrived (the first at %d)", prose.Count(n, "record was", "records were"),
-			map[bool]string{true: "is", false: "are"}[n == 1], f.changed[0]))
-	}
-	if what == nil {
-		return nil
-	}
-	return failed(exitFaults, "the others are whole; `lcm doctor` says what is wrong with the database", "of conversation %d %s", c.ID, strings.Join(what, ", and "))
-}
-
-// exportRaw writes original records.
+// exportRaw writes the original records of a conversation, one a line.
 func (cmd *exportCommand) exportRaw(ctx context.Context, rec *openRecord) error {
-	if cmd.all {
-		return cmd.exportAllRaw(ctx, rec, cmd.output)
-	}
 	ch := choice{}
 	if len(cmd.conversations) == 1 {
 		ch.number = cmd.conversations[0]
@@ -226,98 +180,33 @@ func (cmd *exportCommand) exportRaw(ctx context.Context, rec *openRecord) error 
 	if err != nil {
 		return err
 	}
-	var faults rawFaults
-	write := func(w io.Writer) (err error) {
-		_, faults, err = rec.records(ctx, c, w)
-		return err
+	damaged := 0
+	write := func(to io.Writer) error {
+		w := bufio.NewWriterSize(to, 1<<20)
+		for m, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
+			if err != nil && m.ID == 0 {
+				return err
+			}
+			if hosts.IsAside(m.Native) {
+				continue // a file of its own, that the transcript only refers to
+			}
+			record, err := rec.db.Record(ctx, m.ID)
+			switch {
+			case errors.Is(err, store.ErrDamaged):
+				damaged++
+			case err != nil:
+				return err
+			}
+			if record != nil {
+				_, _ = w.Write(append(record, '\n')) // Flush returns the error
+			}
+		}
+		return w.Flush()
 	}
 	if cmd.output == "" {
 		err = write(terminalWriter{cmd.program, cmd.force})
 	} else {
 		err = create(cmd.output, write)
 	}
-	return errors.Join(err, faults.err(c))
-}
-
-// exportAllRaw writes a file for each conversation, and goes on after an error.
-func (cmd *exportCommand) exportAllRaw(ctx context.Context, rec *openRecord, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return failed(exitFailure, "choose a directory that can be written to", "%w", err)
-	}
-	list, err := rec.db.Conversations(ctx, store.ConversationQuery{})
-	if err != nil {
-		return err
-	}
-	r := exportReport{File: dir}
-	failures, code := 0, exitFaults
-	for _, c := range list {
-		// The name has nothing of the session in it: keys can hold slashes.
-		path := filepath.Join(dir, fmt.Sprintf("conversation-%d.jsonl", c.ID))
-		var faults rawFaults
-		err := create(path, func(w io.Writer) (err error) {
-			counting := &countingWriter{w: w}
-			n := int64(0)
-			n, faults, err = rec.records(ctx, c, counting)
-			r.Messages, r.Bytes = r.Messages+n, r.Bytes+counting.n
-			return err
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil {
-			r.Conversations++
-		}
-		if err = errors.Join(err, faults.err(c)); err != nil {
-			failures++
-			if exitCode(err) != exitFaults {
-				code = exitFailure
-			}
-			text, _ := split(err)
-			cmd.warn("conversation %d: %s", c.ID, safetext.Line(text))
-		}
-	}
-	if failures > 0 {
-		return failed(code, "everything else was written", "%s could not be written whole", prose.Count(failures, "conversation", "conversations"))
-	}
-	return cmd.result(r, "%s: %s in %s, %s\n", safetext.Line(dir), prose.Count(r.Messages, "record", "records"),
-		prose.Count(r.Conversations, "file", "files"), prose.Size(r.Bytes))
-}
-
-// records writes the original records of a conversation, one a line. It skips unreadable
-// ones, and returns their positions and those of changed ones.
-func (rec *openRecord) records(ctx context.Context, c store.Conversation, to io.Writer) (n int64, faults rawFaults, err error) {
-	w := bufio.NewWriterSize(to, 1<<20)
-	for last := int64(0); last < c.Messages; {
-		broken := false
-		for m, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last}) {
-			if ctx.Err() != nil {
-				return n, faults, errors.Join(ctx.Err(), w.Flush())
-			}
-			if broken = err != nil; broken && m.ID == 0 {
-				last++
-				faults.unread = append(faults.unread, last)
-				break
-			}
-			last = m.Seq
-			if hosts.IsAside(m.Native) {
-				continue // a file of its own, that the transcript only refers to
-			}
-			record, err := rec.db.Record(ctx, m.ID)
-			if err != nil && record == nil {
-				faults.unread = append(faults.unread, m.Seq)
-				continue
-			}
-			if err != nil {
-				faults.changed = append(faults.changed, m.Seq)
-			}
-			if _, err := w.Write(append(record, '\n')); err != nil {
-				return n, faults, err
-			}
-			n++
-		}
-		if !broken {
-			break
-		}
-	}
-	return n, faults, w.Flush()
+	return errors.Join(err, damageShown(damaged))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
@@ -111,7 +110,7 @@ func (cmd *forgetCommand) run(c *cobra.Command, rec *openRecord, args []string) 
 	order, err := rec.engine.Order(ctx, what)
 	bar.clear()
 	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
-		return &hint.Error{Err: err, Hint: "it is a regular expression; words are looked for with --full-text"}
+		return advise(exitUsage, "it is a regular expression; words are looked for with --full-text", err)
 	}
 	if err != nil {
 		return err

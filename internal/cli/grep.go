@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,16 +27,14 @@ type grepCommand struct {
 	files            []string
 	words            bool
 	ignoreCase       bool
-	heading          bool
 	team             bool
-	timeout          time.Duration
 }
 
 // grepLimit is how many matches are printed by default: a page.
 const grepLimit = 10
 
 func newGrep(p *program) *cobra.Command {
-	cmd := &grepCommand{program: p, heading: p.terminal}
+	cmd := &grepCommand{program: p}
 	c := &cobra.Command{
 		Use:   "grep PATTERN",
 		Short: "Find where something was said",
@@ -61,9 +58,6 @@ func newGrep(p *program) *cobra.Command {
 	fl.IntVarP(&cmd.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
 	fl.BoolVar(&cmd.Everything, "everything", false, "also find the current prompt, lcm's own answers and hosts' bookkeeping")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
-	fl.DurationVar(&cmd.timeout, "timeout", 0, "stop after this long and print the matches so far (default: never)")
-	fl.BoolVar(&cmd.heading, "heading", cmd.heading, "group matches under their conversations (default: on a terminal)")
-	fl.Lookup("heading").DefValue = "" // it depends on the terminal, and the text says so
 	return cmd.jsonFlag(c)
 }
 
@@ -75,6 +69,9 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 			return wrongUsage(c, fmt.Errorf("--full-text and --mode %s exclude each other", cmd.mode))
 		}
 		cmd.mode = string(store.FullText)
+	}
+	if cmd.Limit < 0 || cmd.Limit > recall.MaxLimit {
+		return wrongUsage(c, fmt.Errorf("--limit is %d: it must be from 1 to %d, or 0 for no limit", cmd.Limit, recall.MaxLimit))
 	}
 	cmd.FileIDs = typedIDs[record.PayloadID](cmd.files)
 	if len(cmd.FileIDs) > 0 && !c.Flags().Changed("scope") {
@@ -91,17 +88,12 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-func (cmd *grepCommand) grep(ctx context.Context, rec *openRecord, svc *lcm.Engine) error {
-	if cmd.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)
-		defer cancel()
-	}
+func (cmd *grepCommand) grep(ctx context.Context, _ *openRecord, svc *lcm.Engine) error {
 	answer, err := everyPage(cmd.GrepRequest, func(r recall.GrepRequest) (recall.GrepAnswer, error) { return svc.Grep(ctx, r) })
 	if err != nil {
 		return err
 	}
-	return cmd.show(ctx, rec, answer)
+	return cmd.show(answer)
 }
 
 // everyPage asks for page after page where there is no limit.
@@ -121,128 +113,72 @@ func everyPage(r recall.GrepRequest, ask func(recall.GrepRequest) (recall.GrepAn
 	return answer, err
 }
 
-// show prints an answer. rec is nil if it is the team's server's.
-func (cmd *grepCommand) show(ctx context.Context, rec *openRecord, answer recall.GrepAnswer) (err error) {
+// show prints the matches as grep does: colons around the id of a match, hyphens around
+// those of lines next to one.
+func (cmd *grepCommand) show(answer recall.GrepAnswer) error {
 	damaged := 0
 	for _, m := range answer.Matches {
+		sep, mark := ":", ""
+		if m.Beside || m.Meaning {
+			sep = "-"
+		}
 		if m.Damaged {
 			damaged++
+			mark = "[DAMAGED] "
 		}
+		if cmd.team { // who said it
+			mark += safetext.Line(m.Host) + sep + " "
+		}
+		around := recall.Context{}
+		if m.Context != nil {
+			around = *m.Context
+		}
+		cmd.printBeside(m, around.Before)
+		cmd.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, cmd.paint(green, m.ID.String()), sep, mark, cmd.matchedLine(m))
+		cmd.printBeside(m, around.After)
 	}
-	if err = cmd.print(ctx, rec, answer); err == nil {
-		err = cmd.emit(answer)
-	}
+	cmd.grepNotes(answer)
+	err := cmd.emit(answer)
 	if err == nil && len(answer.Matches) == 0 {
 		err = errNoMatch
 	}
 	return errors.Join(err, damageShown(damaged))
 }
 
-// print prints matches under their conversations, or a line for each.
-func (cmd *grepCommand) print(ctx context.Context, rec *openRecord, answer recall.GrepAnswer) error {
-	if cmd.heading && len(answer.Matches) > 0 {
-		cmd.note("times are %s", prose.Zone(time.Now()))
-	}
-	last := store.ConversationID(0)
-	for i, m := range answer.Matches {
-		match, beside := cmd.printLine, cmd.printLineBeside
-		if cmd.heading {
-			match, beside = cmd.printGrouped, cmd.printGroupedBeside
-			if m.ConversationID != last {
-				if i > 0 {
-					cmd.printf("\n")
-				}
-				if err := cmd.printHeading(ctx, rec, m); err != nil {
-					return err
-				}
-				last = m.ConversationID
-			}
-			cmd.printf("%s\n", cmd.paint(green, safetext.Line(m.Heading(stamp))))
+func (cmd *grepCommand) printBeside(m recall.Match, all []recall.Neighbour) {
+	for _, n := range all {
+		line := firstLine(n.Snippet)
+		if n.Truncated && line == n.Snippet {
+			line += " […]"
 		}
-		around := recall.Context{}
-		if m.Context != nil {
-			around = *m.Context
-		}
-		for _, n := range around.Before {
-			beside(m, n)
-		}
-		match(m)
-		for _, n := range around.After {
-			beside(m, n)
-		}
+		cmd.printf("%d-%s-%s\n", m.ConversationID, n.ID, cmd.shown(line))
 	}
-	cmd.grepNotes(answer)
-	return nil
-}
-
-// printHeading prints the conversation of the matches below.
-func (cmd *grepCommand) printHeading(ctx context.Context, rec *openRecord, m recall.Match) error {
-	host, title := m.Host, m.Title
-	var err error
-	if rec != nil {
-		var c store.Conversation
-		c, err = rec.db.Conversation(ctx, m.ConversationID)
-		host, title = c.Agent, cmp.Or(c.Title, c.Key)
-	}
-	line := fmt.Sprintf("conversation %d", m.ConversationID)
-	for _, part := range []string{host, title, m.Project} {
-		if part != "" {
-			line += " · " + part
-		}
-	}
-	if err == nil {
-		cmd.printf("%s\n", cmd.paint(bold, safetext.Line(line)))
-	}
-	return err
-}
-
-func (cmd *grepCommand) marked(m recall.Match) string {
-	if !cmd.colour {
-		return m.Mark("", "", cmd.shown)
-	}
-	return m.Mark("\x1b[1;31m", "\x1b[0m", cmd.shown) // the colour of ripgrep
-}
-
-func (cmd *grepCommand) printGrouped(m recall.Match) {
-	text := m.Ellipses(cmd.marked(m), cmd.paint(dim, "[…]"))
-	cmd.printf("  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
-}
-
-func (cmd *grepCommand) printGroupedBeside(_ recall.Match, n recall.Neighbour) {
-	cmd.printf("%s\n", cmd.paint(dim, clip(fmt.Sprintf("  %s %s: %s", n.ID, n.Role, safetext.Line(n.Snippet)), 120)))
-}
-
-// printLine prints a match as grep does: lines around it have hyphens for colons.
-func (cmd *grepCommand) printLine(m recall.Match) {
-	sep, mark := ":", ""
-	if m.Beside || m.Meaning {
-		sep = "-"
-	}
-	if m.Damaged {
-		mark = "[DAMAGED] "
-	}
-	if cmd.team { // who said it
-		mark += safetext.Line(m.Host) + sep + " "
-	}
-	cmd.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, m.ID, sep, mark, cmd.shown(matchedLine(m)))
-}
-
-func (cmd *grepCommand) printLineBeside(m recall.Match, n recall.Neighbour) {
-	line, _, _ := strings.Cut(n.Snippet, "\n")
-	cmd.printf("%d-%s-%s\n", m.ConversationID, n.ID, cmd.shown(line))
 }
 
 // matchedLine is the line of a snippet in which the first match begins.
-func matchedLine(m recall.Match) string {
-	runes := []rune(m.Snippet)
-	at := 0
+func (cmd *grepCommand) matchedLine(m recall.Match) string {
+	runes, at := []rune(m.Snippet), 0
 	if len(m.MatchRanges) > 0 {
 		at = min(m.MatchRanges[0][0], len(runes))
 	}
-	before, after := string(runes[:at]), string(runes[at:])
-	before = before[strings.LastIndexByte(before, '\n')+1:]
-	after, _, _ = strings.Cut(after, "\n")
-	return before + after
+	from, to := at, at+len([]rune(firstLine(string(runes[at:]))))
+	for from > 0 && runes[from-1] != '\n' {
+		from--
+	}
+	line := recall.Match{Snippet: string(runes[from:to]), CutBefore: from == 0 && m.CutBefore, CutAfter: to == len(runes) && (m.CutAfter || m.Truncated && !m.CutBefore)}
+	for _, r := range m.MatchRanges {
+		line.MatchRanges = append(line.MatchRanges, [2]int{r[0] - from, min(r[1], to) - from})
+	}
+	open, close := "", ""
+	if cmd.colour {
+		open, close = "\x1b[1;31m", "\x1b[0m" // the colour of ripgrep
+	}
+	return line.Ellipses(line.Mark(open, close, cmd.shown), "[…]")
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 // grepNotes tells how many there are and how to see more.

@@ -19,7 +19,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/hook"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/postgres"
@@ -169,7 +171,7 @@ func (h *hookCommand) open(ctx context.Context) (*openRecord, *hosts.Feed, error
 func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (database, error) {
 	address := postgres.WithPassword(h.path, h.cfg.DatabasePassword)
 	if wasHere(h.path) {
-		h.log(errGone)
+		h.log(errors.New("the database is gone, and a new one is made; `lcm db restore FILE` puts a backup in its place"))
 	}
 	db, err := openPath(ctx, address, o)
 	if dbfile.Full(err) && !h.goOn {
@@ -178,8 +180,8 @@ func (h *hookCommand) openDatabase(ctx context.Context, o sqlite.Options) (datab
 		o.ReadOnly = true
 		return openPath(ctx, address, o)
 	}
-	if err == nil && !postgres.IsURL(h.path) {
-		reserveLog(h.path)
+	if err == nil {
+		markSeen(h.path)
 	}
 	return db, err
 }
@@ -189,6 +191,9 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 	// The process ends before it needs much memory; collections took a sixth of its
 	// processor time at the start of a session.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	if _, err := all.Named[setup.Host](h.host); err != nil {
+		return err
+	}
 	e, err := hook.Parse(h.host, h.typed(ctx))
 	if err != nil || !hook.NeedsRecord(e) {
 		return err
@@ -315,5 +320,8 @@ func (h *hookCommand) log(problem error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > hookLogSize {
 		_ = os.Rename(path, path+".old")
 	}
-	appendToLog(path, fmt.Sprintf("%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), safetext.Line(h.host), safetext.Line(problem.Error())))
+	if f, err := openLog(path); err == nil {
+		fmt.Fprintf(f, "%s %s: %s\n", h.begun.UTC().Format(time.RFC3339), safetext.Line(h.host), safetext.Line(problem.Error()))
+		_ = f.Close() // there is nobody to tell
+	}
 }

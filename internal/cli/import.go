@@ -19,7 +19,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/project"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 type importCommand struct {
@@ -84,14 +83,9 @@ func (cmd *importCommand) importAny(c *cobra.Command, args []string) error {
 	case len(paths) == 1:
 		return cmd.importPath(c, paths[0], filter)
 	}
-	return cmd.importEach(c, paths, func(path string) error { return cmd.importPath(c, path, filter) })
-}
-
-// importEach imports several paths.
-func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(path string) error) error {
 	failures := 0
 	for _, path := range paths {
-		err := one(path)
+		err := cmd.importPath(c, path, filter)
 		if err == nil {
 			continue
 		}
@@ -100,10 +94,7 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 		}
 		failures++
 		message, hint := split(err)
-		if hint != "" {
-			message += "; " + hint
-		}
-		cmd.warn("%s: %s", safetext.Line(path), safetext.Line(plain(message)))
+		cmd.warn("%s: %s; %s", safetext.Line(path), safetext.Line(plain(message)), hint)
 	}
 	if failures > 0 {
 		return failed(exitFailure, "what is wrong with each is said above", "%d of %s could not be imported",
@@ -114,106 +105,56 @@ func (cmd *importCommand) importEach(c *cobra.Command, paths []string, one func(
 
 // importPath imports what a path is found to hold: an archive, transcripts or messages.
 func (cmd *importCommand) importPath(c *cobra.Command, path string, filter hosts.Filter) error {
-	in, err := cmd.lookInto(c.Context(), path)
-	if err != nil {
-		return err
-	}
-	filter.Path = in.path
-	ofAgents := cmd.dryRun || cmd.since != "" || cmd.project != ""
-	switch {
-	case in.archive:
-		return cmd.importArchive(c.Context(), path)
-	case in.transcripts > 0 && cmd.agent != "", in.dir && (cmd.session != "" || cmd.title != ""):
-		return wrongUsage(c, errors.New("--session, --agent and --title are for a file of messages"))
-	case in.transcripts > 0:
-		err := cmd.importHosts(c.Context(), filter)
-		cmd.noteSkipped(in, append(in.messages, in.others...))
-		return err
-	case ofAgents:
-		return wrongUsage(c, errors.New("--dry-run, --since and --project are for the sessions of agents"))
-	case !in.dir:
-		return cmd.importMessages(c.Context(), in.path)
-	case len(in.messages) == 0:
-		return failed(exitNotFound, "transcripts of agents, .json and .jsonl files are read", "%s is a directory without any agent's sessions or files of messages", path)
-	}
-	err = cmd.importEach(c, in.messages, func(file string) error { return cmd.importMessages(c.Context(), file) })
-	cmd.noteSkipped(in, in.others)
-	return err
-}
-
-// contents are what a path holds.
-type contents struct {
-	path         string
-	dir, archive bool
-	transcripts  int
-	messages     []string // files that may hold messages, by their names
-	others       []string
-}
-
-// lookInto finds out what a path holds.
-func (cmd *importCommand) lookInto(ctx context.Context, path string) (in contents, err error) {
 	if path == "-" || path == "/dev/stdin" {
-		return contents{path: "-"}, nil
+		return cmd.importMessages(c.Context(), "-")
 	}
 	info, err := os.Stat(path)
+	if err == nil && info.IsDir() { // links below it are not followed, but the one that was named is
+		path, err = filepath.EvalSymlinks(path)
+	}
 	if err != nil {
-		return in, missingPath(err, path)
+		return missingPath(err, path)
 	}
-	in.path, in.dir = path, info.IsDir()
+	named := cmd.session != "" || cmd.agent != "" || cmd.title != ""
+	filter.Path = path
 	switch {
-	case in.dir: // links below it are not followed, but the one that was named is
-		if in.path, err = filepath.EvalSymlinks(path); err != nil {
-			return in, missingPath(err, path)
-		}
+	case info.IsDir() && named:
+		return wrongUsage(c, errors.New("--session, --agent and --title are for a file of messages"))
+	case info.IsDir():
 	case !info.Mode().IsRegular(): // opening one may wait for ever
-		return in, failed(exitFailure, "name a file, or pipe the messages into `lcm import -`", "%s is a pipe or a device; nothing was stored", path)
-	case cmd.session != "" || cmd.agent != "" || cmd.title != "":
-		return in, nil // the flags say that it holds messages
+		return failed(exitFailure, "name a file, or pipe the messages into `lcm import -`", "%s is a pipe or a device; nothing was stored", path)
+	case named: // the flags say that it holds messages
+		return cmd.importMessages(c.Context(), path)
 	case isArchive(path):
-		in.archive = true
-		return in, nil
+		return cmd.importArchive(c.Context(), path)
 	}
-	err = filepath.WalkDir(in.path, func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil // the import reports files that cannot be read
-		}
-		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-			in.others = append(in.others, file)
-			return nil
+	if ofAgents(c.Context(), path) {
+		return cmd.importHosts(c.Context(), filter)
+	}
+	if info.IsDir() {
+		return failed(exitNotFound, "files of messages are named one by one, as in `lcm import DIRECTORY/*.jsonl`", "%s is a directory without any agent's sessions", path)
+	}
+	if cmd.dryRun || cmd.since != "" || cmd.project != "" {
+		return wrongUsage(c, errors.New("--dry-run, --since and --project are for the sessions of agents"))
+	}
+	return cmd.importMessages(c.Context(), path)
+}
+
+// ofAgents reports whether a file, or one below a directory, is a transcript of an agent.
+func ofAgents(ctx context.Context, path string) (found bool) {
+	_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error { // the import reports files that cannot be read
+		if err != nil || e.IsDir() || file != path && !e.Type().IsRegular() {
+			return ctx.Err()
 		}
 		for _, h := range all.Hosts() {
-			if ts, err := h.In(ctx, file); err == nil && len(ts) > 0 {
-				in.transcripts++
-				return ctx.Err()
+			if in, err := h.In(ctx, file); err == nil && len(in) > 0 {
+				found = true
+				return fs.SkipAll
 			}
-		}
-		if ext := strings.ToLower(filepath.Ext(file)); ext == ".json" || ext == ".jsonl" {
-			in.messages = append(in.messages, file)
-		} else {
-			in.others = append(in.others, file)
 		}
 		return ctx.Err()
 	})
-	return in, err
-}
-
-// noteSkipped names files of a directory that were not read.
-func (cmd *importCommand) noteSkipped(in contents, files []string) {
-	const most = 3
-	if len(files) == 0 || !in.dir {
-		return
-	}
-	names := make([]string, 0, most)
-	for _, file := range files[:min(most, len(files))] {
-		if rel, err := filepath.Rel(in.path, file); err == nil {
-			file = rel
-		}
-		names = append(names, safetext.Line(file))
-	}
-	if len(files) > most {
-		names = append(names, "…")
-	}
-	cmd.note("%s: skipped %s without a transcript: %s", safetext.Line(in.path), prose.Count(len(files), "file", "files"), strings.Join(names, ", "))
+	return found
 }
 
 func missingPath(err error, path string) error {
@@ -257,13 +198,8 @@ func (cmd *importCommand) foldDue(ctx context.Context) error {
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		total := int64(0)
-		for _, c := range due {
-			total += int64(c.ViewTokens - foldAbove(cfg))
-		}
-		bar := newFoldBar(cmd.program, "folding", total)
-		f, err := engine.FoldDue(ctx, lcm.FoldOptions{Time: importFoldTime, OnFold: bar.folded,
-			OnStart: func(c store.Conversation, _ int) { bar.start(c) }})
+		bar := cmd.newBar("folding")
+		f, err := engine.FoldDue(ctx, lcm.FoldOptions{Time: importFoldTime, OnFold: bar.folds()})
 		bar.clear()
 		if f.Folds > 0 {
 			cmd.note("%s folded into %s: `lcm show --tree` shows them", prose.Count(f.Conversations, "long conversation was", "long conversations were"), prose.Count(f.Folds, "summary", "summaries"))

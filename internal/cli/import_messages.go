@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm"
@@ -32,8 +31,9 @@ type importReport struct {
 	Read         int                  `json:"read"`
 	New          int                  `json:"new"`
 	Known        int                  `json:"known"`
-	Loose        int                  `json:"loose,omitempty"` // before the part that matches; stored outside the view
-	Late         int                  `json:"late,omitempty"`  // before ones that were there; stored as they arrived
+	Forgotten    int                  `json:"forgotten,omitempty"` // all of them were erased here; there is no conversation
+	Loose        int                  `json:"loose,omitempty"`     // before the part that matches; stored outside the view
+	Late         int                  `json:"late,omitempty"`      // before ones that were there; stored as they arrived
 	Rewound      bool                 `json:"rewound,omitempty"`
 	Torn         *jsonl.Torn          `json:"torn,omitempty"`
 	Seconds      float64              `json:"seconds"`
@@ -118,9 +118,7 @@ func (cmd *importCommand) importMessages(ctx context.Context, path string) error
 		return failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
 	}
 	return cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) error {
-		bar := cmd.newBar("importing")
-		r, err := rec.storeMessages(ctx, rec.engine.Session(in.key, lcm.WithProject(project), lcm.WithAgent(cmd.agent), lcm.WithTitle(cmd.title)), in, bar)
-		bar.clear()
+		r, err := rec.storeMessages(ctx, rec.engine.Session(in.key, lcm.WithProject(project), lcm.WithAgent(cmd.agent), lcm.WithTitle(cmd.title)), in)
 		if err != nil {
 			return err
 		}
@@ -130,53 +128,30 @@ func (cmd *importCommand) importMessages(ctx context.Context, path string) error
 	})
 }
 
-// batchMessages are stored in one transaction.
-const batchMessages = 1000
-
-// storeMessages stores messages with ids by their ids, and aligns a history without ids
-// as a whole.
-func (rec *openRecord) storeMessages(ctx context.Context, session *lcm.Session, in messageFile, b *bar) (r importReport, err error) {
-	conv, err := session.Conversation(ctx)
+// storeMessages stores the messages of a file as a whole: by their ids, or by their place in
+// the history.
+func (rec *openRecord) storeMessages(ctx context.Context, session *lcm.Session, in messageFile) (importReport, error) {
+	r := importReport{Key: session.Key(), Read: len(in.messages), Torn: in.torn}
+	done, err := session.Sync(ctx, in.messages)
 	if err != nil {
 		return r, err
 	}
-	to, err := ingest.New(rec.db, rec.counter, rec.cfg.Ingest.LargeFileTokenThreshold, ingest.WithPrivacy(engineconfig.Privacy(rec.cfg)))
-	if err != nil {
-		return r, err
+	r.New, r.Loose, r.Late, r.Rewound = len(done.Stored), done.Loose, done.Late, done.Rewound != nil
+	kept, err := rec.db.Conversations(ctx, store.ConversationQuery{Key: r.Key, ActiveOnly: true, Limit: 1})
+	if err == nil && len(kept) == 0 { // none is made for messages that were erased
+		r.Forgotten = r.Read
+	} else if err == nil {
+		r.Conversation, r.Known = kept[0].ID, r.Read-r.New
 	}
-	r = importReport{Conversation: conv.ID, Key: in.key, Read: len(in.messages), Torn: in.torn}
-	if slices.ContainsFunc(in.messages, func(m llms.Message) bool { return m.ID == "" }) {
-		done, err := to.Sync(ctx, conv.ID, ingest.Messages(in.messages...))
-		r.New, r.Loose, r.Late, r.Rewound = len(done.Stored), done.Loose, done.Late, done.Rewound != nil
-		r.Known = r.Read - r.New
-		return r, err
-	}
-	fresh := 0 // new since the last that was known
-	for batch := range slices.Chunk(in.messages, batchMessages) {
-		done, err := to.Append(ctx, conv.ID, ingest.Messages(batch...)...)
-		if err != nil && r.New > 0 {
-			err = fmt.Errorf("stopped after %s (they are kept, and repeating the command goes on from there): %w", prose.Count(r.New, "new message", "new messages"), err)
-		}
-		if err != nil {
-			return r, err
-		}
-		for _, d := range done.Messages {
-			switch {
-			case !d.Existed:
-				r.New++
-				fresh++
-			case d.Seq <= conv.Messages: // not one that the input itself has twice
-				r.Late, fresh = r.Late+fresh, 0
-			}
-		}
-		b.set(int64(r.New), int64(r.Read), prose.Number(r.New)+" messages")
-	}
-	r.Known = r.Read - r.New
-	return r, nil
+	return r, err
 }
 
 // printImport prints a report, after warnings of irregularities of the input.
 func (cmd *importCommand) printImport(name string, r importReport, current bool) error {
+	if r.Forgotten > 0 {
+		cmd.note("`lcm forget --list` shows the tombstone that keeps them out; `lcm forget --lift NUMBER` lets them be imported again")
+		return cmd.result(r, "%s: %s read, all of them were forgotten: nothing was stored\n", safetext.Line(r.Key), prose.Number(r.Read))
+	}
 	switch t := r.Torn; {
 	case t == nil:
 	case t.Bytes == 0:

@@ -14,7 +14,7 @@ import (
 // An input without ids is stored once, also where another import of it runs at the same
 // time, and goes on from what is stored.
 func TestImportWithoutIDsCannotDouble(t *testing.T) {
-	const messages = 2*batchMessages + 10
+	const messages = 2010
 	var file strings.Builder
 	for i := range messages {
 		fmt.Fprintf(&file, "{\"role\":\"user\",\"content\":\"m%d\"}\n", i)
@@ -34,7 +34,7 @@ func TestImportWithoutIDsCannotDouble(t *testing.T) {
 	var running sync.WaitGroup
 	for range 3 {
 		running.Go(func() {
-			r, err := rec.storeMessages(t.Context(), session, in, p.newBar(""))
+			r, err := rec.storeMessages(t.Context(), session, in)
 			if err != nil || r.New+r.Known != messages {
 				t.Errorf("%+v, %v", r, err)
 			}

@@ -98,6 +98,5 @@ func (p *program) logFlags(root *cobra.Command) {
 		{"log-file", "log.file", "the file of the log (default: standard error)"},
 	} {
 		p.logging[f.key] = root.PersistentFlags().String(f.flag, "", f.usage)
-		_ = root.PersistentFlags().MarkHidden(f.flag) // on every command, and rarely needed: docs/OPERATIONS.md tells of them
 	}
 }

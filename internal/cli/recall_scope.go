@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -82,7 +83,7 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 			if *at, err = w.resolve(ctx, rec); err != nil {
 				return err
 			}
-			return recallFailure(fn(ctx, rec, rec.engine))
+			return recallFailure(c, fn(ctx, rec, rec.engine))
 		})(c, args)
 	}
 }
@@ -99,18 +100,18 @@ var recallWords = strings.NewReplacer(
 )
 
 // recallFailure gives a request that recall refused its exit code and its words.
-func recallFailure(err error) error {
+func recallFailure(c *cobra.Command, err error) error {
 	if !errors.Is(err, recall.ErrRefused) {
 		return err
 	}
 	code := exitUsage
-	switch {
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, recall.ErrOutOfScope):
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, recall.ErrOutOfScope) {
 		code = exitNotFound
-	case errors.Is(err, context.DeadlineExceeded):
-		code = exitFailure
 	}
 	message, advice := hint.Split(err)
+	if advice == "" {
+		advice = fmt.Sprintf("`%s --help` says what it may be", c.CommandPath())
+	}
 	return failed(code, recallWords.Replace(advice), "%s", recallWords.Replace(message))
 }
 

@@ -81,7 +81,7 @@ func newRoot(p *program) *cobra.Command {
 		}
 	}
 	addHelp(root, helpNames())
-	completer{p}.register(root)
+	addCompletions(root)
 	return root
 }
 

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -41,7 +39,6 @@ type messageReport struct {
 type showCommand struct {
 	*program
 	choice
-	id     string
 	from   int64
 	limit  int
 	newest bool
@@ -59,7 +56,7 @@ func newShow(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [N]",
 		Short: "Print a conversation; --tree: draw its summaries",
-		Args:  cobra.MatchAll(cmd.check, cmd.argument, exclude("raw", "json"), exclude("tree", "raw"), exclude("tree", "id"), exclude("html", "json")),
+		Args:  cobra.MatchAll(cmd.check, cmd.argument, exclude("raw", "json"), exclude("tree", "raw"), exclude("html", "json")),
 		RunE: cmd.runs(toRead, func(ctx context.Context, rec *openRecord) error {
 			if cmd.tree {
 				return cmd.showTree(ctx, rec)
@@ -67,21 +64,17 @@ func newShow(p *program) *cobra.Command {
 			if cmd.html != "" {
 				return cmd.showHTML(ctx, rec)
 			}
-			if cmd.id != "" {
-				return cmd.showID(ctx, rec)
-			}
 			return cmd.showConversation(ctx, rec)
 		}),
 	}
 	cmd.flag(c)
-	c.Flags().StringVar(&cmd.id, "id", "", "one thing by its id: msg_…, sum_… or file_…")
 	c.Flags().Int64Var(&cmd.from, "from", 1, "begin at this place in the conversation")
 	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
 	c.Flags().BoolVar(&cmd.newest, "newest", false, "the newest messages instead of the oldest")
 	c.Flags().BoolVar(&cmd.raw, "raw", false, "the records exactly as they arrived")
 	forceFlag(c, &cmd.force)
 	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
-	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program; with --tree: list every message")
+	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program")
 	c.Flags().BoolVar(&cmd.tree, "tree", false, "draw the summaries and what they were made from")
 	c.Flags().IntVarP(&cmd.depth, "depth", "d", 0, "with --tree: draw this many levels, 0 for all")
 	c.Flags().StringVar(&cmd.html, "html", "", "write a page to this file, or pages to a folder of that name")
@@ -97,12 +90,10 @@ func (cmd *showCommand) showHTML(ctx context.Context, rec *openRecord) error {
 	return cmd.writePages(ctx, rec, cmd.html, conv, ui.Selection{From: cmd.from, Limit: cmd.limit, All: cmd.all})
 }
 
-func (cmd *showCommand) check(c *cobra.Command, args []string) error {
+func (cmd *showCommand) check(c *cobra.Command, _ []string) error {
 	switch {
-	case cmd.id != "" && (len(args) > 0 || cmd.number != 0):
-		return wrongUsage(c, errors.New("an id says it all: leave the conversation out"))
-	case cmd.html != "" && (cmd.raw || cmd.full || cmd.newest || cmd.id != ""):
-		return wrongUsage(c, errors.New("--html excludes --raw, --full, --newest and --id"))
+	case cmd.html != "" && (cmd.raw || cmd.full || cmd.newest):
+		return wrongUsage(c, errors.New("--html excludes --raw, --full and --newest"))
 	case cmd.depth < 0:
 		return wrongUsage(c, errors.New("--depth cannot be negative"))
 	case cmd.from < 1:
@@ -173,6 +164,9 @@ func (cmd *showCommand) showConversation(ctx context.Context, rec *openRecord) e
 		}
 	}
 	cmd.printLeftOut(hidden)
+	if shown == 0 && len(hidden) == 0 && cmd.from > 1 {
+		cmd.note("nothing is at %d: the last message is at %d", cmd.from, c.Messages)
+	}
 	for range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: last, Limit: 1}) {
 		cmd.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
@@ -197,7 +191,11 @@ func (cmd *showCommand) showMessage(ctx context.Context, rec *openRecord, m stor
 	case cmd.json:
 		return cmd.showJSON(ctx, rec, m)
 	case cmd.raw:
-		return cmd.showRaw(ctx, rec, m.ID, "\n")
+		record, damage := rec.db.Record(ctx, m.ID)
+		if record == nil {
+			return damage
+		}
+		return errors.Join(cmd.writeBytes(append(record, '\n'), cmd.force), damage)
 	}
 	said := m.Body.Render()
 	var damage error
@@ -226,15 +224,6 @@ func (cmd *showCommand) showMessage(ctx context.Context, rec *openRecord, m stor
 	return damage
 }
 
-// showRaw writes the record of a message.
-func (cmd *showCommand) showRaw(ctx context.Context, rec *openRecord, id store.MessageID, end string) error {
-	record, damage := rec.db.Record(ctx, id)
-	if record == nil {
-		return damage
-	}
-	return errors.Join(cmd.writeBytes(append(record, end...), cmd.force), damage)
-}
-
 func (cmd *showCommand) showJSON(ctx context.Context, rec *openRecord, m store.Message) error {
 	r := messageReport{
 		ID: m.ID.String(), Seq: m.Seq, Native: m.Native, Role: m.Body.Role, Time: m.Body.Time, Stored: m.Stored, Flags: flagNames(m.Flags),
@@ -256,84 +245,6 @@ func (cmd *showCommand) showJSON(ctx context.Context, rec *openRecord, m store.M
 	record, r.Masked = rec.masked(m, record)
 	r.Record, r.Encoding = encoded(record)
 	return cmd.encoder().Encode(r)
-}
-
-// showID prints one message, summary or payload.
-func (cmd *showCommand) showID(ctx context.Context, rec *openRecord) error {
-	id, err := store.ParseID(cmd.id)
-	if err != nil {
-		return failed(exitUsage, "`lcm show`, `lcm show --tree` and `lcm grep` print ids", "%w", err)
-	}
-	switch {
-	case id.Message != 0 && cmd.raw:
-		return cmd.showRaw(ctx, rec, id.Message, "")
-	case id.Message != 0:
-		m, err := store.First(rec.db.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id.Message}}))
-		if err != nil {
-			return err
-		}
-		return cmd.showMessage(ctx, rec, m)
-	case id.Summary != "":
-		return cmd.showSummary(ctx, rec, id.Summary)
-	}
-	p, err := rec.db.Payload(ctx, id.Payload)
-	if err != nil {
-		return err
-	}
-	err = cmd.showPayload(p)
-	if p.Damaged {
-		err = errors.Join(err, damageShown(1))
-	}
-	return err
-}
-
-func (cmd *showCommand) showPayload(p store.Payload) error {
-	in := io.NewSectionReader(p.Content, 0, p.Size)
-	if !cmd.raw && !cmd.json {
-		cmd.note("%s · %s · %s · %s", p.ID, safetext.Line(orDash(p.Name)), safetext.Line(orDash(p.MIME)), prose.Size(p.Size))
-	}
-	if !cmd.json && (!cmd.terminal || cmd.raw && cmd.force) {
-		_, err := io.Copy(cmd.out, in)
-		return err
-	}
-	data, err := io.ReadAll(in)
-	content, encoding := encoded(data)
-	return errors.Join(err, cmd.result(map[string]any{
-		"id": p.ID, "name": p.Name, "mime": p.MIME, "kind": p.Kind, "bytes": p.Size, "tokens": p.Tokens,
-		"sha256": hex.EncodeToString(p.SHA256[:]), "summary": p.Summary, "encoding": encoding, "content": content, "damaged": p.Damaged,
-	}, "%s\n", safetext.Text(string(data))))
-}
-
-func (cmd *showCommand) showSummary(ctx context.Context, rec *openRecord, id store.SummaryID) error {
-	s, err := store.First(rec.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
-	if err != nil {
-		return err
-	}
-	sources, err := rec.db.Sources(ctx, id)
-	if err != nil {
-		return err
-	}
-	r := summaryReport{Summary: s, Sources: texts(sources)}
-	r.Body, r.Encoding = encoded([]byte(s.Body))
-	damage := 0
-	if s.Damaged {
-		damage++
-	}
-	for i, n := range sources {
-		if n.Message != 0 {
-			continue
-		}
-		below, err := store.First(rec.db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{n.Summary}}))
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		if err != nil || below.Damaged { // its id may be another one
-			r.Sources[i] = "[damaged: " + cmp.Or(string(n.Summary), "a summary that is not there") + "]"
-			damage++
-		}
-	}
-	err = cmd.result(r, "%s\n%s\n\n%s %s\n", cmd.paint(cyan, "── "+summaryLine(s)), cmd.shown(s.Body), cmd.paint(dim, "sources:"), strings.Join(r.Sources, " "))
-	return errors.Join(err, damageShown(damage))
 }
 
 var flagWords = []struct {

@@ -64,16 +64,11 @@ func teamFailure(err error) error {
 
 func (cmd *grepCommand) grepTeam(ctx context.Context, c teamsync.Client) error {
 	cmd.ConversationID = store.ConversationID(cmd.number)
-	if cmd.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, cmd.timeout)
-		defer cancel()
-	}
 	answer, err := everyPage(cmd.GrepRequest, func(r recall.GrepRequest) (recall.GrepAnswer, error) { return c.Grep(ctx, r) })
 	if err != nil {
 		return err
 	}
-	return cmd.show(ctx, nil, answer)
+	return cmd.show(answer)
 }
 
 func (cmd *describeCommand) describeTeam(ctx context.Context, c teamsync.Client) error {

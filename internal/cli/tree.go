@@ -17,7 +17,7 @@ import (
 
 // treeNode is a summary with its sources, or a run of messages.
 type treeNode struct {
-	Summary  *summaryReport `json:"summary,omitempty"`
+	Summary  *store.Summary `json:"summary,omitempty"`
 	Messages *messageRun    `json:"run,omitempty"`
 	Sources  []*treeNode    `json:"sources,omitempty"`
 	Below    *belowReport   `json:"below,omitempty"` // counts of the nodes that --depth left out
@@ -32,10 +32,9 @@ type treeReport struct {
 }
 
 type messageRun struct {
-	Count int      `json:"count"`
-	First string   `json:"first"`
-	Last  string   `json:"last"`
-	IDs   []string `json:"ids,omitempty"`
+	Count int    `json:"count"`
+	First string `json:"first"`
+	Last  string `json:"last"`
 }
 
 type belowReport struct {
@@ -48,12 +47,6 @@ func (b belowReport) String() string {
 		return prose.Count(b.Messages, "message", "messages") + " below"
 	}
 	return prose.Count(b.Summaries, "summary", "summaries") + " and " + prose.Count(b.Messages, "message", "messages") + " below"
-}
-
-type summaryReport struct {
-	store.Summary
-	Sources  []string `json:"sources,omitempty"`
-	Encoding string   `json:"encoding,omitempty"` // of Body
 }
 
 // summaryLine describes a summary in one line.
@@ -77,123 +70,74 @@ func span(from, to time.Time) string {
 
 // showTree draws the view of a conversation, or writes it as a page.
 func (cmd *showCommand) showTree(ctx context.Context, rec *openRecord) error {
-	conv, err := rec.pick(ctx, cmd.choice)
+	c, err := rec.pick(ctx, cmd.choice)
 	if err != nil {
 		return err
 	}
 	if cmd.html != "" {
-		return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, conv) })
+		return cmd.writePage(rec, cmd.html, func(s *ui.Server, w io.Writer) error { return s.WriteTree(ctx, w, c) })
 	}
-	return (&treeDrawing{program: cmd.program, reader: rec.db, messages: cmd.all, depth: cmd.depth}).print(ctx, conv)
-}
-
-// treeDrawing draws the view of a conversation as a tree.
-type treeDrawing struct {
-	*program
-	reader   store.Reader
-	messages bool // list every message
-	narrow   bool // shorter lines
-	depth    int  // levels, 0 for all
-}
-
-// print prints the tree of a conversation.
-func (d *treeDrawing) print(ctx context.Context, c store.Conversation) error {
-	roots, view, err := d.build(ctx, c.ID)
+	view, err := rec.db.View(ctx, c.ID, store.Window{})
 	if err != nil {
 		return err
-	}
-	d.printf("%s\n", d.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(safetext.Line(c.Key), 50))))
-	d.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), prose.Number(c.Tokens),
-		prose.Count(len(view.Items), "item", "items"), prose.Number(view.Tokens), prose.Zone(time.Now()))
-	d.draw(roots, "")
-	return d.emit(treeReport{describeConversation(c), roots})
-}
-
-// build reads the view of a conversation and the sources below it.
-func (d *treeDrawing) build(ctx context.Context, id store.ConversationID) ([]*treeNode, store.View, error) {
-	view, err := d.reader.View(ctx, id, store.Window{})
-	if err != nil {
-		return nil, view, err
 	}
 	nodes := make([]store.Node, len(view.Items))
 	for i, it := range view.Items {
 		nodes[i] = it.Node
 	}
-	roots, err := d.level(ctx, nodes, 1)
-	return roots, view, err
+	roots, err := cmd.level(ctx, rec.db, nodes, 1)
+	if err != nil {
+		return err
+	}
+	cmd.printf("%s\n", cmd.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(safetext.Line(c.Key), 50))))
+	cmd.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), prose.Number(c.Tokens),
+		prose.Count(len(view.Items), "item", "items"), prose.Number(view.Tokens), prose.Zone(time.Now()))
+	cmd.draw(roots, "")
+	return cmd.emit(treeReport{describeConversation(c), roots})
 }
 
 // level returns the trees of nodes on a level, counted from 1.
-func (d *treeDrawing) level(ctx context.Context, nodes []store.Node, level int) ([]*treeNode, error) {
+func (cmd *showCommand) level(ctx context.Context, r store.Reader, nodes []store.Node, level int) ([]*treeNode, error) {
 	trees := []*treeNode{}
-	for len(nodes) > 0 {
-		n := 1
-		for n < len(nodes) && !nodes[n-1].IsSummary() && !nodes[n].IsSummary() {
-			n++
+	for n := 0; len(nodes) > 0; nodes = nodes[n:] {
+		if nodes[0].IsSummary() {
+			t, err := cmd.summary(ctx, r, nodes[0].Summary, level)
+			if err != nil {
+				return nil, err
+			}
+			trees, n = append(trees, t), 1
+			continue
 		}
-		t, err := d.run(ctx, nodes[:n], level)
-		if err != nil {
-			return nil, err
+		for n = 1; n < len(nodes) && !nodes[n].IsSummary(); n++ {
 		}
-		trees, nodes = append(trees, t), nodes[n:]
+		run := &messageRun{Count: n, First: nodes[0].String(), Last: nodes[n-1].String()}
+		line := "1 message  " + run.First
+		if n > 1 {
+			line = fmt.Sprintf("%s messages  %s … %s", prose.Number(n), run.First, run.Last)
+		}
+		trees = append(trees, &treeNode{Messages: run, drawn: line})
 	}
 	return trees, nil
 }
 
-func (d *treeDrawing) summary(ctx context.Context, id store.SummaryID, level int) (*treeNode, error) {
-	s, err := store.First(d.reader.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
+// summary returns the tree of a summary.
+func (cmd *showCommand) summary(ctx context.Context, r store.Reader, id store.SummaryID, level int) (*treeNode, error) {
+	s, err := store.First(r.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
 	if err != nil {
 		return nil, err
 	}
-	s.Body = "" // `lcm show --id` prints it
-	colour := []style{cyan, green, yellow}[s.Depth%3]
+	s.Body = "" // `lcm describe` prints it
 	line := summaryLine(s)
-	if d.narrow {
-		line = fmt.Sprintf("%s depth %d · %s · %s → %s tokens", s.ID, s.Depth, prose.Count(s.Messages, "message", "messages"),
-			prose.Number(s.MessageTokens), prose.Number(s.Tokens))
-	}
-	t := &treeNode{Summary: &summaryReport{Summary: s}, drawn: d.paint(colour, line[:len(id)]) + line[len(id):]}
-	if level == d.depth {
+	t := &treeNode{Summary: &s, drawn: cmd.paint([]style{cyan, green, yellow}[s.Depth%3], line[:len(id)]) + line[len(id):]}
+	if level == cmd.depth {
 		t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}
 		return t, nil
 	}
-	sources, err := d.reader.Sources(ctx, id)
-	if err != nil {
-		return nil, err
+	sources, err := r.Sources(ctx, id)
+	if err == nil {
+		t.Sources, err = cmd.level(ctx, r, sources, level+1)
 	}
-	t.Sources, err = d.level(ctx, sources, level+1)
 	return t, err
-}
-
-// run returns the tree of one summary, or of a run of messages.
-func (d *treeDrawing) run(ctx context.Context, nodes []store.Node, level int) (*treeNode, error) {
-	if nodes[0].IsSummary() {
-		return d.summary(ctx, nodes[0].Summary, level)
-	}
-	first, last := nodes[0].String(), nodes[len(nodes)-1].String()
-	run := &messageRun{Count: len(nodes), First: first, Last: last}
-	t := &treeNode{Messages: run, drawn: fmt.Sprintf("%s  %s … %s", prose.Count(len(nodes), "message", "messages"), first, last)}
-	if len(nodes) == 1 {
-		t.drawn = "1 message  " + first
-	}
-	if !d.messages {
-		return t, nil
-	}
-	ids := make([]store.MessageID, len(nodes))
-	for i, n := range nodes {
-		ids[i] = n.Message
-	}
-	run.IDs = texts(nodes)
-	for m, err := range d.reader.Messages(ctx, store.MessageQuery{IDs: ids}) {
-		if err != nil {
-			return nil, err
-		}
-		line := fmt.Sprintf("%s %s · %s tokens · %s", m.ID, m.Body.Role, prose.Number(m.Tokens), excerpt(m.Body, 48))
-		if !d.json {
-			t.Sources = append(t.Sources, &treeNode{drawn: line})
-		}
-	}
-	return t, nil
 }
 
 // excerpt returns the beginning of a message on one line.
@@ -205,17 +149,17 @@ func excerpt(m llms.Message, width int) string {
 	return clip(prose.OneLine(safetext.Line(text)), width)
 }
 
-func (d *treeDrawing) draw(trees []*treeNode, indent string) {
+func (cmd *showCommand) draw(trees []*treeNode, indent string) {
 	for i, t := range trees {
 		branch, below := "├─ ", "│  "
 		if i == len(trees)-1 {
 			branch, below = "└─ ", "   "
 		}
-		d.printf("%s%s\n", d.paint(dim, indent+branch), t.drawn)
+		cmd.printf("%s%s\n", cmd.paint(dim, indent+branch), t.drawn)
 		if t.Below != nil {
-			d.printf("%s\n", d.paint(dim, indent+below+"└─ … "+t.Below.String()))
+			cmd.printf("%s\n", cmd.paint(dim, indent+below+"└─ … "+t.Below.String()))
 		}
-		d.draw(t.Sources, indent+below)
+		cmd.draw(t.Sources, indent+below)
 	}
 }
 

@@ -137,7 +137,7 @@ func (cmd *showCommand) writePage(rec *openRecord, path string, write func(*ui.S
 // noteWritten says that a file was written, or that one with its name exists.
 func (cmd *showCommand) noteWritten(path string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return failed(exitUsage, "remove it, or choose another name", "%s exists already", safetext.Line(path))
+		return existing(path)
 	}
 	if err == nil {
 		cmd.note("wrote %s", safetext.Line(path))

@@ -1,7 +1,9 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
@@ -30,10 +32,20 @@ func (d *description) summary(ctx context.Context, id store.SummaryID) error {
 		return err
 	}
 	for _, n := range sources {
-		if n.IsSummary() {
-			detail.ParentIDs = append(detail.ParentIDs, n.Summary)
-		} else {
+		if n.Message != 0 {
 			detail.SourceMessageIDs = append(detail.SourceMessageIDs, n.Message)
+			continue
+		}
+		below, err := d.Service.summary(ctx, n.Summary)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			detail.ParentIDs = append(detail.ParentIDs, n.Summary)
+		}
+		if err != nil || below.Damaged { // its id may be another one
+			a.Damaged = true
+			a.Notes = append(a.Notes, "damaged: a source is not what was written, or not there: "+cmp.Or(string(n.Summary), "a summary"))
 		}
 	}
 	derived, err := d.store.Derived(ctx, store.Node{Summary: id})
