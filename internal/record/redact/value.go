@@ -98,7 +98,9 @@ func isKebab(word []byte) bool {
 }
 
 // isULID reports whether a word is an id that begins with a time, in Crockford's base 32.
-func isULID(word []byte) bool { return len(word) == 26 && word[0] == '0' && count(word, crockford) == 26 }
+func isULID(word []byte) bool {
+	return len(word) == 26 && word[0] == '0' && count(word, crockford) == 26
+}
 
 var crockford = classOf("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
