@@ -68,7 +68,7 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 		case !m.Flags.Said() || text == "":
 		case m.Body.Role == llms.RoleAssistant && !repeats:
 			last = m
-		case m.Body.Role == llms.RoleUser && shortanswer.Is(text) && (last == nil || strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")):
+		case m.Body.Role == llms.RoleUser && (isAsked(cited, last) || last == nil && shortanswer.Is(text)):
 			choice = m
 		}
 	}
@@ -82,6 +82,14 @@ func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) 
 	text := strings.TrimSpace(choice.Body.PlainText())
 	l := f.line(cited.Conversation, *choice, text, f.query.Excerpt([]byte(text), passage))
 	return &l, nil
+}
+
+// isAsked reports whether the last message before the user's, or the cited one, ends with a question.
+func isAsked(cited Line, last *store.Message) bool {
+	if last == nil {
+		return cited.Who == llms.RoleAssistant && strings.HasSuffix(cited.Text, "?")
+	}
+	return strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")
 }
 
 // window chooses the part of a text that a line shows: from the beginning of a sentence,

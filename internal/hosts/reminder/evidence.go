@@ -61,11 +61,22 @@ func (f *found) takeForms(words []store.Word) {
 	f.repeated = make([]int, len(words))
 	var terms []search.Term
 	for _, w := range words {
-		if !w.Guessed {
-			terms = append(terms, search.Term{Word: w.Text, Also: w.Also})
+		also := w.Also
+		if w.Guessed {
+			also = slices.DeleteFunc(slices.Clone(also), func(form string) bool { return !inflects(w.Text, form) })
 		}
+		terms = append(terms, search.Term{Word: w.Text, Also: also})
 	}
 	f.query = f.query.With(terms)
+}
+
+// inflects reports whether two words differ in their last letters alone: Rabatten, Rabatte.
+func inflects(a, b string) bool {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n >= 5 && n >= max(len(a), len(b))-2
 }
 
 // exchange is a prompt of an earlier session and the messages that followed it.
@@ -171,15 +182,27 @@ var thresholds = map[reference]threshold{
 	asksForFact:  {mass: 1.5, strength: 0.95},
 }
 
+// nearThreshold is for an exchange together with the session around it.
+var nearThreshold = threshold{mass: 1.2, strength: 0.95}
+
 // enough reports whether a prompt clearly refers to an exchange, not only by common words.
+// Where it names the past, three common words are enough, and much of it in the session
+// around the exchange.
 func (f *found) enough(x exchange, ref reference) bool {
-	mass, need := f.adds(x, nil), thresholds[ref]
+	common := 3
 	for t, counts := range x.terms {
-		if counts > 0 && f.specific[t] {
-			return mass >= need.mass && mass/f.total+mass/5 >= need.strength
+		if counts == 0 || f.weights[t] <= shortNumber {
+			continue
+		}
+		if common--; f.specific[t] || common == 0 && ref == namesThePast {
+			return thresholds[ref].met(f.adds(x, nil), f.total) || ref == namesThePast && nearThreshold.met(f.around(x), f.total)
 		}
 	}
 	return false
+}
+
+func (t threshold) met(mass, total float64) bool {
+	return mass >= t.mass && mass/total+mass/5 >= t.strength
 }
 
 // Weights for choosing among exchanges.

@@ -38,6 +38,9 @@ const pastVerbs = `decided|agreed|settled|chose|chosen|picked|discussed|talked|s
 	`implemented|proposed|suggested|recommended|considered|ditched|abandoned|postponed|deferred|skipped|broke|cut|sent|asked|explained|showed|reported|opened|` +
 	`closed|filed|scheduled|assigned|patched|worked out|committed|pushed|extracted|split|replaced|compared|estimated|tuned|tested`
 
+// couldHave are modal verbs of German in the past tense, folded.
+const couldHave = `wollten?|mussten?|durften?|konnten?|sollten?`
+
 var past = pattern(
 	`(?:last|previous|prior|earlier) (?:time|session|sessions|week|month|year|night|sprint|conversation|chat|attempt|round|discussion|run|release|meeting|call|monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend)`,
 	`yesterday|previously|earlier|already|originally|formerly|initially|eventually|the other day|back then|back when|a while (?:ago|back)|`+
@@ -53,24 +56,29 @@ var past = pattern(
 	`letzte[nsrm]? (?:mal|woche|monat|jahr|nacht|sitzung|runde|besprechung|versuch|release)|vorige[nsrm]? \w+|gestern|vorgestern|neulich|kurzlich|vorhin|damals|zuletzt|fruher|`+
 		`noch ?mal|noch einmal|schon (?:mal|einmal)|bereits|wieder|wie (?:zuvor|vorher|gehabt|besprochen|vereinbart|ublich)|seit (?:der|dem)`,
 	`erinner\w*|weisst du noch|vergessen|stehen geblieben|weitermachen|weiter mit|zuruck zu[mr]?|immer noch|die (?:entscheidung|vereinbarung|absprache|ursache)|der beschluss`,
-	`(?:haben|hatten|habe|hatte|hast|hattest|wollten|sind|waren) (?:wir|ich|du|ihr)|(?:wir|ich|du|ihr) (?:haben|hatten|habe|hatte|hast|hattest|wollten)`,
-	`(?:was|welche[rsnm]?|wer|wen|wem|wann|warum|wieso|weshalb|wo|wie)(?: \w+){0,5}? (?:war|waren|wurden?|hatten?|hiess|hiessen|kam|lag|ging|schlug|fehlten?)`,
+	`(?:haben|hatten|habe|hatte|hast|hattest|sind|waren|`+couldHave+`) (?:wir|ich|du|ihr)|(?:wir|ich|du|ihr) (?:haben|hatten|habe|hatte|hast|hattest|`+couldHave+`)`,
+	`(?:was|welche[rsnm]?|wer|wen|wem|wann|warum|wieso|weshalb|wo|wie)(?: \w+){0,5}? (?:war|waren|wurden?|hatten?|hiess|hiessen|kam|lag|ging|schlug|fehlten?|`+couldHave+`)`,
 	`la dernière fois|hier (?:on|nous|soir|matin)|avait-on|avons-nous|la última vez|ayer|decidimos|habiamos|habíamos`,
 )
 
 // pastElsewhere is for scripts without spaces or with letters that \b does not match.
 var pastElsewhere = []string{"上次", "之前", "昨天", "还记得", "前回", "昨日", "以前", "先週", "지난번", "어제", "прошлый раз", "вчера", "раньше", "мы решили", "décidé"}
 
-// known matches questions about something that is assumed to be known.
-var known = pattern(
-	`our|ours|we|us`,
-	`what|which|where|when|who|whose|why`,
-	`how (?:many|much|long|often|big|large|high)`,
-	`(?:the|that) \w+(?: \w+){0,3} (?:we|you|i)`,
-	`was|were|wasn't|weren't`,
-	`wir|uns|unser\w*`,
-	`welche[rsnm]?|wo|wann|wer|wen|wem|wessen|warum|wieso|weshalb|wor?(?:mit|auf|an|in)`,
-	`wie (?:viele?|lange|oft|gross|hoch|weit|heissen|heisst)`,
+// known matches prompts about something that is assumed to be known, asks matches
+// questions, and teaches those whose answer is in no project.
+var (
+	known = pattern(
+		`our|ours|we|us|wir|uns|unser\w*`,
+		`(?:the|that) \w+(?: \w+){0,3} (?:we|you|i)`,
+		`\w+ was|was (?:the|it|that|this|there|our)|were|wasn't|weren't`,
+	)
+	asks = pattern(
+		`what|which|where|when|who|whose|why`,
+		`how (?:many|much|long|often|big|large|high)`,
+		`welche[rsnm]?|wo|wann|wer|wen|wem|wessen|warum|wieso|weshalb|wor?(?:mit|auf|an|in)`,
+		`wie (?:viele?|lange|oft|gross|hoch|weit|heissen|heisst)`,
+	)
+	teaches = pattern(`(?:what|was) (?:is|are|ist|sind) (?:an?|eine?)`, `differences? between|unterschiede? zwischen`, `stands? for`, `\w+ means?|bedeutet`)
 )
 
 // refers returns how clearly a prompt refers to earlier work.
@@ -79,10 +87,18 @@ func refers(prompt string) reference {
 	switch {
 	case past().MatchString(low), slices.ContainsFunc(pastElsewhere, func(cue string) bool { return strings.Contains(low, cue) }):
 		return namesThePast
-	case known().MatchString(low):
+	case teaches().MatchString(low):
+	case known().MatchString(low), isQuestion(low) && asks().MatchString(low):
 		return asksForFact
 	}
 	return noReference
+}
+
+// isQuestion reports whether a folded prompt asks something: "a page where admins can log in"
+// does not.
+func isQuestion(low string) bool {
+	at := asks().FindStringIndex(low)
+	return strings.Contains(low, "?") || at != nil && at[0] < 12
 }
 
 var folding = strings.NewReplacer("’", "'", "ä", "a", "ö", "o", "ü", "u", "ß", "ss")
@@ -113,11 +129,13 @@ var general = words(`
 		hello thanks thank please sure maybe just also even like good best better great well help question answer  why what which whose who when where
 		how explain describe continue resume pick left off carry conversation chat try tried trying    keep keeping kept happen happened
 		happening turn turned call called mean meant ask asked wondering wonder check want'd should could would there's it's that's what's i'm we're you're
+		convention conventions policy guideline guidelines approach ran
 		don't didn't doesn't isn't wasn't can't won't i've we've you've i'd we'd let's against other others
 		gestern vorgestern neulich kurzlich vorhin damals nochmal zuletzt fruher bereits schon jetzt wieder beschlossen entschieden vereinbart besprochen gewahlt
 		eingestellt geandert umgestellt eingerichtet festgelegt geeinigt gesagt gemacht genommen genannt heisst hiess erinnere erinnern erinnert weisst vergessen
 		nimmt gibt muss mussen steht stand steckt liegt lag dauert bekommt haben hatten hatte hast hattest bitte danke kannst konntest machen mach mache lass lassen
-		sitzung woche monat jahr heute wann warum wieso weshalb welche welcher welches welchen welchem wer wen wem wessen womit worauf woran worin`)
+		konvention regel regeln vorgabe ging gingen eigentlich dafur dagegen daran darauf davon dazu dabei daruber genau gerade immer wirklich irgendwie uberhaupt sonst
+		musste mussten durfte durften konnte konnten sollten mochten wollte sitzung woche monat jahr heute wann warum wieso weshalb welche welcher welches welchen welchem wer wen wem wessen womit worauf woran worin`)
 
 // foreign are the function words of German, folded. The search needs them to tell the
 // language of a prompt; they tell no subject.

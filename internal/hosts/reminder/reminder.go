@@ -59,9 +59,18 @@ type Line struct {
 const MaxLines = 3
 
 // RefersBack reports whether a prompt may refer to earlier work: it has words of the past
-// or asks for a known fact, and names something specific. For others [For] finds nothing.
+// or asks for a known fact, and names something specific, or three ordinary things of the
+// past. For others [For] finds nothing.
 func RefersBack(prompt string) bool {
-	return refers(prompt) != noReference && slices.ContainsFunc(content(prompt), func(word string) bool { return !isOrdinary(strings.ToLower(word)) })
+	ref, words := refers(prompt), content(prompt)
+	ordinary := 0
+	for _, w := range words {
+		if !foreign()[fold(w)] && isOrdinary(strings.ToLower(w)) {
+			ordinary++
+		}
+	}
+	specific := slices.ContainsFunc(words, func(word string) bool { return !isOrdinary(strings.ToLower(word)) })
+	return ref != noReference && (specific || ref == namesThePast && ordinary >= 3)
 }
 
 // For finds the messages that a prompt refers to, the best first. When ctx ends it returns
