@@ -9,17 +9,12 @@
 package otlp
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -62,8 +57,6 @@ func (p *Provider) Stop(ctx context.Context) {
 type exporter struct {
 	endpoint string
 	header   http.Header
-	gzip     bool
-	timeout  time.Duration
 	client   *http.Client
 	log      *slog.Logger
 	failing  bool // the last batch was not accepted
@@ -104,21 +97,11 @@ func newExporter(getenv func(string) string, log *slog.Logger) (*exporter, error
 	if protocol, from := get("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
 		return nil, hint.New("use http/protobuf, at port 4318 of most collectors", "%s is %q", from, protocol)
 	}
-	e := &exporter{endpoint: u.String(), header: http.Header{}, timeout: 10 * time.Second, log: log}
-	if text, from := get("TIMEOUT"); text != "" {
-		ms, err := strconv.Atoi(text)
-		if err != nil || ms <= 0 {
-			return nil, hint.New("write milliseconds, like 10000", "%s is %q", from, text)
-		}
-		e.timeout = time.Duration(ms) * time.Millisecond
-	}
-	switch kind, from := get("COMPRESSION"); kind {
-	case "gzip":
-		e.gzip = true
-	case "", "none":
-	default:
-		return nil, hint.New("use gzip or none", "%s is %q", from, kind)
-	}
+	e := &exporter{endpoint: u.String(), header: http.Header{"Content-Type": {"application/x-protobuf"}}, log: log, client: &http.Client{
+		// The headers are for this collector alone, and a redirected POST may become a GET.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       10 * time.Second,
+	}}
 	if headers, from := get("HEADERS"); headers != "" {
 		for pair := range strings.SplitSeq(headers, ",") {
 			key, value, ok := strings.Cut(pair, "=")
@@ -129,44 +112,5 @@ func newExporter(getenv func(string) string, log *slog.Logger) (*exporter, error
 			e.header.Add(key, value)
 		}
 	}
-	config, err := tlsConfig(get)
-	if err != nil {
-		return nil, err
-	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = config
-	e.client = &http.Client{
-		Transport: t,
-		// The headers are for this collector alone, and a redirected POST may become a GET.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 	return e, nil
 }
-
-// tlsConfig reads the certificates that the environment names.
-func tlsConfig(get func(string) (string, string)) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if path, from := get("CERTIFICATE"); path != "" {
-		pem, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", from, err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, hint.New("it is a file in PEM", "%s names a file without a certificate", from)
-		}
-	}
-	cert, _ := get("CLIENT_CERTIFICATE")
-	key, _ := get("CLIENT_KEY")
-	if cmp.Or(cert, key) != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
-}
-
-// errTemporary is the kind of failures after which a batch is sent again.
-var errTemporary = errors.New("the collector did not take the spans")
