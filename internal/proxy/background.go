@@ -172,11 +172,7 @@ func (s *session) reload(ctx context.Context) error {
 		}
 		covers = append(covers, c)
 	}
-	changed, err := read.changed(ctx, shown)
-	if err != nil {
-		return err
-	}
-	if changed || shown != nil && !within(shown.Covers, covers) {
+	if shown != nil && !within(shown.Covers, covers) {
 		s.tell(func() { s.shown = nil })
 	}
 	var old []*overlay.Cover
@@ -189,15 +185,18 @@ func (s *session) reload(ctx context.Context) error {
 	return nil
 }
 
-// within reports whether each cover is one of others, or beneath one of them.
+// within reports whether each cover is one of others, or beneath one of them, with the same text.
 func within(covers, others []*overlay.Cover) bool {
-	there := map[store.SummaryID]bool{}
+	there := map[store.SummaryID]string{}
 	for _, c := range others {
 		for one := range c.All {
-			there[one.ID] = true
+			there[one.ID] = one.Text
 		}
 	}
-	return !slices.ContainsFunc(covers, func(c *overlay.Cover) bool { return !there[c.ID] })
+	return !slices.ContainsFunc(covers, func(c *overlay.Cover) bool {
+		text, ok := there[c.ID]
+		return !ok || text != c.Text
+	})
 }
 
 // The thresholds of the engine that folds for the proxy. They are fixed, because the

@@ -95,23 +95,6 @@ func (r coverReader) images(ctx context.Context, files []store.PayloadID) string
 	return "\n[Images that are no longer shown: " + strings.Join(found, ", ") + ". To see one again, read its file again, or run `lcm describe ID --raw > FILE` and look at FILE.]"
 }
 
-// changed reports whether the text of a summary of a plan has changed or is gone.
-func (r coverReader) changed(ctx context.Context, p *overlay.Plan) (bool, error) {
-	if p == nil {
-		return false, nil
-	}
-	for _, c := range p.Covers {
-		sum, err := store.First(r.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{c.ID}}))
-		if unusable(err) || err == nil && sum.Revision != c.Revision {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return false, nil
-}
-
 // unusable reports whether an error is one of the record itself. Others pass with time.
 func unusable(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)

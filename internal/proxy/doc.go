@@ -22,7 +22,7 @@
 // again. Before that, the next ones are made in the background: folding begins at foldAt
 // of the budget and goes down to foldTo. So a request rarely waits for a fold, and never
 // longer than patience; it never waits for the first fold of a long history. Such a fold
-// is finished when the run ends, or by the next run (late_fold.go).
+// is continued when the run ends (late_fold.go).
 //
 // # Failures
 //

@@ -160,45 +160,6 @@ func TestLateFoldIsFinished(t *testing.T) {
 	if n := b.viewTokens(); n == 0 || n > 40_000 {
 		t.Errorf("the view has %d tokens", n)
 	}
-	if left := b.server.Result().Unfolded; len(left) > 0 {
-		t.Errorf("left over: %v", left)
-	}
-}
-
-// TestLeftOverIsFolded: a run folds the sessions that a killed run has left unfolded.
-func TestLeftOverIsFolded(t *testing.T) {
-	var config proxy.Config
-	b := newBed(t, func(c *proxy.Config) { config = *c })
-	b.prompt("Read the logs.")
-	for i := range 300 {
-		b.step(i)
-	}
-	b.flush()
-	killed, err := json.Marshal(proxy.Run{ID: "run_zzz", Started: time.Now().Add(time.Hour), Unfolded: map[string]int{"claude:" + sessionID: 40_000}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.db.Put(t.Context(), "proxy-run", "run_zzz", killed, 0, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	config.Run.ID = "run_next"
-	next, err := proxy.New(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := next.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	for deadline := time.Now().Add(time.Minute); b.viewTokens() == 0 || b.viewTokens() > 40_000; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the view has %d tokens", b.viewTokens())
-		}
-	}
-	if err := next.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestUnreachable: where the API does not answer, the client gets the reason in the form

@@ -24,13 +24,12 @@ type runLog struct {
 	run      Run
 	requests map[string][]Composition // by session key
 	costs    map[string]*costs
-	dirty    map[string]bool // the sessions with new requests
 	changed  bool
 	writing  sync.Mutex
 }
 
 func newRunLog(s store.State, run Run, clock func() time.Time) *runLog {
-	l := &runLog{store: s, clock: clock, run: run, requests: map[string][]Composition{}, costs: map[string]*costs{}, dirty: map[string]bool{}, changed: true}
+	l := &runLog{store: s, clock: clock, run: run, requests: map[string][]Composition{}, costs: map[string]*costs{}, changed: true}
 	if l.run.Started.IsZero() {
 		l.run.Started = clock()
 	}
@@ -59,7 +58,7 @@ func (l *runLog) add(key string, m Composition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &l.run
-	l.changed, l.dirty[key] = true, true
+	l.changed = true
 	r.Requests++
 	if !slices.Contains(r.Sessions, key) {
 		r.Sessions = append(r.Sessions, key)
@@ -129,24 +128,6 @@ func (l *runLog) problem(err error) {
 	l.changed = true
 }
 
-// late notes that the fold of a session is late for a budget; with budget 0 it is not.
-func (l *runLog) late(key string, budget int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.run.Unfolded[key] == budget {
-		return
-	}
-	l.changed = true
-	if budget == 0 {
-		delete(l.run.Unfolded, key)
-		return
-	}
-	if l.run.Unfolded == nil {
-		l.run.Unfolded = map[string]int{}
-	}
-	l.run.Unfolded[key] = budget
-}
-
 // verbatim sets how many messages of the run's sessions the record has.
 func (l *runLog) verbatim(messages int64) {
 	l.mu.Lock()
@@ -161,7 +142,6 @@ func (l *runLog) snapshot() Run {
 	r := l.run
 	r.Sessions = slices.Clone(r.Sessions)
 	r.Failures, r.Problems, r.Over = maps.Clone(r.Failures), maps.Clone(r.Problems), maps.Clone(r.Over)
-	r.Unfolded = maps.Clone(r.Unfolded)
 	return r
 }
 
@@ -173,45 +153,37 @@ func (l *runLog) close(ctx context.Context) error {
 	return l.write(ctx)
 }
 
-// write writes the changes since the last write.
-func (l *runLog) write(ctx context.Context) (failed error) {
+// write writes the record if it has changed. After an error the next write tries again.
+func (l *runLog) write(ctx context.Context) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	if !l.changed {
-		l.mu.Unlock()
-		return nil
-	}
-	run := l.run
-	data, err := json.Marshal(run)
-	sessions := map[string][]Composition{}
-	for key := range l.dirty {
-		sessions[key] = slices.Clone(l.requests[key])
-	}
-	l.dirty, l.changed = map[string]bool{}, false
-	l.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("write the record of a run: %w", err)
-	}
-	defer func() {
-		if failed != nil { // the next write tries again
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.changed = true
-			for key := range sessions {
-				l.dirty[key] = true
-			}
-		}
-	}()
-	problems := []error{put(ctx, l.store, store.RunSpace, run.ID, data, run.Started.Add(runsKept))}
-	for key, made := range sessions {
-		data, err := json.Marshal(made)
-		if err == nil {
-			err = put(ctx, l.store, store.RequestSpace, key, data, l.clock().Add(runsKept))
-		}
+	changed, run := l.changed, l.run
+	values := map[[2]string][]byte{} // by space and key
+	var problems []error
+	encode := func(space, key string, v any) {
+		data, err := json.Marshal(v)
+		values[[2]string{space, key}] = data
 		problems = append(problems, err)
 	}
-	return errors.Join(problems...)
+	if changed {
+		encode(store.RunSpace, run.ID, run)
+		for key, made := range l.requests {
+			encode(store.RequestSpace, key, made)
+		}
+	}
+	l.changed = false
+	l.mu.Unlock()
+	for at, data := range values {
+		problems = append(problems, put(ctx, l.store, at[0], at[1], data, run.Started.Add(runsKept)))
+	}
+	err := errors.Join(problems...)
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed = true
+	}
+	return err
 }
 
 // put sets a value, whatever its version is.

@@ -67,7 +67,6 @@ type Run struct {
 	Subscription int            `json:"subscription"` // requests that passed because of a subscription login
 	Checkpoints  int            `json:"checkpoints"`
 	Unanswered   int            `json:"unanswered,omitempty"` // requests that the model API did not answer
-	Unfolded     map[string]int `json:"unfolded,omitempty"`   // sessions whose fold is late, with their budgets
 	Unknown      int            `json:"unknown,omitempty"`    // requests of clients that lcm does not know
 	Over         map[string]int `json:"over,omitempty"`       // requests that were sent above the budget, by reason
 	Failures     map[string]int `json:"failures,omitempty"`   // requests that passed unchanged, by reason

@@ -105,7 +105,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 
 // begin starts the work of the run itself.
 func (s *Server) begin() {
-	s.work.Go(func() { s.foldLeftOver(s.ctx) })
 	s.work.Go(func() {
 		s.runLog.keep(s.ctx, s.cal.save, func(err error) {
 			s.warnOnce("the record of the run could not be written; this is said once", "error", err)

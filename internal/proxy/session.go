@@ -60,6 +60,7 @@ type session struct {
 	broken       bool          // it failed the last time
 	missing      bool          // it found no transcript the last time
 	keptOut      bool          // the settings exclude the session from the record
+	late         bool          // its fold is late for a request
 	foldedOut    bool          // nothing more can be folded for the last request
 	news         chan struct{} // closed when it has got further
 	refused      bool          // the host was made to compact, and its requests are not smaller yet

@@ -102,54 +102,36 @@ func (l *layer) within(u unit, owner []int32) bool {
 }
 
 // units divides the messages of the request into units, in order of their first
-// messages.
+// messages. A message with results of several answers, or of one after it, stays with all
+// of these.
 func (l *layer) units() []unit {
 	ms := l.req.Messages
-	first := make([]int32, len(ms)) // of each message, an earlier one of its unit, or itself
-	find := func(i int32) int32 {
-		for first[i] != i {
-			first[i] = first[first[i]]
-			i = first[i]
-		}
-		return i
-	}
-	cannot := make([]bool, len(ms))
+	var units []unit
+	of := make([]int, len(ms)) // the unit of each message
 	for i := range ms {
-		first[i], cannot[i] = int32(i), l.cannot(i)
-	}
-	for i := range ms {
+		of[i] = len(units)
+		cannot := l.cannot(i)
 		for _, k := range ms[i].Calls {
-			if _, ok := l.results[k]; !ok {
-				cannot[i] = true
-			}
+			at, answered := l.results[k]
+			cannot = cannot || !answered || int(at) <= i
 		}
-		for _, k := range ms[i].Results {
+		for n, k := range ms[i].Results {
 			call, ok := l.calls[k]
-			if !ok {
-				cannot[i] = true
-				continue
+			switch {
+			case !ok || int(call) >= i:
+				cannot = true
+			case n == 0:
+				of[i] = of[call]
+			case of[i] != of[call]:
+				cannot, units[of[call]].cannot = true, true
 			}
-			a, b := find(call), find(int32(i))
-			first[max(a, b)] = min(a, b)
 		}
-	}
-	sizes := make([]int32, len(ms))
-	for i := range ms {
-		sizes[find(int32(i))]++
-	}
-	number := make([]int32, len(ms))
-	room := make([]int32, len(ms)) // of the units' messages, to allocate once
-	units := make([]unit, 0, len(ms))
-	for i := range int32(len(ms)) {
-		at := find(i)
-		if at == i {
-			number[i] = int32(len(units))
-			units = append(units, unit{messages: room[:0:sizes[i]]})
-			room = room[sizes[i]:]
+		if of[i] == len(units) {
+			units = append(units, unit{})
 		}
-		u := &units[number[at]]
-		u.messages = append(u.messages, i)
-		u.cannot = u.cannot || cannot[i]
+		u := &units[of[i]]
+		u.messages = append(u.messages, int32(i))
+		u.cannot = u.cannot || cannot
 	}
 	l.pin(units)
 	return units

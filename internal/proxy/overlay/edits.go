@@ -3,9 +3,10 @@ package overlay
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // Said where messages give way to a summary that is shown elsewhere.
@@ -67,44 +68,21 @@ func (l *layer) edits() (Laid, error) {
 	return out, nil
 }
 
-// maxRanges bounds how many runs of messages that the host left out are named.
-const maxRanges = 5
+// maxLeftOut bounds how many messages that the host left out are named.
+const maxLeftOut = 10
 
 // leftOut names the messages beneath node k that the host no longer sends, or returns "".
 func (l *layer) leftOut(k int32) string {
-	count, from := 0, none
-	var ranges []string
-	last := none // the last message that has to be sent
-	flush := func() {
-		switch {
-		case from == none:
-		case from == last:
-			ranges = append(ranges, l.ix.ids[from].String())
-		default:
-			ranges = append(ranges, l.ix.ids[from].String()+" to "+l.ix.ids[last].String())
-		}
-		from = none
-	}
+	var ids []store.MessageID
 	for _, n := range l.plan.beneath(k) {
-		if l.ix.kinds[n] != present {
-			continue
+		if l.missing(n) {
+			ids = append(ids, l.ix.ids[n])
 		}
-		if !l.missing(n) {
-			flush()
-			continue
-		}
-		if count++; from == none {
-			from = n
-		}
-		last = n
 	}
-	if flush(); count == 0 {
+	if len(ids) == 0 {
 		return ""
 	}
-	if len(ranges) > maxRanges {
-		ranges = append(ranges[:maxRanges], "others")
-	}
-	return fmt.Sprintf("[The agent has left out %d of the messages of this summary, so they may no longer count: %s.]", count, strings.Join(ranges, ", "))
+	return fmt.Sprintf("[The agent has left out %d of the messages of this summary, so they may no longer count: %s.]", len(ids), prose.Join(ids, ", ", maxLeftOut))
 }
 
 // showAfter returns, by node, the message after which its summary is shown. A prompt that

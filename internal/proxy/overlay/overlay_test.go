@@ -196,7 +196,7 @@ func TestOneLeftOut(t *testing.T) {
 	h.turns = slices.Delete(h.turns, 7, 9) // the fourth call and its result
 	rapid.Check(t, func(t *rapid.T) {
 		_, laid := lay(t, h, ix, p, h.body(t, len(h.turns)))
-		want := []string{"intro", "all", "[The agent has left out 2 of the messages of this summary, so they may no longer count: msg_8 to msg_9.]"}
+		want := []string{"intro", "all", "[The agent has left out 2 of the messages of this summary, so they may no longer count: msg_8, msg_9.]"}
 		if len(laid.Edits) != 1 || laid.Dropped != 28 || !slices.Equal(laid.Edits[0].Say, want) {
 			t.Fatalf("%+v", laid)
 		}
