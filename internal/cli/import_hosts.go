@@ -144,7 +144,7 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		}
 	}
 	if filter.DryRun {
-		cmd.note("nothing was stored; without --dry-run this would be")
+		cmd.note("nothing was stored; without --dry-run these sessions would be read")
 	}
 	return cmd.emit(out)
 }

@@ -138,15 +138,10 @@ func (r *reading) run(ctx context.Context) error {
 	if from != (Position{}) && r.held.Conversation == 0 {
 		from = Position{} // it was read before, but never stored
 	}
-	first := true
 	for rec, err := range r.host.Read(ctx, r.t, from) {
 		if err != nil {
 			return errors.Join(r.flush(ctx), fmt.Errorf("read %s: %w", r.t.Path, err))
 		}
-		if first && from.Head != "" && rec.End.Head != from.Head && !rec.Branch { // a branch may begin a file of its own
-			r.report.Rescanned = true
-		}
-		first = false
 		if err := r.add(ctx, rec); err != nil {
 			return err
 		}
@@ -268,10 +263,7 @@ func (r *reading) count(stored []store.Appended) {
 			r.report.Hidden++
 		}
 		if !rec.Known {
-			if r.report.Unknown == nil {
-				r.report.Unknown = map[string]int{}
-			}
-			r.report.Unknown[rec.Type]++
+			r.report.unknown(rec.Type, 1)
 		}
 	}
 }

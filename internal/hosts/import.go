@@ -32,11 +32,17 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	p := Progress{SessionTotal: len(todo)}
 	for _, one := range todo {
 		p.Total += one.size()
+		if filter.DryRun {
+			one.sum.Bytes += one.size()
+		}
+	}
+	if filter.DryRun {
+		return sums, nil
 	}
 	// All waits last for transcripts that another process reads: it may die.
 	for i := 0; i < len(todo); i++ {
 		one := todo[i]
-		r, err := f.one(ctx, one, filter, i >= p.SessionTotal, p, told)
+		r, err := f.one(ctx, one, i >= p.SessionTotal, p, told)
 		one.sum.add(r)
 		p.Records += r.Records
 		switch {
@@ -63,10 +69,7 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 func (p pending) size() int64 { return max(0, p.t.Size-p.from) }
 
 // one catches up with one transcript, and reports progress.
-func (f *Feed) one(ctx context.Context, one pending, filter Filter, wait bool, p Progress, told func(Progress)) (Report, error) {
-	if filter.DryRun {
-		return f.look(ctx, one.host, one.t)
-	}
+func (f *Feed) one(ctx context.Context, one pending, wait bool, p Progress, told func(Progress)) (Report, error) {
 	p.Host = one.t.Host
 	bytes, records := p.Bytes, p.Records
 	return f.catchUp(ctx, one.t, Limits{Wait: wait}, func(r Report) {
@@ -158,33 +161,6 @@ func sameProject(a, b store.Project) bool {
 	return a.Origin != "" && a.Origin == b.Origin || a.Root != "" && a.Root == b.Root
 }
 
-// look reads the new records of a transcript without storing them.
-func (f *Feed) look(ctx context.Context, h Host, t Transcript) (Report, error) {
-	c, _, err := f.cursor(ctx, t)
-	r := &reading{feed: f, host: h, t: t, report: Report{Transcript: t}}
-	if err != nil {
-		return r.report, &storeError{err}
-	}
-	if why := r.ignored(ctx, c); why != "" {
-		r.report.Ignored = why
-		return r.report, nil
-	}
-	for rec, err := range h.Read(ctx, t, c.Position) {
-		if err != nil {
-			return r.report, err
-		}
-		if rec.TooLong > 0 {
-			r.report.TooLong = append(r.report.TooLong, rec.TooLong)
-			continue
-		}
-		r.report.Records++
-		r.report.Bytes += int64(len(rec.Raw.Bytes))
-		r.batch = append(r.batch[:0], rec)
-		r.count([]store.Appended{{}})
-	}
-	return r.report, ctx.Err()
-}
-
 // add adds the result of a transcript.
 func (s *Summary) add(r Report) {
 	for _, size := range r.TooLong {
@@ -194,17 +170,7 @@ func (s *Summary) add(r Report) {
 	if r.Ignored != "" {
 		s.Ignored++
 	}
-	s.Records += r.Records
-	s.New += r.New
-	s.Known += r.Known
-	s.Hidden += r.Hidden
-	s.Bytes += r.Bytes
-	for kind, n := range r.Unknown {
-		if s.Unknown == nil {
-			s.Unknown = map[string]int{}
-		}
-		s.Unknown[kind] += n
-	}
+	s.Counts.add(r.Counts)
 }
 
 // Recent returns the readable transcripts that the filter selects, newest first.

@@ -19,18 +19,39 @@ type Limits struct {
 	Wait bool
 }
 
+// Counts are numbers of records.
+type Counts struct {
+	Records int            `json:"records"` // read: new and known ones
+	New     int            `json:"new"`
+	Known   int            `json:"known"`
+	Hidden  int            `json:"hidden"`            // of the new ones
+	Unknown map[string]int `json:"unknown,omitempty"` // new ones of unknown types, by type
+	Bytes   int64          `json:"bytes"`             // read
+}
+
+func (c *Counts) add(o Counts) {
+	c.Records += o.Records
+	c.New += o.New
+	c.Known += o.Known
+	c.Hidden += o.Hidden
+	c.Bytes += o.Bytes
+	for kind, n := range o.Unknown {
+		c.unknown(kind, n)
+	}
+}
+
+func (c *Counts) unknown(kind string, n int) {
+	if c.Unknown == nil {
+		c.Unknown = map[string]int{}
+	}
+	c.Unknown[kind] += n
+}
+
 // Report is the result of reading one transcript.
 type Report struct {
 	Transcript   Transcript
 	Conversation store.ConversationID // 0 if nothing of it is stored
-	// Records counts the records read: New and Known ones.
-	Records int
-	New     int
-	Known   int
-	Hidden  int // of the new ones
-	// Unknown counts the new records of unknown types, by type.
-	Unknown map[string]int
-	Bytes   int64 // read
+	Counts
 	// TooLong lists the sizes of records that were too large to read.
 	TooLong []int64
 	// Complete says that the transcript was read to its end.
@@ -39,8 +60,6 @@ type Report struct {
 	Busy bool
 	// Ignored says why the transcript must not be stored.
 	Ignored string
-	// Rescanned says that the file was replaced and read from its beginning.
-	Rescanned bool
 }
 
 // Filter selects transcripts. Zero fields select everything.
@@ -52,25 +71,20 @@ type Filter struct {
 	Since time.Time
 	// Project selects one project.
 	Project *store.Project
-	// DryRun reads and counts, but stores nothing.
+	// DryRun counts the sessions and their new bytes, and reads none.
 	DryRun bool
 }
 
 // Summary is the result of all transcripts of one host.
 type Summary struct {
-	Host      string         `json:"host"`
-	Title     string         `json:"-"`
-	Present   bool           `json:"found"`
-	Sessions  int            `json:"sessions"`          // transcripts that the filter selects
-	Unchanged int            `json:"unchanged"`         // of them, without new records
-	Ignored   int            `json:"ignored,omitempty"` // of them, must not be stored
-	Records   int            `json:"records"`
-	New       int            `json:"new"`
-	Known     int            `json:"known"`
-	Hidden    int            `json:"hidden"`
-	Unknown   map[string]int `json:"unknown,omitempty"`
-	Bytes     int64          `json:"bytes"`
-	Failures  []Failure      `json:"failures,omitempty"`
+	Host      string `json:"host"`
+	Title     string `json:"-"`
+	Present   bool   `json:"found"`
+	Sessions  int    `json:"sessions"`          // transcripts that the filter selects
+	Unchanged int    `json:"unchanged"`         // of them, without new records
+	Ignored   int    `json:"ignored,omitempty"` // of them, must not be stored
+	Counts
+	Failures []Failure `json:"failures,omitempty"`
 }
 
 // Failure is a transcript that could not be read to its end.

@@ -152,7 +152,7 @@ func TestIngest(t *testing.T) {
 	if strings.Join(w.feed.caught, " ") != "/t/s.jsonl /t/s/agent.jsonl" || !a.Rest.Empty() {
 		t.Errorf("%v %+v", w.feed.caught, a.Rest)
 	}
-	w.feed.report = hosts.Report{New: 150}
+	w.feed.report = hosts.Report{Counts: hosts.Counts{New: 150}}
 	if a := w.handle(t, hook.Event{Name: hook.Stop, Session: "s", Transcript: "/t/s.jsonl"}); len(a.Rest.Transcripts) != 1 {
 		t.Errorf("cut off: %+v", a.Rest)
 	}
