@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
@@ -190,19 +191,18 @@ func Hooks(file, host string, o Options, events ...Event) Entry {
 				return nil, err
 			}
 			for _, e := range events {
-				has, err := replaceHook(d, host, e, command)
-				if err == nil && !has {
-					err = d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.Timeout}}}, "hooks", e.Name)
-				}
-				if err != nil {
+				if err := setHook(d, host, e, command); err != nil {
 					return nil, err
 				}
 			}
 			return d.Bytes(), nil
 		},
 		cut: func(src []byte) ([]byte, error) {
-			return cutJSON(src, within, func(d *edit.JSON) error {
-				return eachOwnHook(d, host, func(json.RawMessage, hookCommand) (json.RawMessage, error) { return nil, nil })
+			return cutJSON(src, within, func(d *edit.JSON) (err error) {
+				for _, h := range slices.Backward(allHooks(d, host)) {
+					err = cmp.Or(err, h.cut(d))
+				}
+				return err
 			})
 		},
 		commands: func(src []byte) (all [][]string, err error) {
@@ -210,102 +210,77 @@ func Hooks(file, host string, o Options, events ...Event) Entry {
 			if err != nil {
 				return nil, err
 			}
-			return all, eachOwnHook(d, host, func(h json.RawMessage, c hookCommand) (json.RawMessage, error) {
-				all = append(all, []string{programOf(c.Command)})
-				return h, nil
-			})
+			for _, h := range allHooks(d, host) {
+				all = append(all, []string{programOf(h.Command)})
+			}
+			return all, nil
 		},
 	}
 }
 
-// replaceHook gives the first hook of lcm for an event the command, also one of an older lcm
-// in a group of the user, and removes others. It reports whether there is one.
-func replaceHook(d *edit.JSON, host string, e Event, command string) (has bool, err error) {
-	return has, eachHook(d, host, e.Name, func(h json.RawMessage, c hookCommand) (json.RawMessage, error) {
-		if has {
-			return nil, nil
-		}
-		has = true
-		if c.Command == command {
-			return h, nil
-		}
-		one, err := edit.ParseJSON(h)
-		if err == nil {
-			err = one.Set(command, "command")
-		}
-		if err == nil && c.Timeout == 0 {
-			err = one.Set(e.Timeout, "timeout")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return one.Bytes(), nil
-	})
+// hookAt is a hook of lcm in a file: hooks, event, number of the group, hooks, number.
+type hookAt struct {
+	hookCommand
+	path []string
 }
 
-// eachHook replaces each of lcm's hooks for an event with the result of fn; nil removes it.
-// A group that has no hook left is removed.
-func eachHook(d *edit.JSON, host, event string, fn func(json.RawMessage, hookCommand) (json.RawMessage, error)) error {
-	gone := 0
-	for i, group := range d.Elements("hooks", event) {
+// cut removes a hook, and its group if that has no other.
+func (h hookAt) cut(d *edit.JSON) error {
+	err := d.Cut(h.path...)
+	if err == nil && d.Empty(h.path[:4]...) {
+		err = d.Cut(h.path[:3]...)
+	}
+	return err
+}
+
+// hooksFor returns lcm's hooks for an event, also those in groups of the user.
+func hooksFor(d *edit.JSON, host, event string) (all []hookAt) {
+	var groups []json.RawMessage
+	_ = json.Unmarshal(d.Get("hooks", event), &groups) // an unknown form has none
+	for i, group := range groups {
 		var g struct {
 			Hooks []json.RawMessage `json:"hooks"`
 		}
-		if json.Unmarshal(group, &g) != nil {
-			continue
-		}
-		var kept []json.RawMessage
-		same := true
-		for _, h := range g.Hooks {
+		_ = json.Unmarshal(group, &g)
+		for j, h := range g.Hooks {
 			var c hookCommand
-			now := h
 			if json.Unmarshal(h, &c) == nil && isOwnHook(host, c.Command) {
-				var err error
-				if now, err = fn(h, c); err != nil {
-					return err
-				}
+				all = append(all, hookAt{c, []string{"hooks", event, strconv.Itoa(i), "hooks", strconv.Itoa(j)}})
 			}
-			if now != nil {
-				kept = append(kept, now)
-			}
-			same = same && bytes.Equal(now, h)
-		}
-		if same {
-			continue
-		}
-		if len(kept) == 0 {
-			if err := d.CutElement(i-gone, "hooks", event); err != nil {
-				return err
-			}
-			gone++
-			continue
-		}
-		whole, err := edit.ParseJSON(group)
-		if err == nil {
-			err = whole.Set(kept, "hooks")
-		}
-		if err == nil {
-			err = d.SetElement(json.RawMessage(whole.Bytes()), i-gone, "hooks", event)
-		}
-		if err != nil {
-			return err
 		}
 	}
-	return nil
+	return all
 }
 
-// eachOwnHook is eachHook for every event.
-func eachOwnHook(d *edit.JSON, host string, fn func(json.RawMessage, hookCommand) (json.RawMessage, error)) error {
+// allHooks returns lcm's hooks for all events.
+func allHooks(d *edit.JSON, host string) (all []hookAt) {
 	var events map[string]json.RawMessage
-	if d.Get("hooks") == nil || json.Unmarshal(d.Get("hooks"), &events) != nil {
-		return nil // there are none, or in an unknown form
-	}
+	_ = json.Unmarshal(d.Get("hooks"), &events)
 	for _, event := range sortedKeys(events) {
-		if err := eachHook(d, host, event, fn); err != nil {
-			return err
-		}
+		all = append(all, hooksFor(d, host, event)...)
 	}
-	return nil
+	return all
+}
+
+// setHook gives the first hook of lcm for an event the command, also one of an older lcm in a
+// group of the user, and removes others. If there is none it adds a group.
+func setHook(d *edit.JSON, host string, e Event, command string) (err error) {
+	found := hooksFor(d, host, e.Name)
+	if len(found) == 0 {
+		return d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.Timeout}}}, "hooks", e.Name)
+	}
+	for _, h := range slices.Backward(found[1:]) {
+		err = cmp.Or(err, h.cut(d))
+	}
+	first := found[0]
+	if err != nil || first.Command == command {
+		return err
+	}
+	err = d.Set(command, slices.Concat(first.path, []string{"command"})...)
+	if err == nil && first.Timeout == 0 {
+		err = d.Set(e.Timeout, slices.Concat(first.path, []string{"timeout"})...)
+	}
+	return err
 }
 
 var ownHook = lazyregexp.New(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+(?:\S+\s+)*?hook\s+([a-z]+)(?:\s|$)`)

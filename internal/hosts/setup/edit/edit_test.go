@@ -178,10 +178,10 @@ func TestElements(t *testing.T) {
 	if err := d.Append(map[string]int{"ours": 1}, "hooks", "Stop"); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(d.Elements("hooks", "Stop")); n != 2 {
-		t.Fatalf("%d elements: %s", n, d.Bytes())
+	if d.Get("hooks", "Stop", "1") == nil || d.Get("hooks", "Stop", "2") != nil {
+		t.Fatalf("%s", d.Bytes())
 	}
-	if err := d.CutElement(1, "hooks", "Stop"); err != nil {
+	if err := d.Cut("hooks", "Stop", "1"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(src, string(d.Bytes())); diff != "" {

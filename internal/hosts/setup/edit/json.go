@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -66,7 +68,8 @@ func (d *JSON) Bytes() []byte {
 	return append(bytes.Clone(d.mark), bytes.TrimSuffix(d.src, []byte(d.end))...)
 }
 
-// Get returns the value at a path of member names as standard JSON, or nil.
+// Get returns the value at a path as standard JSON, or nil. A path has the names of members
+// and the numbers of elements.
 func (d *JSON) Get(path ...string) json.RawMessage {
 	v := d.find(path)
 	if v == nil {
@@ -86,24 +89,29 @@ func standard(v hujson.Value) json.RawMessage {
 func (d *JSON) find(path []string) *hujson.Value {
 	at := &d.root
 	for _, name := range path {
-		o, ok := at.Value.(*hujson.Object)
-		if !ok {
-			return nil
-		}
-		i := memberOf(o, name)
+		i := indexOf(at, name)
 		if i < 0 {
 			return nil
 		}
-		at = &o.Members[i].Value
+		_, values, _ := entries(at)
+		at = values[i]
 	}
 	return at
 }
 
-// memberOf returns the index of a member: of two with one name, the last.
-func memberOf(o *hujson.Object, name string) int {
-	for i := len(o.Members) - 1; i >= 0; i-- {
-		var s string
-		if l, ok := o.Members[i].Name.Value.(hujson.Literal); ok && json.Unmarshal(l, &s) == nil && s == name {
+// indexOf returns the index of an entry: a member by its name, of two the last, and an
+// element by its number.
+func indexOf(v *hujson.Value, name string) int {
+	switch c := v.Value.(type) {
+	case *hujson.Object:
+		for i, m := range slices.Backward(c.Members) {
+			var s string
+			if l, ok := m.Name.Value.(hujson.Literal); ok && json.Unmarshal(l, &s) == nil && s == name {
+				return i
+			}
+		}
+	case *hujson.Array:
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(c.Elements) {
 			return i
 		}
 	}
@@ -142,43 +150,14 @@ func (d *JSON) Append(value any, path ...string) error {
 	return d.insert(holder, len(path), "", value)
 }
 
-// Elements returns the elements of the array at a path as standard JSON.
-func (d *JSON) Elements(path ...string) []json.RawMessage {
-	v := d.find(path)
-	if v == nil {
-		return nil
-	}
-	a, ok := v.Value.(*hujson.Array)
-	if !ok {
-		return nil
-	}
-	var all []json.RawMessage
-	for _, e := range a.Elements {
-		all = append(all, standard(e))
-	}
-	return all
-}
-
-// SetElement replaces the i-th element of the array at a path.
-func (d *JSON) SetElement(value any, i int, path ...string) error {
-	e := &d.find(path).Value.(*hujson.Array).Elements[i]
-	if same(standard(*e), value) {
-		return nil
-	}
-	return d.put(e, value, len(path)+1)
-}
-
-// Cut removes the member at a path, if there is one.
+// Cut removes the entry at a path, if there is one.
 func (d *JSON) Cut(path ...string) error {
 	if d.find(path) == nil {
 		return nil
 	}
 	holder := d.find(path[:len(path)-1])
-	return d.cut(holder, memberOf(holder.Value.(*hujson.Object), path[len(path)-1]))
+	return d.cut(holder, indexOf(holder, path[len(path)-1]))
 }
-
-// CutElement removes the i-th element of the array at a path.
-func (d *JSON) CutElement(i int, path ...string) error { return d.cut(d.find(path), i) }
 
 // Empty reports whether there is an empty object or array at a path.
 func (d *JSON) Empty(path ...string) bool {
