@@ -6,16 +6,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
-// events are the events for which the program calls lcm, with the limits in seconds.
-var events = []setup.Event{
-	{Name: "SessionStart", Timeout: 10},
-	{Name: "UserPromptSubmit", Timeout: 5},
-	{Name: "Stop", Timeout: 30},
-	{Name: "SubagentStop", Timeout: 30},
-	{Name: "PreCompact", Timeout: 30},
-	{Name: "SessionEnd", Timeout: 10},
-}
-
 // Entries implements [setup.Host]. The MCP server is in the program's own state file, the
 // hooks are in the user's settings. The end of a turn updates the record. The start of a
 // session and a prompt that refers to earlier work get context. Hosts do not always report
@@ -30,7 +20,7 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	}{"stdio", command[0], command[1:]}
 	return []setup.Entry{
 		setup.JSONServer(state, server, "mcpServers", "lcm"),
-		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, events...),
+		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, 10),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

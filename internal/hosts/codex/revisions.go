@@ -77,15 +77,8 @@ type section struct {
 	start uint64
 }
 
-// add adds a file that continues the thread after the records before start.
-func (l lineage) add(f file, start uint64) lineage {
-	for len(l) > 0 && l[len(l)-1].start >= start {
-		l = l[:len(l)-1]
-	}
-	return append(l, section{f, start})
-}
-
-// before returns the id of the last record before a number, or "".
+// before returns the id of the last record before a number, or "": it is in the newest file
+// that begins before it.
 func (l lineage) before(ordinal uint64) string {
 	for _, s := range slices.Backward(l) {
 		if s.start < ordinal {
@@ -132,7 +125,7 @@ func lineageOf(ctx context.Context, files []file) (l lineage) {
 		if len(l) == 0 {
 			l = f.origin(ctx, h)
 		}
-		l = l.add(f, h.end)
+		l = append(l, section{f, h.end})
 	}
 	return l
 }

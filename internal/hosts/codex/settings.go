@@ -9,16 +9,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 )
 
-// events are the events for which the program calls lcm, with the limits in seconds.
-var events = []setup.Event{
-	{Name: "SessionStart", Timeout: 10},
-	{Name: "UserPromptSubmit", Timeout: 5},
-	{Name: "Stop", Timeout: 30},
-	{Name: "SubagentStop", Timeout: 30},
-	{Name: "PreCompact", Timeout: 30},
-	{Name: "SessionEnd", Timeout: 3},
-}
-
 // Entries implements [setup.Host]. The MCP server is in config.toml, the hooks are in a file
 // of their own. Codex writes its last record before the end of the session, and waits three
 // seconds for it.
@@ -26,7 +16,7 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	command := o.ServerCommand()
 	return []setup.Entry{
 		setup.TOMLServer(filepath.Join(dir, "config.toml"), []string{"command = " + tomlString(command[0]), "args = " + tomlStrings(command[1:], ", ")}, "mcp_servers", "lcm"),
-		setup.Hooks(filepath.Join(dir, "hooks.json"), Name, o, events...),
+		setup.Hooks(filepath.Join(dir, "hooks.json"), Name, o, 3),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

@@ -171,17 +171,19 @@ type hookCommand struct {
 	Timeout int    `json:"timeout,omitempty"` // seconds
 }
 
-// Event is an event for which a host calls lcm.
-type Event struct {
-	Name    string
-	Timeout int // seconds
+// event is an event for which a host calls lcm, and how many seconds it waits.
+type event struct {
+	name    string
+	timeout int
 }
 
-// Hooks is the entry of lcm's commands for events, in the form of Claude Code.
-func Hooks(file, host string, o Options, events ...Event) Entry {
+// Hooks is the entry of lcm's commands for events, in the form of Claude Code. atEnd is how
+// many seconds the host waits at the end of a session.
+func Hooks(file, host string, o Options, atEnd int) Entry {
+	events := []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", atEnd}}
 	within := [][]string{{"hooks"}}
 	for _, e := range events {
-		within = append(within, []string{"hooks", e.Name})
+		within = append(within, []string{"hooks", e.name})
 	}
 	command := shellLine(o.HookCommand(host))
 	return Entry{path: file, what: "hooks",
@@ -264,10 +266,10 @@ func allHooks(d *edit.JSON, host string) (all []hookAt) {
 
 // setHook gives the first hook of lcm for an event the command, also one of an older lcm in a
 // group of the user, and removes others. If there is none it adds a group.
-func setHook(d *edit.JSON, host string, e Event, command string) (err error) {
-	found := hooksFor(d, host, e.Name)
+func setHook(d *edit.JSON, host string, e event, command string) (err error) {
+	found := hooksFor(d, host, e.name)
 	if len(found) == 0 {
-		return d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.Timeout}}}, "hooks", e.Name)
+		return d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.timeout}}}, "hooks", e.name)
 	}
 	for _, h := range slices.Backward(found[1:]) {
 		err = cmp.Or(err, h.cut(d))
@@ -278,7 +280,7 @@ func setHook(d *edit.JSON, host string, e Event, command string) (err error) {
 	}
 	err = d.Set(command, slices.Concat(first.path, []string{"command"})...)
 	if err == nil && first.Timeout == 0 {
-		err = d.Set(e.Timeout, slices.Concat(first.path, []string{"timeout"})...)
+		err = d.Set(e.timeout, slices.Concat(first.path, []string{"timeout"})...)
 	}
 	return err
 }
