@@ -74,8 +74,7 @@ func (c *calibration) save(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for model := range c.fresh {
-		data, err := json.Marshal(c.known[model])
-		if err == nil && put(ctx, c.store, store.CalibrationSpace, model, data, time.Time{}) == nil {
+		if store.Set(ctx, c.store, store.CalibrationSpace, model, c.known[model], time.Time{}) == nil {
 			delete(c.fresh, model)
 		}
 	}

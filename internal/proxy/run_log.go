@@ -159,7 +159,7 @@ func (l *runLog) write(ctx context.Context) error {
 	defer l.writing.Unlock()
 	l.mu.Lock()
 	changed, run := l.changed, l.run
-	values := map[[2]string][]byte{} // by space and key
+	values := map[[2]string]json.RawMessage{} // by space and key
 	var problems []error
 	encode := func(space, key string, v any) {
 		data, err := json.Marshal(v)
@@ -175,32 +175,13 @@ func (l *runLog) write(ctx context.Context) error {
 	l.changed = false
 	l.mu.Unlock()
 	for at, data := range values {
-		problems = append(problems, put(ctx, l.store, at[0], at[1], data, run.Started.Add(runsKept)))
+		problems = append(problems, store.Set(ctx, l.store, at[0], at[1], data, run.Started.Add(runsKept)))
 	}
 	err := errors.Join(problems...)
 	if err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.changed = true
-	}
-	return err
-}
-
-// put sets a value, whatever its version is.
-func put(ctx context.Context, s store.State, space, key string, data []byte, expires time.Time) error {
-	var err error
-	for range 3 {
-		var version int64
-		v, problem := s.Get(ctx, space, key)
-		switch {
-		case problem == nil:
-			version = v.Version
-		case !errors.Is(problem, store.ErrNotFound):
-			return problem
-		}
-		if _, err = s.Put(ctx, space, key, data, version, expires); !errors.Is(err, store.ErrConflict) {
-			return err
-		}
 	}
 	return err
 }

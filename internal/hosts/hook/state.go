@@ -78,23 +78,9 @@ func (h *Handler) get(ctx context.Context, space, key string, to any) error {
 	return nil
 }
 
-// put writes a value. If two hooks write at once the last one wins.
+// put writes a value.
 func (h *Handler) put(ctx context.Context, space, key string, value any, expires time.Time) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("write the state of hooks: %w", err)
-	}
-	const tries = 4
-	for range tries {
-		var v store.Value // the version of a missing value is 0
-		if v, err = h.Record.Get(ctx, space, key); err == nil || errors.Is(err, store.ErrNotFound) {
-			_, err = h.Record.Put(ctx, space, key, data, v.Version, expires)
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			break
-		}
-	}
-	if err != nil {
+	if err := store.Set(ctx, h.Record, space, key, value, expires); err != nil {
 		return fmt.Errorf("write the state of hooks: %w", err)
 	}
 	return nil

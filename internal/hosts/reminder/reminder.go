@@ -182,12 +182,9 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 	if err != nil {
 		return err
 	}
-	var around []store.Message
-	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: max(0, hit.Seq-1-reach), Before: hit.Seq + 1 + reach, NoRaw: true}) {
-		if err != nil {
-			return err
-		}
-		around = append(around, m)
+	around, err := store.Collect(r.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: max(0, hit.Seq-1-reach), Before: hit.Seq + 1 + reach, NoRaw: true}))
+	if err != nil {
+		return err
 	}
 	f.take(turn{conversation: c, messages: between(around, hit.Seq), score: score})
 	return nil

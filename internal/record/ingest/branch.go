@@ -97,7 +97,7 @@ const batch = 512
 func (in *Ingester) load(ctx context.Context, ids []store.MessageID) ([]stored, error) {
 	all := make([]stored, 0, len(ids))
 	for part := range slices.Chunk(ids, batch) {
-		read, err := collect(in.store.Messages(ctx, store.MessageQuery{IDs: part}))
+		read, err := store.Collect(in.store.Messages(ctx, store.MessageQuery{IDs: part}))
 		if err != nil {
 			return nil, err
 		}
@@ -110,17 +110,6 @@ func (in *Ingester) load(ctx context.Context, ids []store.MessageID) ([]stored, 
 			s.hash = identity(said)
 			all = append(all, s)
 		}
-	}
-	return all, nil
-}
-
-func collect(messages func(func(store.Message, error) bool)) ([]store.Message, error) {
-	var all []store.Message
-	for m, err := range messages {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, m)
 	}
 	return all, nil
 }
