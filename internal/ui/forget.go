@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -168,12 +166,6 @@ func (s *Server) forgetPage(r *http.Request) (d forgetData, err error) {
 		return d, err
 	}
 	return d, d.loadTombstones(r.Context(), s, done)
-}
-
-// isPatternError reports whether an expression cannot be compiled.
-func isPatternError(err error) bool {
-	var advised *hint.Error
-	return errors.As(err, &advised) && strings.HasPrefix(err.Error(), "the pattern:")
 }
 
 func (d *forgetData) loadTombstones(ctx context.Context, s *Server, done int64) error {

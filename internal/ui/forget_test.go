@@ -79,7 +79,7 @@ func TestForgetSelectsAsTheCommand(t *testing.T) {
 		"ids=x":                 "&#34;x&#34; is neither the number of a session nor the id of a message",
 		"ids=99":                "There is no session 99",
 	} {
-		page := v.page("/forget?" + query)
+		page := v.page("/forget?now=1&" + query)
 		has(t, page, want)
 		checkTags(t, query, page)
 	}

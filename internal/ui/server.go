@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp/syntax"
 	"strings"
 	"time"
 
@@ -326,7 +327,7 @@ func status(err error) int {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest), isPatternError(err):
+	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest), errors.As(err, new(*syntax.Error)):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
