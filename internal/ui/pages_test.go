@@ -207,6 +207,9 @@ func TestSlowPartsAreLoadedLater(t *testing.T) {
 			t.Errorf("%s: a link leads to a part, or the part is a whole page", path)
 		}
 	}
+	if stored := v.page("/session/1/stored?fragment=1"); !strings.Contains(stored, `class="shares"`) || strings.Contains(stored, "<html") {
+		t.Errorf("the part of what is stored: %.200s", stored)
+	}
 	_, page := v.request("/search?q=the&now=1")
 	next := regexp.MustCompile(`href="(/search\?[^"]*cursor=[^"]*)"`).FindStringSubmatch(page)
 	if next == nil {
