@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -11,10 +13,6 @@ import (
 // The package has its own reader of JSON. check checks a record once; the walkers
 // after it need no error paths. Unlike encoding/json they keep bytes of a string
 // that are not UTF-8, and return parts of the record without a copy.
-
-// maxNesting bounds how deep a record may nest. It is the limit of
-// encoding/json, so that every Extra can be read with it.
-const maxNesting = 10_000
 
 // partDepth bounds the recursion over parts inside parts.
 const partDepth = 64
@@ -41,108 +39,40 @@ var plainByte = func() (t [256]bool) {
 // bytes of memory, and two bytes of JSON are enough for one.
 const maxValues = 1 << 19
 
-// check reports the first error in b, which must be one JSON value. It keeps
-// its own stack, so deep nesting costs memory in proportion and no recursion.
+// check reports an error in b, which must be one JSON value. It checks the strings, which
+// are most of a record, eight bytes at a time, and leaves the rest to encoding/json.
 func check(b []byte) error {
-	values := 0
-	var room [partDepth]byte
-	stack := room[:0]
-	i := space(b, 0)
-	for {
-		// At the start of a value.
-		if i >= len(b) {
-			return &SyntaxError{i, "the record ends where a value is expected"}
-		}
-		if values++; values > maxValues {
-			return &SyntaxError{i, "the record has too many values"}
-		}
-		var err *SyntaxError
-		if c := b[i]; c == '{' || c == '[' {
-			if len(stack) == maxNesting {
-				return &SyntaxError{i, "nested too deeply"}
-			}
-			j := space(b, i+1)
-			if j < len(b) && b[j] == c+2 { // '}' and ']' follow their partner by two
-				i = j + 1
-			} else {
-				stack = append(stack, c)
-				if i = j; c == '{' {
-					if i, err = checkKey(b, i); err != nil {
-						return err
-					}
-				}
-				continue
-			}
-		} else if i, err = checkScalar(b, i); err != nil {
-			return err
-		}
-		// Just after a value: close the objects and arrays that end here.
-		for {
-			i = space(b, i)
-			if len(stack) == 0 {
-				if i < len(b) {
-					return &SyntaxError{i, "there is more after the value"}
-				}
-				return nil
-			}
-			open := stack[len(stack)-1]
-			if i >= len(b) {
-				return &SyntaxError{i, "the record ends inside an object or array"}
-			}
-			if b[i] == open+2 {
-				stack, i = stack[:len(stack)-1], i+1
-				continue
-			}
-			if b[i] != ',' {
-				return &SyntaxError{i, "expected a comma or the end of the object or array"}
-			}
-			if i = space(b, i+1); open == '{' {
-				if i, err = checkKey(b, i); err != nil {
-					return err
-				}
-			}
+	rest := make([]byte, 0, 512) // b with empty strings
+	for i := 0; i < len(b); {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			rest = append(rest, b[i:]...)
 			break
 		}
-	}
-}
-
-// checkKey checks `"key" :` at b[i] and returns where the value starts.
-func checkKey(b []byte, i int) (int, *SyntaxError) {
-	if i >= len(b) || b[i] != '"' {
-		return i, &SyntaxError{i, "expected a key in quotes"}
-	}
-	i, err := checkString(b, i)
-	if err != nil {
-		return i, err
-	}
-	if i = space(b, i); i >= len(b) || b[i] != ':' {
-		return i, &SyntaxError{i, "expected a colon after the key"}
-	}
-	return space(b, i+1), nil
-}
-
-// checkScalar checks the string, number or word at b[i] and returns its end.
-func checkScalar(b []byte, i int) (int, *SyntaxError) {
-	switch c := b[i]; {
-	case c == '"':
-		return checkString(b, i)
-	case c == '-' || '0' <= c && c <= '9':
-		return checkNumber(b, i)
-	}
-	for _, word := range [...]string{"true", "false", "null"} {
-		if bytes.HasPrefix(b[i:], []byte(word)) {
-			return i + len(word), nil
+		rest = append(append(rest, b[i:i+n]...), `""`...)
+		var err *SyntaxError
+		if i, err = checkString(b, i+n); err != nil {
+			return err
 		}
 	}
-	return i, &SyntaxError{i, "expected a value"}
+	if len(rest) > maxValues && bytes.Count(rest, []byte(","))+bytes.Count(rest, []byte("["))+bytes.Count(rest, []byte("{")) > maxValues {
+		return &SyntaxError{len(b), "the record has too many values"}
+	}
+	if !json.Valid(rest) {
+		err := json.Unmarshal(b, new(any))
+		if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return &SyntaxError{int(at.Offset) - 1, at.Error()}
+		}
+		return &SyntaxError{0, fmt.Sprint(err)}
+	}
+	return nil
 }
 
 // checkString checks the string literal that opens at b[i].
 func checkString(b []byte, i int) (int, *SyntaxError) {
-	open := i
 	for i++; ; i++ {
 		if i = plainRun(b, i); i >= len(b) {
-			return i, &SyntaxError{open, "a string that does not end"}
+			return i, &SyntaxError{i, "a string that does not end"}
 		}
 		switch b[i] {
 		case '"':
@@ -193,37 +123,4 @@ func escapeLen(b []byte) int {
 		}
 	}
 	return 0
-}
-
-// checkNumber checks the number at b[i] and returns its end.
-func checkNumber(b []byte, i int) (int, *SyntaxError) {
-	digits := func() bool {
-		from := i
-		for i < len(b) && '0' <= b[i] && b[i] <= '9' {
-			i++
-		}
-		return i > from
-	}
-	if b[i] == '-' {
-		i++
-	}
-	if i < len(b) && b[i] == '0' {
-		i++
-	} else if !digits() {
-		return i, &SyntaxError{i, "a minus sign without a number"}
-	}
-	if i < len(b) && b[i] == '.' {
-		if i++; !digits() {
-			return i, &SyntaxError{i, "a number that ends at its point"}
-		}
-	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return i, &SyntaxError{i, "a number without its exponent"}
-		}
-	}
-	return i, nil
 }
