@@ -27,8 +27,6 @@ type conn struct {
 	wait []statement
 	size int // bytes of the parameters in wait
 	used time.Time
-	// slow is called if the server takes long to answer a write transaction.
-	slow func()
 	// gave says that a caller has got a row since it borrowed the connection.
 	gave bool
 	// ending is the end of a read transaction that the server has not answered yet.
@@ -105,9 +103,6 @@ func (c *conn) send() error {
 	var batch pgx.Batch
 	for _, s := range wait {
 		batch.Queue(s.sql, s.args...)
-	}
-	if c.slow != nil {
-		defer time.AfterFunc(patience, c.slow).Stop()
 	}
 	results := c.pg.SendBatch(c.ctx, &batch)
 	var failed error
@@ -335,6 +330,11 @@ func (c *conn) Read(fn func() error) (err error) {
 	return fn()
 }
 
+// hungAfter is how long the server waits for the next statement of a write transaction. A
+// process that hangs, or whose machine sleeps, would otherwise hold its locks for ever, and
+// the writers of other processes that wait for them would take all their connections.
+var hungAfter = "30s"
+
 // begin begins a transaction with the next statement.
 func (c *conn) begin(state txState) {
 	c.in, c.xid = state, 0
@@ -342,7 +342,7 @@ func (c *conn) begin(state txState) {
 		c.wait = append(c.wait, statement{sql: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"})
 		return
 	}
-	c.wait = append(c.wait, statement{sql: "BEGIN"}, statement{sql: "SELECT pg_current_xact_id()::text::bigint", rows: func(rows pgx.Rows) error {
+	c.wait = append(c.wait, statement{sql: "BEGIN"}, statement{sql: "SET LOCAL idle_in_transaction_session_timeout = '" + hungAfter + "'"}, statement{sql: "SELECT pg_current_xact_id()::text::bigint", rows: func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := rows.Scan(&c.xid); err != nil {
 				return err

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"testing"
+
 	"bytes"
 	"context"
 	"math"
@@ -66,4 +68,11 @@ func Refusing(left *atomic.Int64) (o Options) {
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
 	return o
+}
+
+// SetHungAfter changes how long the server waits for a process in a write transaction.
+func SetHungAfter(t *testing.T, d string) {
+	before := hungAfter
+	hungAfter = d
+	t.Cleanup(func() { hungAfter = before })
 }

@@ -27,9 +27,9 @@ type pool struct {
 	life context.Context
 	end  context.CancelFunc
 
-	// writers and readers limit how many connections are lent out, waiting how many
-	// more writers may wait for locks, and extra how many more readers there may be.
-	writers, readers, waiting, extra chan struct{}
+	// writers and readers limit how many connections are lent out, and extra how many
+	// more readers there may be.
+	writers, readers, extra chan struct{}
 	// turns has the transactions that lock the same thing.
 	turns turns.Turns
 
@@ -46,23 +46,20 @@ type pool struct {
 
 var _ sqldb.DB = (*pool)(nil)
 
-// maxWaiting is how many writers may wait for locks in the database, for each that may
-// write, and how many more readers there may be, for each of [Options.MaxReaders].
-const maxWaiting = 4
+// maxExtra is how many more readers there may be for each of [Options.MaxReaders].
+const maxExtra = 4
 
 // maxIdle is how many idle connections are kept.
 const maxIdle = 8
 
 // patience is how long a reader waits for one of the connections. After that it may get
 // one more: a caller that reads while it iterates over another result would otherwise
-// wait for itself. A writer that waits for an answer for as long is taken to wait for a
-// lock.
+// wait for itself.
 const patience = 100 * time.Millisecond
 
 func newPool(ctx context.Context, config *pgx.ConnConfig, o Options) *pool {
 	p := &pool{config: config, name: describe(config), opts: o,
-		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders), waiting: make(chan struct{}, maxWaiting*o.MaxWriters),
-		extra: make(chan struct{}, maxWaiting*o.MaxReaders)}
+		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders), extra: make(chan struct{}, maxExtra*o.MaxReaders)}
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	return p
 }
@@ -268,56 +265,19 @@ func (p *pool) TransactHeld(ctx context.Context, fn func(sqldb.Conn) error) erro
 		return p.explain(ctx, store.ErrReadOnly)
 	}
 	ctx = p.whileHeld(ctx)
-	s := slot{pool: p}
 	select {
 	case p.writers <- struct{}{}:
-		s.in = p.writers
 	case <-ctx.Done():
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
-	defer s.leave()
+	defer func() { <-p.writers }()
 	err := p.retry(ctx, func() error {
-		return p.lend(ctx, func(c *conn) error {
-			c.slow = s.wait
-			defer func() { c.slow = nil }()
-			return transact(c, fn)
-		})
+		return p.lend(ctx, func(c *conn) error { return transact(c, fn) })
 	})
 	if err == nil {
 		p.notify()
 	}
 	return err
-}
-
-// slot is the permission of a transaction to use a connection. One that waits for a lock
-// of another process gives its place to others: a process that hangs would otherwise
-// stop the writers of all conversations, and not only of its own.
-type slot struct {
-	pool *pool
-	mu   sync.Mutex
-	in   chan struct{} // writers or waiting
-}
-
-// wait moves the slot to those that wait, if there is room.
-func (s *slot) wait() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.in != s.pool.writers {
-		return
-	}
-	select {
-	case s.pool.waiting <- struct{}{}:
-		<-s.in
-		s.in = s.pool.waiting
-	default:
-	}
-}
-
-func (s *slot) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	<-s.in
-	s.in = nil
 }
 
 // whileHeld returns ctx, or one that is not cancelled if the pool is being closed.

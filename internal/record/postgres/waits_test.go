@@ -100,30 +100,32 @@ func TestWritersOfOneConversationLeaveOthersAlone(t *testing.T) {
 	}
 }
 
-// Another process holds as many conversations as this one may write at a time. Writers
-// of other conversations go on.
-func TestWaitingWritersGiveTheirConnectionsAway(t *testing.T) {
+// A process that hangs in a transaction loses its locks: others write, and when it wakes up,
+// it writes too.
+func TestAHungProcessLosesItsLocks(t *testing.T) {
 	url := pgtest.URL(t)
-	name := t.Name()
-	db := open(t, url+"&application_name="+name, postgres.Options{MaxWriters: 2})
-	other := raw(t, url)
-	execute(t, other, "BEGIN")
-	const conversations = 4
-	done := make(chan error, conversations)
-	for n := range conversations {
-		id := conversation(t, db, fmt.Sprint("held ", n))
-		execute(t, other, "SELECT 1 FROM conversations WHERE id = $1 FOR UPDATE", int64(id))
-		go func() { done <- appendOne(t.Context(), db, id, "late") }()
-	}
-	waitFor(t, raw(t, url), waiters, name, conversations)
-	if err := appendOne(hurried(t), db, conversation(t, db, "free"), "at once"); err != nil {
+	postgres.SetHungAfter(t, "200ms")
+	hung, db := open(t, url, postgres.Options{}), open(t, url, postgres.Options{MaxWriters: 1})
+	id := conversation(t, db, "held")
+	inside, wake, done := make(chan bool, 9), make(chan bool), make(chan error, 1)
+	go func() {
+		done <- hung.Update(t.Context(), id, func(w store.Writer) error {
+			inside <- true
+			<-wake
+			_, err := w.Append(t.Context(), message("late"))
+			return err
+		})
+	}()
+	<-inside
+	if err := appendOne(hurried(t), db, id, "at once"); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, other, "COMMIT")
-	for range conversations {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+	close(wake)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := texts(t, db, id); len(got) != 2 {
+		t.Errorf("there are %v", got)
 	}
 }
 
