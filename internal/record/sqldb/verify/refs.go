@@ -10,20 +10,6 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// RefsOf lists the references to payloads in the parts of a message.
-func RefsOf(parts []llms.Part) []llms.Ref {
-	var refs []llms.Ref
-	for _, p := range parts {
-		if p.Ref != nil {
-			refs = append(refs, *p.Ref)
-		}
-		if p.Result != nil {
-			refs = append(refs, RefsOf(p.Result.Output)...)
-		}
-	}
-	return refs
-}
-
 // Needs lists the payloads that a message refers to or that were cut out of its
 // record.
 func Needs(refs []llms.Ref, cuts string) []string {
@@ -74,7 +60,7 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 			v.Fault("body", id.String(), "the body that is stored beside its record does not decode: %v", err)
 			return nil
 		}
-		refs = RefsOf(m.Parts)
+		refs = store.Refs(m.Parts)
 	}
 	for _, payload := range Needs(refs, cuts) {
 		if exists, linked, err := IsLinked(v.Conn, int64(id), payload); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -91,7 +92,7 @@ func fixReferences(c *dbfile.Conn) error {
 			if err != nil {
 				return nil // Verify reports it
 			}
-			n.refs = verify.RefsOf(m.Parts)
+			n.refs = store.Refs(m.Parts)
 		}
 		n.ids = verify.Needs(n.refs, s.ColumnText(2))
 		if len(n.ids) > 0 {
