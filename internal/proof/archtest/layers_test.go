@@ -76,6 +76,7 @@ var Layers = [][]string{
 		"internal/record/sqldb/verify",
 	}, {
 		// The SQLite backend: internal/record/sqlite implements the store with these.
+		"internal/record/sqldb/backend",
 		"internal/record/sqlite/dbfile",
 	}, {
 		"internal/record/sqlite/check",

@@ -26,13 +26,8 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
+	"github.com/lossless-context/lcm/internal/record/sqldb/backend"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
-	"github.com/lossless-context/lcm/internal/record/sqldb/search"
-	"github.com/lossless-context/lcm/internal/record/sqldb/state"
-	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
-	"github.com/lossless-context/lcm/internal/record/sqldb/vectors"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -57,16 +52,10 @@ type Options struct {
 	dial pgconn.DialFunc // of tests that count round trips
 }
 
-// DB is a [store.Store] in a PostgreSQL database. The embedded types implement the
-// parts of the contract that concern only one package each.
+// DB is a [store.Store] in a PostgreSQL database.
 type DB struct {
-	record.Records
-	state.Table
-	verify.Checker
-	erase.Eraser
-	vectors.Cache
-	pool  *pool
-	index *search.Index
+	backend.Store
+	pool *pool
 }
 
 var (
@@ -116,10 +105,9 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	}
 	config.StatementCacheCapacity = 1024
 	p := newPool(ctx, config, o)
-	db := &DB{Records: record.Records{DB: p}, Table: state.Table{DB: p}, Checker: verify.Checker{DB: p}, Eraser: erase.Eraser{DB: p},
-		Cache: vectors.Cache{DB: p}, pool: p, index: search.New(p)}
+	db := &DB{backend.New(p), p}
 	if err = p.prepare(ctx); err == nil {
-		err = db.index.Load(ctx)
+		err = db.Index.Load(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())
@@ -127,10 +115,6 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	p.opened.Store(true)
 	return db, nil
 }
-
-// SQL returns the connections of the database, for the packages that work on any
-// backend.
-func (db *DB) SQL() sqldb.DB { return db.pool }
 
 // Path returns the address of the database, without a password.
 func (db *DB) Path() string { return db.pool.name }
@@ -149,7 +133,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 			}
 		}
 		if err == nil {
-			db.index.Written(ctx, done)
+			db.Index.Written(ctx, done)
 		}
 		return err
 	}
@@ -197,45 +181,12 @@ var errInProgress = errors.New("the transaction is still in progress")
 // Wait implements [store.Waiter].
 func (db *DB) Wait(ctx context.Context, d time.Duration) error { return db.pool.Wait(ctx, d) }
 
-// Search implements [store.Searcher].
-func (db *DB) Search(ctx context.Context, q store.Search) (store.Found, error) {
-	return db.index.Search(ctx, q)
-}
-
-// Reindex implements [store.Store].
-func (db *DB) Reindex(ctx context.Context) error { return db.index.Reindex(ctx) }
-
-// IndexDue reports whether so many messages are unindexed that the first search of a new
-// process is slow, and no process is indexing them.
-func (db *DB) IndexDue(ctx context.Context) (bool, error) { return db.index.Due(ctx) }
-
-// Erase implements [store.Eraser].
-func (db *DB) Erase(ctx context.Context, order store.Erasure) (store.Erased, error) {
-	out, err := db.Eraser.Erase(ctx, order)
-	if err == nil {
-		db.index.Forget()
-	}
-	return out, err
-}
-
-// Mask implements [store.Eraser].
-func (db *DB) Mask(ctx context.Context, masks []store.Mask) error {
-	err := db.Eraser.Mask(ctx, masks)
-	if err == nil {
-		db.index.Forget()
-	}
-	return err
-}
-
-// Stats counts the contents of the database. It reads no message, so that it is quick.
-func (db *DB) Stats(ctx context.Context) (stats.Stats, error) { return stats.Read(ctx, db.pool) }
-
 // ReleaseMemory implements [store.Store].
-func (db *DB) ReleaseMemory() { db.index.ReleaseMemory() }
+func (db *DB) ReleaseMemory() { db.Index.ReleaseMemory() }
 
 // Close seals the search index of what was written, waits for the calls that are under
 // way and closes the connections.
 func (db *DB) Close() error {
-	db.index.Close()
+	db.Index.Close()
 	return db.pool.close()
 }

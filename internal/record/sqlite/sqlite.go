@@ -15,13 +15,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
-	"github.com/lossless-context/lcm/internal/record/sqldb/search"
-	"github.com/lossless-context/lcm/internal/record/sqldb/state"
-	"github.com/lossless-context/lcm/internal/record/sqldb/vectors"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/sqldb/backend"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -33,16 +27,10 @@ type Options = dbfile.Options
 // temporary directory, which Close removes.
 const Memory = dbfile.Memory
 
-// DB is a [store.Store] in a SQLite file. The embedded types implement the parts
-// of the contract that concern only one package each.
+// DB is a [store.Store] in a SQLite file.
 type DB struct {
-	record.Records
-	state.Table
-	verify.Checker
-	erase.Eraser
-	vectors.Cache
-	file  *dbfile.File
-	index *search.Index
+	backend.Store
+	file *dbfile.File
 }
 
 var _ store.Store = (*DB)(nil)
@@ -54,10 +42,8 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared := f.DB()
-	db := &DB{Records: record.Records{DB: shared}, Table: state.Table{DB: shared}, Checker: verify.Checker{DB: shared}, Eraser: erase.Eraser{DB: shared},
-		Cache: vectors.Cache{DB: shared}, file: f, index: search.New(shared)}
-	if err := db.index.Load(ctx); err != nil {
+	db := &DB{backend.New(f.DB()), f}
+	if err := db.Index.Load(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return db, nil
@@ -67,22 +53,18 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 // archive and statistics.
 func (db *DB) File() *dbfile.File { return db.file }
 
-// SQL returns the connections of the database, for the packages that work on any
-// backend.
-func (db *DB) SQL() sqldb.DB { return db.file.DB() }
-
 // Path returns the path of the database file.
 func (db *DB) Path() string { return db.file.Path() }
 
 // ReleaseMemory implements [store.Store].
 func (db *DB) ReleaseMemory() {
-	db.index.ReleaseMemory()
+	db.Index.ReleaseMemory()
 	db.file.ReleaseMemory()
 }
 
 // Close seals the search index of the new messages, waits for the calls that
 // are under way and closes the file.
 func (db *DB) Close() error {
-	db.index.Close()
+	db.Index.Close()
 	return db.file.Close()
 }
