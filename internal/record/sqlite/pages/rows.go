@@ -222,7 +222,7 @@ func typed(decl string, value any) bool {
 // add yields a row that was read from a page. A row may be older than the last columns.
 func (s *reader) add(table string, id int64, values []any) error {
 	columns := s.columns[table]
-	if len(values) > len(columns) {
+	if len(values) == 0 || len(values) > len(columns) {
 		return nil
 	}
 	if s.numbered(table) {
