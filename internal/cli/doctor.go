@@ -289,7 +289,7 @@ func readOnlyFindings(path string) []doctor.Finding {
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return finding(dir, err)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -227,7 +227,7 @@ func (p Patient) open(ctx context.Context) (*sqlite.DB, error) {
 // closed reports whether faults prevent the file from being opened.
 func closed(faults []store.Fault) bool {
 	return slices.ContainsFunc(faults, func(f store.Fault) bool {
-		return slices.Contains([]string{"absent", "empty", "wal-orphan", "file", "schema-newer"}, f.Code)
+		return slices.Contains([]string{"absent", "empty", "wal-orphan", "wal-damaged", "file", "schema-newer"}, f.Code)
 	})
 }
 

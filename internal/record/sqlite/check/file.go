@@ -35,8 +35,8 @@ func File(ctx context.Context, path string) ([]store.Fault, error) {
 		return k.List, nil
 	case err != nil:
 		return nil, dbfile.Explain(path, err)
-	case info.IsDir():
-		k.Fault("file", path, "it is a directory")
+	case !info.Mode().IsRegular():
+		k.Fault("file", path, "it is a directory, a pipe or a device")
 		return k.List, nil
 	}
 	k.permissions(info)
@@ -45,6 +45,10 @@ func File(ctx context.Context, path string) ([]store.Fault, error) {
 		return k.List, nil
 	}
 	sound, err := k.header(info.Size())
+	if dbfile.DamagedWAL(path) != nil {
+		sound = false
+		k.Fault("wal-damaged", path+"-wal", "its header was changed: the newest messages are in this log, and SQLite would discard it")
+	}
 	if err == nil && sound {
 		err = k.identity(ctx)
 	}
@@ -99,7 +103,11 @@ func (k *fileCheck) header(size int64) (sound bool, err error) {
 	current := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:])
 	log, err := os.Stat(k.path + "-wal")
 	logged := err == nil && log.Size() > dbfile.WALHeader
-	if page > 0 && !logged && (size%page != 0 || current && size < pages*page) {
+	switch {
+	case page == 0 || logged:
+	case current && size > pages*page && size%page != 0:
+		k.Fault("appended", k.path, "it has %d bytes, its pages have %d: something was appended to it", size, pages*page)
+	case size%page != 0 || current && size < pages*page:
 		k.Fault("truncated", k.path, "it has %d bytes of %d: its end is missing", size, max(pages*page, size+page-size%page))
 	}
 	return true, nil

@@ -121,7 +121,7 @@ func open(ctx context.Context, path string, o Options) (*File, error) {
 	}
 	err := prepare(path, o)
 	if err == nil && o.VFS == "" {
-		err = checkHeader(path)
+		err = cmp.Or(checkHeader(path), DamagedWAL(path))
 	}
 	if err != nil {
 		return nil, Explain(path, err)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // WALHeader is the size of a write-ahead log that holds nothing.
@@ -34,38 +36,64 @@ func OrphanWAL(path string) error {
 	}
 }
 
-// ReadWAL reads a write-ahead log up to its last commit: where the newest
-// version of each page lies in it, and how many pages the database has.
-func ReadWAL(r io.Reader) (pages map[uint32]int64, size uint32, pageSize int64, err error) {
-	head := make([]byte, WALHeader)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, 0, 0, err
+// DamagedWAL returns an error if the header of a write-ahead log does not prove: SQLite
+// would discard the log with its content. SQLite writes the header before all frames and
+// syncs it, so that no crash leaves one like that. Frames that do not prove are left to
+// SQLite: a power cut leaves some, and they were never acknowledged as safe from it.
+func DamagedWAL(path string) error {
+	for range 2 { // another process may be writing it
+		log, err := os.Open(path + "-wal")
+		if err != nil || !hasLog(path) {
+			return nil // opening the database reports the error
+		}
+		head := make([]byte, WALHeader)
+		_, err = io.ReadFull(log, head)
+		_ = log.Close() // it was only read
+		_, sum := walOrder(head)
+		if err != nil || binary.BigEndian.Uint32(head)|1 == 0x377f0683 && sum == walSum(head[24:]) {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	order := binary.ByteOrder(binary.LittleEndian)
-	switch binary.BigEndian.Uint32(head) {
-	case 0x377f0682:
-	case 0x377f0683:
+	return &hint.Error{Err: fmt.Errorf("the write-ahead log %s-wal is %w: its header was changed, and the newest messages are in it", path, store.ErrDamaged), Hint: mend}
+}
+
+// walOrder returns the byte order of the checksums of a log, and the one of its header.
+func walOrder(head []byte) (order binary.ByteOrder, sum [2]uint32) {
+	order = binary.LittleEndian
+	if head[3]&1 != 0 {
 		order = binary.BigEndian
-	default:
-		return nil, 0, 0, errors.New("it is not a write-ahead log")
 	}
-	pageSize = int64(binary.BigEndian.Uint32(head[8:]))
-	if pageSize < 512 || pageSize > 65536 || pageSize&(pageSize-1) != 0 {
-		return nil, 0, 0, fmt.Errorf("a page of %d bytes cannot be", pageSize)
+	return order, checksum(order, sum, head[:24])
+}
+
+func walSum(b []byte) [2]uint32 {
+	return [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
+}
+
+// ReadWAL reads a write-ahead log up to its last commit: where the newest
+// version of each page lies in it, and how many pages the database has. The header may be
+// damaged: the checksum of the first frame includes that of the header.
+func ReadWAL(r io.Reader) (pages map[uint32]int64, size uint32) {
+	head, frame, salts := make([]byte, WALHeader), make([]byte, 24+PageBytes), ""
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, 0
 	}
-	sum := checksum(order, [2]uint32{}, head[:24])
-	if sum != [2]uint32{binary.BigEndian.Uint32(head[24:]), binary.BigEndian.Uint32(head[28:])} {
-		return nil, 0, 0, errors.New("the beginning of the log is damaged")
-	}
+	order, computed := walOrder(head)
+	sum := walSum(head[24:])
 	pages, pending := map[uint32]int64{}, map[uint32]int64{}
-	frame := make([]byte, 24+pageSize)
 	for at := int64(WALHeader); ; at += int64(len(frame)) {
 		if _, err := io.ReadFull(r, frame); err != nil {
-			return pages, size, pageSize, nil // the end, or a frame that was being written
+			return pages, size // the end, or a frame that was being written
 		}
-		sum = checksum(order, checksum(order, sum, frame[:8]), frame[24:])
-		if string(frame[8:16]) != string(head[16:24]) || sum != [2]uint32{binary.BigEndian.Uint32(frame[16:]), binary.BigEndian.Uint32(frame[20:])} {
-			return pages, size, pageSize, nil // frames of an older log follow
+		next := func(sum [2]uint32) [2]uint32 { return checksum(order, checksum(order, sum, frame[:8]), frame[24:]) }
+		if salts == "" {
+			if salts = string(frame[8:16]); next(sum) != walSum(frame[16:]) {
+				sum = computed
+			}
+		}
+		if sum = next(sum); string(frame[8:16]) != salts || sum != walSum(frame[16:]) {
+			return pages, size // frames of an older log follow
 		}
 		pending[binary.BigEndian.Uint32(frame)] = at + 24
 		if n := binary.BigEndian.Uint32(frame[4:]); n > 0 { // a commit

@@ -25,7 +25,7 @@ func Copy(ctx context.Context, from, beside string, progress func(done, total in
 }
 
 // unopened are the codes of a file that SQLite cannot open, or must not.
-var unopened = []string{"file", "truncated", "empty", "wal-orphan"}
+var unopened = []string{"file", "truncated", "appended", "empty", "wal-orphan", "wal-damaged"}
 
 // copyFile is Copy. alone says that nobody else has the file open, and that code in it is
 // left behind.

@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/regularfile"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -173,7 +174,7 @@ func copyFiles(ctx context.Context, from, to string) (err error) {
 		}
 	}()
 	for _, suffix := range []string{"", "-wal", "-journal"} {
-		src, err := os.Open(from + suffix)
+		src, _, err := regularfile.Open(from + suffix)
 		if errors.Is(err, fs.ErrNotExist) && (suffix != "" || exists(from+"-wal")) {
 			continue
 		}
@@ -200,7 +201,7 @@ const aloneWait = 500 * time.Millisecond
 // that is not a database has no other users.
 func lockOut(path string) (release func(), err error) {
 	release = func() {}
-	if !exists(path) || dbfile.OrphanWAL(path) != nil { // SQLite would remove the log
+	if !exists(path) || dbfile.OrphanWAL(path) != nil || dbfile.DamagedWAL(path) != nil { // SQLite would remove the log
 		return release, nil
 	}
 	name, err := dbfile.DSN(path, dbfile.Options{})

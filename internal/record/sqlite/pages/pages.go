@@ -48,8 +48,7 @@ func openPages(path string) (p *pageFile, err error) {
 	}
 	if log, err := os.Open(path + "-wal"); err == nil {
 		p.log = log
-		pages, size, logPage, err := dbfile.ReadWAL(bufio.NewReaderSize(log, 1<<20))
-		if err == nil && logPage == p.pageSize && size > 0 {
+		if pages, size := dbfile.ReadWAL(bufio.NewReaderSize(log, 1<<20)); size > 0 {
 			p.logged, p.count = pages, max(size, p.count)
 		}
 	}
