@@ -48,7 +48,6 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 		return a, nil
 	}
 	e := &extract{Delegator: d, read: r.read, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
-	e.proseFirst = proseLeads(r.Prompt)
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
 	}
@@ -80,7 +79,6 @@ type passage struct {
 	whole bool
 	quote string // a short part of text
 	match bool   // else it stands around one
-	late  bool   // a tool call or result, which prose comes before
 	cited bool
 	// score is that of the ranking, and literal says that the text has the
 	// query as it was typed.
@@ -88,21 +86,16 @@ type passage struct {
 	literal bool
 }
 
-// kind orders the passages of a group: the matches, those that have the query as it was
-// typed first, then the messages around them. In both parts prose comes first and late
-// passages last.
+// kind orders the passages of a group: the matches that have the query as it was typed,
+// the other matches, then the messages around them.
 func (p passage) kind() int {
-	k := 0
-	if !p.literal {
-		k = 1
+	switch {
+	case !p.match:
+		return 2
+	case !p.literal:
+		return 1
 	}
-	if p.late {
-		k = 2
-	}
-	if !p.match {
-		k += 4
-	}
-	return k
+	return 0
 }
 
 // extract chooses passages under a bound.
@@ -117,12 +110,10 @@ type extract struct {
 	read     int // tokens
 	left     int // messages that are relevant and have no room
 	passages []passage
-	shown    map[store.MessageID]bool // the messages of passages, and those that are left out
-	texts    map[string]bool          // of passages: a command that was run three times is shown once
-	// proseFirst puts tool calls and results after prose; see proseLeads.
-	proseFirst bool
-	home       []store.Project                 // that the question is asked in
-	titles     map[store.ConversationID]string // of the conversations with passages
+	shown    map[store.MessageID]bool        // the messages of passages, and those that are left out
+	texts    map[string]bool                 // of passages: a command that was run three times is shown once
+	home     []store.Project                 // that the question is asked in
+	titles   map[store.ConversationID]string // of the conversations with passages
 }
 
 // choose takes candidates in order while they are relevant. It skips a passage that does
@@ -170,7 +161,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 		return false, err
 	}
 	e.read += e.count(text)
-	p := passage{msg: m, score: c.score, literal: c.literal, match: match, late: e.proseFirst && !spoken(m) && !c.literal, cited: match && strong && e.cited() < maxCitations}
+	p := passage{msg: m, score: c.score, literal: c.literal, match: match, cited: match && strong && e.cited() < maxCitations}
 	e.cut(&p, text, e.share(m, rank))
 	said := strings.Join(strings.Fields(p.text), " ")
 	if said == "" || e.texts[said] {

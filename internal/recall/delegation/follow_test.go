@@ -53,7 +53,7 @@ func chores(n int) (all []llms.Message) {
 }
 
 // The decision after a request has none of its words. It is shown, over the
-// tool calls in between, and so is the end of a short session.
+// tool calls in between.
 func TestEvidenceFollowsARequest(t *testing.T) {
 	f := newFixture(t, nil)
 	messages := []llms.Message{llms.User("What shall we do about throttling of carriers?"), llms.Assistant("For throttling: a leaky bucket or a token bucket.")}
@@ -62,20 +62,15 @@ func TestEvidenceFollowsARequest(t *testing.T) {
 	}
 	messages = append(messages, llms.User("token bucket then"), llms.Assistant("40 a second it is"))
 	messages = append(messages, chores(6)...)
-	messages = append(messages, llms.Assistant("It has NOT been applied yet."))
 	short := f.session("short", "/p", messages...)
 	a := f.evidence(recall.Question{Query: "throttling", Prompt: "What did we decide about throttling?", Where: recall.Where{Current: short}})
-	for _, want := range []string{"token bucket then", "40 a second it is", "NOT been applied"} {
+	for _, want := range []string{"token bucket then", "40 a second it is"} {
 		if !strings.Contains(a.Answer, want) {
 			t.Errorf("%q is missing:\n%s", want, a.Answer)
 		}
 	}
 	if strings.Contains(a.Answer, "Step 5 is done") || a.Truncated {
 		t.Errorf("truncated %v:\n%s", a.Truncated, a.Answer)
-	}
-	long := f.session("long", "/p", append(append(messages[:len(messages)-1:len(messages)-1], chores(40)...), llms.Assistant("Goodbye."))...)
-	if a := f.evidence(recall.Question{Query: "throttling", Prompt: "What did we decide about throttling?", Where: recall.Where{Current: long}}); strings.Contains(a.Answer, "Goodbye") {
-		t.Errorf("the end of a long session is about something else:\n%s", a.Answer)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // write writes passages under headings of their sessions and days, the group of the best
 // passage first. Each group has the matches, the best first, and then the messages around
-// them in order, each time prose before late tool calls and results. A reader needs the time of a message,
+// them in order. A reader needs the time of a message,
 // because a later one may revoke it.
 func write(passages []passage, titles map[store.ConversationID]string) string {
 	var b strings.Builder
@@ -128,106 +128,56 @@ func disarmed(text string) string { return forged().ReplaceAllString(text, "$1| 
 // of its bound.
 const (
 	followShare = 0.6
-	followReach = 4  // messages after a passage, prose and others counted apart
+	followReach = 4  // spoken messages after a passage
 	followSpan  = 48 // messages in which they are looked for
 )
 
-// follow adds the messages after the best matches: a reply or a decision often has none
-// of the question's words. Every match gets its next message before any gets a second
-// one. Prose comes first; tool calls and results follow where there is room. After the
-// first round comes the end of the session with the best match, which has the outcome.
+// follow adds the spoken messages after the best matches: a reply or a decision often has
+// none of the question's words. Every match gets its next message before any gets a second
+// one.
 func (e *extract) follow(ctx context.Context) error {
 	if !e.short() {
 		return nil
 	}
-	var prose, rest [][]store.Message
+	var after [][]store.Message
 	for _, p := range e.passages {
 		if !p.cited {
 			continue
 		}
-		next, others, err := e.after(ctx, p.msg.Conversation, p.msg.Seq)
+		next, err := e.after(ctx, p.msg.Conversation, p.msg.Seq)
 		if err != nil {
 			return err
 		}
-		prose, rest = append(prose, next), append(rest, others)
+		after = append(after, next)
 	}
-	for _, lists := range [][][]store.Message{prose, rest} {
-		for far := range followReach {
-			for _, next := range lists {
-				if far < len(next) {
-					if err := e.addFollowing(ctx, next[far]); err != nil {
-						return err
-					}
-				}
+	for far := range followReach {
+		for _, next := range after {
+			if far >= len(next) || !e.short() {
+				continue
 			}
-			if far == 0 {
-				if err := e.addEnd(ctx); err != nil {
-					return err
-				}
+			if _, err := e.add(ctx, candidate{msg: next[far]}, len(e.passages), false, false); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// addEnd adds the last prose of the session with the best passage, where the
-// session ends within followSpan messages of one of its passages.
-func (e *extract) addEnd(ctx context.Context) error {
-	in, last := e.passages[0].msg.Conversation, int64(0)
-	for _, p := range e.passages {
-		if p.msg.Conversation == in {
-			last = max(last, p.msg.Seq)
-		}
-	}
-	for _, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: in, After: last + followSpan, NoRaw: true, Limit: 1}) {
-		return err // it goes on beyond
-	}
-	prose, _, err := e.after(ctx, in, last)
-	if err != nil || len(prose) == 0 {
-		return err
-	}
-	return e.addFollowing(ctx, prose[len(prose)-1])
-}
-
-// after returns the prose after a message within followSpan messages, and the tool
-// calls and results there.
-func (e *extract) after(ctx context.Context, in store.ConversationID, seq int64) (prose, rest []store.Message, err error) {
+// after returns the spoken messages within followSpan messages after one.
+func (e *extract) after(ctx context.Context, in store.ConversationID, seq int64) (spokenAfter []store.Message, err error) {
 	for m, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: in, After: seq, Before: seq + followSpan + 1, NoRaw: true}) {
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case m.Flags&(store.FlagEcho|store.FlagHidden|store.FlagSynthetic) != 0:
-		case spoken(m):
-			prose = append(prose, m)
-		default:
-			rest = append(rest, m)
+		if err != nil {
+			return nil, err
+		}
+		if spoken(m) && m.Flags&(store.FlagEcho|store.FlagSynthetic) == 0 {
+			spokenAfter = append(spokenAfter, m)
 		}
 	}
-	return prose, rest, nil
-}
-
-// addFollowing adds a message if the result is short.
-func (e *extract) addFollowing(ctx context.Context, m store.Message) error {
-	if !e.short() {
-		return nil
-	}
-	_, err := e.add(ctx, candidate{msg: m}, len(e.passages), false, false)
-	return err
+	return spokenAfter, nil
 }
 
 // short reports that the result takes less than followShare of its bound.
 func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.bound) }
-
-// proseLeads reports whether prose comes before tool calls and results: for a
-// question that does not ask for a command or its output.
-func proseLeads(prompt string) bool {
-	return questionWords().MatchString(prompt) && !toolWords().MatchString(prompt)
-}
-
-var (
-	questionWords = lazyregexp.New(`(?i)\?\s*$|\b(why|what|who|whom|whose|which|when|where|how)\b`)
-	toolWords     = lazyregexp.New(`(?i)\b(commands?|ran|run|invocations?|flags?|scripts?|outputs?|logs?|errors?|exit codes?|traces?|print(s|ed)?|start(ed)?|call(s|ed)?)\b`)
-)
 
 // aboutEqual is the share of a score that counts as equally good.
 const aboutEqual = 0.9

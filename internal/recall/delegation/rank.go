@@ -76,9 +76,9 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 // the query finds.
 const promptWorth = 0.3
 
-// rank returns the messages that may hold the answer, the best first: the matches of the
-// query in the order of search, and the messages around them. The prompt decides between
-// matches of the query; without such matches, those of the prompt count.
+// rank returns the messages that may hold the answer, the best first, in the order of
+// search. The prompt decides between matches of the query; without such matches, those of
+// the prompt count.
 func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
@@ -116,13 +116,6 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 	sortByScore(all)
 	if p.within != nil || len(first) == 0 { // the messages around these may lie outside
 		return all, nil
-	}
-	near, err := d.around(ctx, all)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range near {
-		all = append(all, candidate{msg: m, score: score(m)})
 	}
 	share(all)
 	if err := d.literalFirst(ctx, r.Query, all); err != nil {
@@ -162,40 +155,14 @@ func (d *Delegator) rankPrompt(ctx context.Context, r request, p *plan) (ranking
 	return sum, nil
 }
 
-// How far around a candidate rank looks for messages, around how many candidates, and the
-// share of a score that goes to the spoken messages before and after it across calls and
-// results, and from a tool's output to the next spoken message.
+// How far apart messages share scores, and the share of a score that goes to the spoken
+// messages before and after it across calls and results, and from a tool's output to the
+// next spoken message.
 const (
 	aroundReach  = 10
-	aroundBest   = 24
 	nextShare    = 0.25
 	printedShare = 0.2
 )
-
-// around returns spoken messages near the best candidates that are not among
-// them: in work with tools, calls and results stand between a question and its
-// answer, and search takes those for the neighbours.
-func (d *Delegator) around(ctx context.Context, all []candidate) ([]store.Message, error) {
-	seen := map[store.MessageID]bool{}
-	for _, c := range all {
-		seen[c.msg.ID] = true
-	}
-	var near []store.Message
-	for _, c := range all[:min(aroundBest, len(all))] {
-		for m, err := range d.config.Store.Messages(ctx, store.MessageQuery{
-			Conversation: c.msg.Conversation, After: c.msg.Seq - aroundReach - 1, Before: c.msg.Seq + aroundReach + 1,
-		}) {
-			if err != nil {
-				return nil, err
-			}
-			if spoken(m) && !seen[m.ID] {
-				seen[m.ID] = true
-				near = append(near, m)
-			}
-		}
-	}
-	return near, nil
-}
 
 // spoken reports a message that a person or a model wrote, without tool calls.
 func spoken(m store.Message) bool {
