@@ -47,8 +47,7 @@
 // Type [Model] states what an implementation promises. These help to keep it:
 // [Classify] turns a provider's failure into an [*Error] without secrets,
 // [WatchHTTP] and [GiveUpWhenIdle] end a call whose server has gone silent,
-// [SplitSystem] is for APIs with a separate system prompt. llmtest.ModelSuite
-// tests the result.
+// [SplitSystem] is for APIs with a separate system prompt.
 //
 // # Tokens
 //

@@ -13,13 +13,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestEngine(t *testing.T) {
-	llmtest.ModelSuite(t, func(o llmtest.ModelOptions) (llms.Model, error) {
-		return anthropic.New(anthropic.Config{Model: "claude-test", APIKey: o.Key, BaseURL: o.BaseURL,
-			MaxRetries: o.MaxRetries, IdleTimeout: o.IdleTimeout, HTTPClient: o.HTTPClient})
-	})
-}
-
 func TestWhatCannotWorkIsRefused(t *testing.T) {
 	t.Setenv(anthropic.KeyVariable, "")
 	_, err := anthropic.New(anthropic.Config{Model: "claude-test"})

@@ -22,7 +22,5 @@
 // A reply can fail as models fail: with an HTTP status, or with a stream that
 // breaks off, hangs, or is not JSON. See [Fault].
 //
-// [ModelSuite] tests an implementation of [llms.Model] against such a server.
-//
 // Nothing here is random, and nothing leaves the machine.
 package llmtest

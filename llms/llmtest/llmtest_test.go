@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -189,39 +188,12 @@ func TestOddRequests(t *testing.T) {
 func TestWholeFaults(t *testing.T) {
 	for _, face := range faces {
 		body := fmt.Sprintf(face.request, false)
-		h := llmtest.NewHandler(llmtest.Script(
-			llmtest.Say("x").Broken(llmtest.FaultError, 0), llmtest.Say("x").Broken(llmtest.FaultBadJSON, 0)))
+		h := llmtest.NewHandler(llmtest.Script(llmtest.Say("x").Broken(llmtest.FaultError, 0)))
 		if w := post(h, face.path, body); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "scripted failure") {
 			t.Errorf("%s: status %d: %s", face.name, w.Code, w.Body)
 		}
-		if w := post(h, face.path, body); w.Code != http.StatusOK || strings.HasSuffix(w.Body.String(), "}") {
-			t.Errorf("%s: %s", face.name, w.Body)
-		}
-		if w := post(h, face.path, body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "no reply number 3") {
+		if w := post(h, face.path, body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "no reply number 2") {
 			t.Errorf("%s: beyond the script: %d %s", face.name, w.Code, w.Body)
-		}
-	}
-}
-
-// Faults that need a connection to break.
-func TestWholeFaultsOfTheConnection(t *testing.T) {
-	for _, kind := range []llmtest.FaultKind{llmtest.FaultCut, llmtest.FaultHang} {
-		server, err := llmtest.Serve(llmtest.Script(llmtest.Say("x").Broken(kind, 0)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		client, closeIdle := llmtest.Client()
-		response, err := client.Post(server.URL+"/v1/messages", "application/json", strings.NewReader(`{"messages":[]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		server.Release() // else the hang would last until the client gives up
-		if body, err := io.ReadAll(response.Body); err == nil || len(body) == 0 {
-			t.Errorf("%s: read %d bytes, %v", kind, len(body), err)
-		}
-		closeIdle()
-		if err := errors.Join(response.Body.Close(), server.Close()); err != nil {
-			t.Error(err)
 		}
 	}
 }

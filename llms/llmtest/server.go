@@ -131,7 +131,7 @@ func (h *Handler) face(f face) http.HandlerFunc {
 		case request.Stream:
 			h.stream(w, r, f, request, reply)
 		default:
-			h.whole(w, r, f, request, reply)
+			h.whole(w, f, request, reply)
 		}
 	}
 }
@@ -232,30 +232,14 @@ func (h *Handler) fail(r *http.Request, f face, fault *Fault, send func(frame)) 
 	panic(http.ErrAbortHandler) // net/http then drops the connection without the final chunk
 }
 
-// whole sends the reply in one piece.
-func (h *Handler) whole(w http.ResponseWriter, r *http.Request, f face, request wireRequest, reply Reply) {
-	body := marshal(f.whole(request, reply))
-	if reply.Fault == nil {
-		w.Header().Set("Content-Type", "application/json")
-		h.spend(reply.Usage)
-		_, _ = w.Write(body)
-		return
-	}
-	if reply.Fault.Kind == FaultError {
+// whole sends the reply in one piece. One with a fault is an HTTP error.
+func (h *Handler) whole(w http.ResponseWriter, f face, request wireRequest, reply Reply) {
+	if reply.Fault != nil {
 		writeFailure(w, f, reply.Fault)
 		return
 	}
-	h.spend(inputOf(reply.Usage)) // from the first byte
-	switch reply.Fault.Kind {
-	case FaultBadJSON:
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(body[:len(body)/2])
-	default:
-		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
-		_, _ = w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush()
-		h.fail(r, f, reply.Fault, func(frame) {})
-	}
+	h.spend(reply.Usage)
+	writeJSON(w, http.StatusOK, f.whole(request, reply))
 }
 
 func countTokens(w http.ResponseWriter, r *http.Request) {

@@ -13,17 +13,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestEngine(t *testing.T) {
-	for _, api := range []openai.API{openai.Chat, openai.Responses} {
-		t.Run(string(api), func(t *testing.T) {
-			llmtest.ModelSuite(t, func(o llmtest.ModelOptions) (llms.Model, error) {
-				return openai.New(openai.Config{Model: "gpt-test", API: api, APIKey: o.Key, BaseURL: o.BaseURL + "/v1",
-					MaxRetries: o.MaxRetries, IdleTimeout: o.IdleTimeout, HTTPClient: o.HTTPClient})
-			})
-		})
-	}
-}
-
 func TestWhatCannotWorkIsRefused(t *testing.T) {
 	t.Setenv(openai.KeyVariable, "")
 	_, err := openai.New(openai.Config{Model: "gpt-test"})

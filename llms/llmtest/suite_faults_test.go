@@ -1,4 +1,4 @@
-package llmtest
+package llmtest_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
+	. "github.com/lossless-context/lcm/llms/llmtest"
 )
 
 func (s *suite) faults(t *testing.T) {
@@ -80,7 +81,7 @@ func (s *suite) costs(t *testing.T) {
 				continue
 			}
 			t.Run(string(kind)+", the reader "+reader, func(t *testing.T) {
-				model, server := s.start(t, Script(Say("one two three").Broken(kind, 2)), func(o *ModelOptions) {
+				model, server := s.start(t, Script(Say("one two three").Broken(kind, 2)), func(o *modelOptions) {
 					if reader == "reads on" {
 						o.IdleTimeout = 50 * time.Millisecond
 					}
@@ -90,7 +91,7 @@ func (s *suite) costs(t *testing.T) {
 				if want.InputTokens == 0 {
 					t.Fatal("the server has counted nothing")
 				}
-				if !server.Exchanges()[0].tellsEarly() {
+				if !tellsEarly(server.Exchanges()[0]) {
 					want = llms.Usage{}
 				}
 				if said != want || reader != "leaves" && failed != want {
@@ -125,7 +126,7 @@ func readUntil(t *testing.T, model llms.Model, reader string) (said, failed llms
 
 // tellsEarly reports whether the format tells the cost of the input before
 // the answer.
-func (e Exchange) tellsEarly() bool { return e.Face == anthropicFace.name }
+func tellsEarly(e Exchange) bool { return e.Face == "anthropic" }
 
 func (s *suite) retries(t *testing.T) {
 	model, server := s.start(t, Script(
@@ -155,7 +156,7 @@ func (s *suite) retries(t *testing.T) {
 func (s *suite) hang(t *testing.T) {
 	for _, after := range []int{0, 2} {
 		model, _ := s.start(t, Script(Say("one two three").Broken(FaultHang, after)),
-			func(o *ModelOptions) { o.IdleTimeout = 50 * time.Millisecond })
+			func(o *modelOptions) { o.IdleTimeout = 50 * time.Millisecond })
 		_, err := llms.Complete(t.Context(), model, llms.Request{Messages: []llms.Message{llms.User("go")}})
 		if llms.ClassOf(err) != llms.ClassTransient || !errors.Is(err, llms.ErrIdle) {
 			t.Errorf("after %d pieces: %v", after, err)
@@ -208,7 +209,7 @@ func (s *suite) lively(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the pauses take no time
 		const idle = time.Minute
 		began := time.Now()
-		model, err := s.open(ModelOptions{BaseURL: "http://slow.invalid", Key: SuiteKey, IdleTimeout: idle,
+		model, err := s.open(modelOptions{BaseURL: "http://slow.invalid", Key: suiteKey, IdleTimeout: idle,
 			HTTPClient: &http.Client{Transport: slow{NewHandler(Script(Call("write", long))), idle / 2}}})
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +248,7 @@ func (s *suite) leavingEarly(t *testing.T) {
 }
 
 func (s *suite) hiddenKey(t *testing.T) {
-	echo := "Incorrect API key provided: " + SuiteKey
+	echo := "Incorrect API key provided: " + suiteKey
 	for _, reply := range []Reply{
 		Status(http.StatusUnauthorized, echo),
 		Status(http.StatusBadRequest, echo),
@@ -259,21 +260,21 @@ func (s *suite) hiddenKey(t *testing.T) {
 			t.Fatal("no error")
 		}
 		for ; err != nil; err = errors.Unwrap(err) {
-			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, SuiteKey) {
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, suiteKey) {
 				t.Errorf("the key is in the error: %s", text)
 			}
 		}
-		if e := server.Exchanges()[0]; strings.Contains(string(e.Body), SuiteKey) || !strings.Contains(fmt.Sprint(e.Header), SuiteKey) {
+		if e := server.Exchanges()[0]; strings.Contains(string(e.Body), suiteKey) || !strings.Contains(fmt.Sprint(e.Header), suiteKey) {
 			t.Error("the key is in the body, or not in the header")
 		}
 	}
-	if model, _ := s.start(t, Script()); strings.Contains(model.Name(), SuiteKey) {
+	if model, _ := s.start(t, Script()); strings.Contains(model.Name(), suiteKey) {
 		t.Error("the key is in the name")
 	}
 }
 
 func (s *suite) noServer(t *testing.T) {
-	model, server := s.start(t, Script(Say("never")), func(o *ModelOptions) { o.MaxRetries = -1 })
+	model, server := s.start(t, Script(Say("never")), func(o *modelOptions) { o.MaxRetries = -1 })
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}

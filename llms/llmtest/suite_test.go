@@ -1,4 +1,4 @@
-package llmtest
+package llmtest_test
 
 import (
 	"encoding/json"
@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/anthropic"
+	. "github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/llms/openai"
 )
 
-// ModelOptions are the settings that the suite passes to a provider's constructor.
-type ModelOptions struct {
+// modelOptions are the settings that the suite passes to a provider's constructor.
+type modelOptions struct {
 	BaseURL     string        // of a Server, without /v1
 	Key         string        // for the provider
 	MaxRetries  int           // negative for none
@@ -26,14 +29,31 @@ type ModelOptions struct {
 // of an answer, unless it is told not to.
 const retries = 2
 
-// SuiteKey is a key that must not appear anywhere but in a request's header.
+// suiteKey is a key that must not appear anywhere but in a request's header.
 // It does not look like a key, so that only a model that hides its own key
 // can hide it.
-const SuiteKey = "opensesame0123456789"
+const suiteKey = "opensesame0123456789"
 
-// ModelSuite checks that a provider keeps the promises of [llms.Model]. It
-// runs the provider, with its real SDK, against a scripted server.
-func ModelSuite(t *testing.T, open func(ModelOptions) (llms.Model, error)) {
+// The models of providers keep the promises of [llms.Model]. Each runs with its real SDK
+// against a scripted server.
+func TestModels(t *testing.T) {
+	t.Run("anthropic", func(t *testing.T) {
+		testModel(t, func(o modelOptions) (llms.Model, error) {
+			return anthropic.New(anthropic.Config{Model: "claude-test", APIKey: o.Key, BaseURL: o.BaseURL,
+				MaxRetries: o.MaxRetries, IdleTimeout: o.IdleTimeout, HTTPClient: o.HTTPClient})
+		})
+	})
+	for _, api := range []openai.API{openai.Chat, openai.Responses} {
+		t.Run("openai "+string(api), func(t *testing.T) {
+			testModel(t, func(o modelOptions) (llms.Model, error) {
+				return openai.New(openai.Config{Model: "gpt-test", API: api, APIKey: o.Key, BaseURL: o.BaseURL + "/v1",
+					MaxRetries: o.MaxRetries, IdleTimeout: o.IdleTimeout, HTTPClient: o.HTTPClient})
+			})
+		})
+	}
+}
+
+func testModel(t *testing.T, open func(modelOptions) (llms.Model, error)) {
 	s := &suite{open: open}
 	t.Run("conversation with parallel tool calls", s.conversation)
 	t.Run("request", s.request)
@@ -55,11 +75,11 @@ func ModelSuite(t *testing.T, open func(ModelOptions) (llms.Model, error)) {
 }
 
 type suite struct {
-	open func(ModelOptions) (llms.Model, error)
+	open func(modelOptions) (llms.Model, error)
 }
 
 // start serves a model and opens a model on it.
-func (s *suite) start(t *testing.T, m Responder, change ...func(*ModelOptions)) (llms.Model, *Server) {
+func (s *suite) start(t *testing.T, m Responder, change ...func(*modelOptions)) (llms.Model, *Server) {
 	t.Helper()
 	server, err := Serve(m)
 	if err != nil {
@@ -72,7 +92,7 @@ func (s *suite) start(t *testing.T, m Responder, change ...func(*ModelOptions)) 
 			t.Error(err)
 		}
 	})
-	options := ModelOptions{BaseURL: server.URL, Key: SuiteKey, MaxRetries: retries, HTTPClient: client}
+	options := modelOptions{BaseURL: server.URL, Key: suiteKey, MaxRetries: retries, HTTPClient: client}
 	for _, f := range change {
 		f(&options)
 	}
