@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,19 +43,8 @@ func renamed(name string) handmade {
 	return tool(name, func(context.Context, map[string]any) (core.Result, error) { return core.TextResult(name), nil })
 }
 
-// ring is a sub-agent whose sub-agents are set after it was made.
-type ring struct {
-	seedAgent
-	subs []core.SubAgent
-}
-
-func (r *ring) SubAgents() []core.SubAgent { return r.subs }
-
 func TestBadConfigIsRefused(t *testing.T) {
 	engine := llmtest.New(llmtest.Script())
-	inner := &ring{seedAgent: seedAgent{agentName: "inner"}}
-	inner.subs = []core.SubAgent{&seedAgent{agentName: "leaf"}, inner}
-	outer := &ring{seedAgent: seedAgent{agentName: "outer"}, subs: []core.SubAgent{&seedAgent{agentName: "main"}}}
 	tests := []struct {
 		name   string
 		change func(*agents.AgentConfig)
@@ -74,9 +62,6 @@ func TestBadConfigIsRefused(t *testing.T) {
 		{"nil tool", func(c *agents.AgentConfig) { c.Tools = []llms.Tool{nil} }, "tool number 1: tool is nil"},
 		{"nil pointer for a tool", func(c *agents.AgentConfig) { c.Tools = []llms.Tool{(*core.FuncTool)(nil)} }, "tool number 1: tool is nil"},
 		{"nil pointer for a sub-agent", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{(*agents.Agent)(nil)} }, "sub-agent number 1 is nil"},
-		{"nil pointer below a sub-agent", func(c *agents.AgentConfig) {
-			c.SubAgents = []core.SubAgent{&ring{seedAgent{agentName: "a"}, []core.SubAgent{nil, (*agents.Agent)(nil), &seedAgent{agentName: "main"}}}}
-		}, "sub-agent cycle: main → a → main"},
 		{"nil pointer for a model", func(c *agents.AgentConfig) { c.LLMEngine = (*llmtest.Model)(nil) }, "LLMEngine is missing"},
 		{"nil pointer for a memory", func(c *agents.AgentConfig) { c.Memory = (*agents.Transcript)(nil) }, "Memory is a nil *agents.Transcript"},
 		{"nil pointer for a tool of the memory", func(c *agents.AgentConfig) {
@@ -96,9 +81,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 		{"two sub-agents of one name", func(c *agents.AgentConfig) {
 			c.SubAgents = []core.SubAgent{&seedAgent{agentName: "a"}, &seedAgent{agentName: "a"}}
 		}, `two sub-agents are named "a"`},
-		{"itself", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{&seedAgent{agentName: "main"}} }, "sub-agent cycle: main → main"},
-		{"cycle through another", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{outer} }, "sub-agent cycle: main → outer → main"},
-		{"cycle below", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{inner} }, "sub-agent cycle: main → inner → inner"},
+		{"itself", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{&seedAgent{agentName: "main"}} }, `sub-agent "main" has the name of the agent itself`},
 		{"broken sub-agent", func(c *agents.AgentConfig) {
 			c.SubAgents = []core.SubAgent{agents.NewAgent(agents.AgentConfig{AgentName: "sub"})}
 		}, `sub-agent "sub": agent "sub": LLMEngine is missing`},
@@ -116,26 +99,6 @@ func TestBadConfigIsRefused(t *testing.T) {
 				t.Errorf("the chat says %v, Err says %v", err, agent.Err())
 			}
 		})
-	}
-}
-
-// Agents that share their helpers, level by level, are looked at once each and
-// not once for each of the 2^40 ways to them.
-func TestSharedSubAgentsAreNoCycle(t *testing.T) {
-	level := []core.SubAgent{&seedAgent{agentName: "leaf"}}
-	for i := range 40 {
-		level = []core.SubAgent{
-			&ring{seedAgent{agentName: fmt.Sprintf("left %d", i)}, level},
-			&ring{seedAgent{agentName: fmt.Sprintf("right %d", i)}, level},
-		}
-	}
-	config := agents.AgentConfig{LLMEngine: llmtest.New(llmtest.Script()), AgentName: "main", SubAgents: level}
-	if _, err := agents.New(config); err != nil {
-		t.Error(err)
-	}
-	config.AgentName = "leaf"
-	if _, err := agents.New(config); err == nil || !strings.Contains(err.Error(), "sub-agent cycle: leaf → left 39 → left 38 →") {
-		t.Errorf("the cycle at the bottom: %v", err)
 	}
 }
 

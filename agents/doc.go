@@ -36,7 +36,8 @@
 //
 // # Agents as sub-agents
 //
-// An [Agent] is a [core.SubAgent]. New refuses a cycle among sub-agents.
+// An [Agent] is a [core.SubAgent]. A [tools.Scope] bounds how deep and how often sub-agents
+// hand work on.
 //
 // The package knows no provider and stores nothing: it calls an [llms.Model] and
 // leaves storage to the Memory.
