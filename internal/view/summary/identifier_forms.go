@@ -28,6 +28,7 @@ const (
 	withDigit = 1 << iota
 	withLetter
 	withMark
+	spaced // not how it begins: it may hold spaces
 )
 
 // forms is the table of identifiers: how they begin, their class, and an expression.
@@ -37,28 +38,29 @@ var forms = []struct {
 	class  Class
 	expr   string
 	words  map[string]bool // one of these is the first group within expr, if any are given
+	needs  string          // one of these characters is in every match; empty: any
 }{
-	{withLetter, ClassURL, `[A-Za-z][A-Za-z0-9+]*://[\w.~:/?#@!$&*+,=%-]*[\w/?#@$&+=%-]`, nil},
-	{withLetter, ClassURL, `www\.[\w.~:/?#@!$&*+,=%-]{4,}[\w/]`, nil},
-	{withDigit | withLetter | withMark, ClassVersion, name + `(?:[` + letter + `./+~-]*[` + letter + `])?@v?` + version, nil},
-	{withDigit | withLetter, ClassURL, `[` + letter + `.+~-]+@[A-Za-z][\w-]*(?:\.[\w-]+)+`, nil},
-	{withDigit | withLetter, ClassURL, `(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,}`, nil},
-	{withDigit, ClassDate, `\d{4}-\d\d-\d\d(?:[T ]` + clock + `)?|` + clock + `|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4}|\d{4}年(?:\d+[月日号])*|\d+月(?:\d+[日号])+|\d{4}년(?: ?\d+[월일])*`, nil},
-	{withDigit, ClassDate, `\d{1,2}(?:st|nd|rd|th)? ([A-Z][a-z]+)(?:,? [12]\d{3})?`, months},
-	{withLetter, ClassDate, `([A-Z][a-z]+) (?:\d{1,2}(?:st|nd|rd|th)?(?:,? [12]\d{3})?|[12]\d{3})`, months},
-	{withDigit | withLetter, ClassHash, `[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`, nil},
-	{withDigit | withLetter, ClassVersion, `v` + version + `|\d+(?:\.\d+){2,}(?:(?:-|\+|rc|beta)[\w.+-]*\w)?|[A-Za-z]{2,}\d+(?:\.\d+)+(?:(?:-|rc|beta)[\w.+-]*\w)?|[A-Za-z][\w./-]*:v?\d+(?:\.\d+)+`, nil},
-	{withDigit, ClassNumber, digits + `(?:-\d+)?[ /]?([A-Za-zµ°%]+(?:/[a-z]+)?)`, units},
-	{withDigit, ClassNumber, digits + cjkUnit, nil},
-	{withDigit | withMark, ClassNumber, `[#$]` + digits + `|\d+(?:[.,_]\d+)+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d{3,}(?:-\d+)?|\d+-\d{3,}`, nil},
-	{withDigit | withLetter, ClassHash, `[0-9a-fA-F]*(?:\d[a-fA-F]|[a-fA-F]\d)[0-9a-fA-F]*`, nil},
-	{withDigit, ClassNumber, `\d[A-Za-z0-9]{2,}`, nil},
-	{withMark, ClassPath, `(?:~|\.{1,2})?/[` + letter + `@.+~/-]*` + name + `/?(?::\d+(?::\d+)?)?`, nil},
-	{withDigit | withLetter | withMark, ClassPath, `@?[` + letter + `.+~-]+/(?:[` + letter + `@.+~/-]*` + name + `)?/?(?::\d+(?::\d+)?)?`, nil},
-	{withDigit | withLetter | withMark, ClassPath, `[` + letter + `.+~-]*` + name + `\.([A-Za-z0-9]{1,7})(?::\d+(?::\d+)?)?`, extensions},
-	{withMark, ClassPath, `\.(?:git\w*|dockerignore|env|editorconfig|\w+rc|profile|golangci|claude|config|local|ssh|cache|ci)`, nil},
-	{withDigit | withLetter | withMark, ClassSymbol, `[A-Za-z][\w.-]*\w\(\)|--[A-Za-z][\w-]*\w|\$\w+|\w+(?:::\w+)+|[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+|[A-Za-z0-9]+_\w+`, nil},
-	{withDigit | withLetter | withMark, ClassSymbol, `[A-Za-z]*[a-z]\d*[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*|[A-Za-z][A-Za-z0-9-]*\d[A-Za-z0-9-]*|[A-Z0-9]{2,}-\d+`, nil},
+	{withLetter, ClassURL, `[A-Za-z][A-Za-z0-9+]*://[\w.~:/?#@!$&*+,=%-]*[\w/?#@$&+=%-]`, nil, ":"},
+	{withLetter, ClassURL, `www\.[\w.~:/?#@!$&*+,=%-]{4,}[\w/]`, nil, "."},
+	{withDigit | withLetter | withMark, ClassVersion, name + `(?:[` + letter + `./+~-]*[` + letter + `])?@v?` + version, nil, "@"},
+	{withDigit | withLetter, ClassURL, `[` + letter + `.+~-]+@[A-Za-z][\w-]*(?:\.[\w-]+)+`, nil, "@"},
+	{withDigit | withLetter, ClassURL, `(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,}`, nil, ":"},
+	{withDigit | spaced, ClassDate, `\d{4}-\d\d-\d\d(?:[T ]` + clock + `)?|` + clock + `|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4}|\d{4}年(?:\d+[月日号])*|\d+月(?:\d+[日号])+|\d{4}년(?: ?\d+[월일])*`, nil, "-/:年月년"},
+	{withDigit | spaced, ClassDate, `\d{1,2}(?:st|nd|rd|th)? ([A-Z][a-z]+)(?:,? [12]\d{3})?`, months, " "},
+	{withLetter | spaced, ClassDate, `([A-Z][a-z]+) (?:\d{1,2}(?:st|nd|rd|th)?(?:,? [12]\d{3})?|[12]\d{3})`, months, " "},
+	{withDigit | withLetter, ClassHash, `[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`, nil, "-"},
+	{withDigit | withLetter, ClassVersion, `v` + version + `|\d+(?:\.\d+){2,}(?:(?:-|\+|rc|beta)[\w.+-]*\w)?|[A-Za-z]{2,}\d+(?:\.\d+)+(?:(?:-|rc|beta)[\w.+-]*\w)?|[A-Za-z][\w./-]*:v?\d+(?:\.\d+)+`, nil, ""},
+	{withDigit | spaced, ClassNumber, digits + `(?:-\d+)?[ /]?([A-Za-zµ°%]+(?:/[a-z]+)?)`, units, ""},
+	{withDigit, ClassNumber, digits + cjkUnit, nil, "毫微秒分小天元万亿个ミ時円밀초시원"},
+	{withDigit | withMark, ClassNumber, `[#$]` + digits + `|\d+(?:[.,_]\d+)+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d{3,}(?:-\d+)?|\d+-\d{3,}`, nil, ""},
+	{withDigit | withLetter, ClassHash, `[0-9a-fA-F]*(?:\d[a-fA-F]|[a-fA-F]\d)[0-9a-fA-F]*`, nil, ""},
+	{withDigit, ClassNumber, `\d[A-Za-z0-9]{2,}`, nil, ""},
+	{withMark, ClassPath, `(?:~|\.{1,2})?/[` + letter + `@.+~/-]*` + name + `/?(?::\d+(?::\d+)?)?`, nil, "/"},
+	{withDigit | withLetter | withMark, ClassPath, `@?[` + letter + `.+~-]+/(?:[` + letter + `@.+~/-]*` + name + `)?/?(?::\d+(?::\d+)?)?`, nil, "/"},
+	{withDigit | withLetter | withMark, ClassPath, `[` + letter + `.+~-]*` + name + `\.([A-Za-z0-9]{1,7})(?::\d+(?::\d+)?)?`, extensions, "."},
+	{withMark, ClassPath, `\.(?:git\w*|dockerignore|env|editorconfig|\w+rc|profile|golangci|claude|config|local|ssh|cache|ci)`, nil, "."},
+	{withDigit | withLetter | withMark, ClassSymbol, `[A-Za-z][\w.-]*\w\(\)|--[A-Za-z][\w-]*\w|\$\w+|\w+(?:::\w+)+|[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+|[A-Za-z0-9]+_\w+`, nil, "(-$:._"},
+	{withDigit | withLetter | withMark, ClassSymbol, `[A-Za-z]*[a-z]\d*[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*|[A-Za-z][A-Za-z0-9-]*\d[A-Za-z0-9-]*|[A-Z0-9]{2,}-\d+`, nil, ""},
 }
 
 // formExpr returns the compiled expressions of forms, each for a whole identifier at the
@@ -79,14 +81,20 @@ func identifierAt(text string) (class Class, end int) {
 	case b < utf8.RuneSelf && !isWordByte(b):
 		begins = withMark
 	}
-	text = window(text)
+	words := window(text)
+	word := words[:strings.IndexByte(words+" ", ' ')]
 	for i, re := range formExpr() {
-		if forms[i].begins&begins == 0 {
+		f := &forms[i]
+		text := word
+		if f.begins&spaced != 0 {
+			text = words
+		}
+		if f.begins&begins == 0 || f.needs != "" && !strings.ContainsAny(text, f.needs) {
 			continue
 		}
 		at := re.FindStringSubmatchIndex(text)
-		if at != nil && (forms[i].words == nil || forms[i].words[text[at[4]:at[5]]]) {
-			return forms[i].class, at[3]
+		if at != nil && (f.words == nil || f.words[text[at[4]:at[5]]]) {
+			return f.class, at[3]
 		}
 	}
 	return "", 0
@@ -119,10 +127,17 @@ func chunk(text string, i int) (end int, plain bool) {
 		return i + n, true
 	}
 	hump := strings.ContainsFunc(text[i+1:end], func(r rune) bool { return r < utf8.RuneSelf && !isLower(byte(r)) })
-	if hump || isDigit(b) || end < len(text) && strings.IndexByte("/.:@(-+~", text[end]) >= 0 {
+	if hump || isDigit(b) || end < len(text) && joins(text, end) {
 		return end, false
 	}
 	return end, end < i+3 || !strings.Contains("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec", text[i:i+3])
+}
+
+// joins reports a mark at i that goes on with the word before it. One that a space follows
+// ends it, but for the slash after a folder.
+func joins(text string, i int) bool {
+	b := text[i]
+	return b == '/' || strings.IndexByte(".:@(-+~", b) >= 0 && i+1 < len(text) && text[i+1] > ' '
 }
 
 // escapeLen is the length of the byte at i, or of the escape that it begins: in quoted
