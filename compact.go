@@ -39,8 +39,10 @@ type CompactOptions struct {
 	// Budget is the size of the context window; 0 is the last one that the session
 	// was used with.
 	Budget int
-	// Full folds everything outside the fresh tail, below the thresholds
-	// too.
+	// Full folds everything outside the fresh tail (see [ViewPolicy]), whatever the
+	// thresholds say. Left as they are: a run of messages with fewer tokens than an eighth
+	// of LeafChunkTokens, and summaries of which there are fewer than are condensed
+	// together (see [Policy]).
 	Full bool
 	// OnRun is called after each run: a long compaction takes several.
 	OnRun func(record.FoldReport)
@@ -49,7 +51,8 @@ type CompactOptions struct {
 }
 
 // Compact folds the session now, if it is above the soft threshold, until it is
-// below the low threshold or nothing is left to fold. The report adds up all
+// below the low threshold or nothing is left to fold. It first waits for a run on the
+// same conversation that is under way, in this process or another. The report adds up all
 // runs.
 func (s *Session) Compact(ctx context.Context, o CompactOptions) (record.FoldReport, error) {
 	budget, err := s.engine.budgets.use(s.open.Key, o.Budget)
@@ -107,12 +110,6 @@ func addReports(total, r record.FoldReport) record.FoldReport {
 	r.TokensOut += total.TokensOut
 	r.Elapsed += total.Elapsed
 	return r
-}
-
-// Rewrite has the configured summariser reword the summaries of a conversation
-// that were made without a model. The old texts stay as revisions.
-func (e *Engine) Rewrite(ctx context.Context, id record.ConversationID, progress func(record.RewriteResult)) (record.RewriteResult, error) {
-	return e.runner.Rewrite(ctx, id, progress)
 }
 
 // FoldOptions bound [Engine.FoldDue].

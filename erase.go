@@ -301,7 +301,7 @@ func (e *Engine) reword(ctx context.Context, progress func(doing string)) error 
 	reportStep(progress, "writing summaries anew")
 	// A fork's summaries may be made of its origin's, which was there before.
 	for _, id := range slices.Sorted(maps.Keys(in)) {
-		if _, err := e.repairs.runner.Remake(ctx, id, in[id]); err != nil {
+		if err := e.repairs.runner.Remake(ctx, id, in[id]); err != nil {
 			return err
 		}
 	}

@@ -92,35 +92,8 @@ func TestAModelWritesTheSummaries(t *testing.T) {
 		t.Error("the model was not asked again once it worked")
 	}
 	sound(t, session)
-	rewrite(t, engine, session)
 	checkPrompts(t, server)
 	checkLedger(t, db, server)
-}
-
-// rewrite has the summaries reworded that were made while the quota was used
-// up.
-func rewrite(t *testing.T, engine *lcm.Engine, session *lcm.Session) {
-	t.Helper()
-	c, err := session.Conversation(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := engine.Rewrite(t.Context(), c.ID, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if done.Candidates == 0 || done.Done != done.Candidates || done.Reason != compact.Done {
-		t.Errorf("rewritten: %+v", done)
-	}
-	for s, err := range engine.Store().Summaries(t.Context(), store.SummaryQuery{Conversation: c.ID}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Method != "model" || !summary.HasFooter(s.Body) {
-			t.Errorf("%s was written by %s: %q", s.ID, s.Method, s.Body)
-		}
-	}
-	sound(t, session)
 }
 
 var envelopeTag = regexp.MustCompile(`<(lcm-summary-[^>]+)>`)
@@ -153,8 +126,7 @@ func checkPrompts(t *testing.T, server *llmtest.Server) {
 			continued++
 		}
 	}
-	// The first summary of a conversation has nothing before it, and what is
-	// rewritten stands for itself.
+	// The first summary of a conversation has nothing before it.
 	if continued < len(exchanges)/3 {
 		t.Errorf("%d of %d prompts have the note before", continued, len(exchanges))
 	}

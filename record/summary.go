@@ -180,24 +180,8 @@ const (
 	FoldSpend       FoldReason = "spend"       // the bound on calls of the summariser was reached
 	FoldMoving      FoldReason = "moving"      // the view kept changing during the run
 	FoldAuth        FoldReason = "auth"        // the summariser's key was refused: nothing was written
-	FoldFailing     FoldReason = "failing"     // the summariser failed several times in a row
 	FoldPause       FoldReason = "pause"       // earlier runs made no progress and the next one is not due yet
 	FoldInterrupted FoldReason = "interrupted" // the run failed or was cancelled
 	FoldBusy        FoldReason = "busy"        // another run is folding the conversation
 	FoldBehind      FoldReason = "behind"      // the run is still under way
 )
-
-// RewriteResult is the result of having a model reword the summaries of a conversation.
-type RewriteResult struct {
-	Conversation ConversationID `json:"conversation"` // whose summaries these are
-	Candidates   int            `json:"candidates"`   // summaries that no model has written
-	Done         int            `json:"rewritten"`    // summaries that were reworded
-	Kept         int            `json:"kept"`         // the model's text was no better: not smaller than the sources, or far too long
-	Failed       int            `json:"failed"`       // the model returned an error or nothing
-	TokensIn     int            `json:"inputTokens"`  // that the model read
-	TokensOut    int            `json:"outputTokens"` // that the model wrote
-	// Reason is FoldDone, or why the rest was left: FoldAuth, FoldSpend, FoldFailing or
-	// FoldBusy.
-	Reason FoldReason `json:"reason"`
-	Cause  error      `json:"-"` // the summariser's last error
-}

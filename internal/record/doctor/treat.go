@@ -123,7 +123,7 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	var errs []error
 	// Origins come before forks: a fork's summaries may have them as sources.
 	for _, conversation := range slices.Sorted(maps.Keys(by)) {
-		if _, err := runner.Remake(ctx, conversation, by[conversation]); err != nil {
+		if err := runner.Remake(ctx, conversation, by[conversation]); err != nil {
 			errs = append(errs, fmt.Errorf("conversation %d: %w", conversation, err))
 		}
 		if ctx.Err() != nil {

@@ -4,10 +4,9 @@ import "github.com/lossless-context/lcm/record"
 
 // The data types of reports, which are public.
 type (
-	Mode      = record.FoldMode
-	Reason    = record.FoldReason
-	Report    = record.FoldReport
-	Rewritten = record.RewriteResult
+	Mode   = record.FoldMode
+	Reason = record.FoldReason
+	Report = record.FoldReport
 )
 
 // The modes of a run, and the reasons for its end.
@@ -23,7 +22,6 @@ const (
 	Spend       = record.FoldSpend
 	Moving      = record.FoldMoving
 	Auth        = record.FoldAuth
-	Failing     = record.FoldFailing
 	Pause       = record.FoldPause
 	Interrupted = record.FoldInterrupted
 	Busy        = record.FoldBusy
