@@ -7,6 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // The tools take the same arguments over MCP as in the root package. Two defaults
@@ -15,6 +16,11 @@ import (
 //
 // Each tool has two structs: the schema that every request of a host carries
 // lists the first; the second adds the arguments that only expand explains.
+
+// teamArg is listed by a server with a team only.
+type teamArg struct {
+	Team bool `json:"team,omitempty" description:"true: the record of the team, on its server; ids and cursors from there need team too"`
+}
 
 type grepListed struct {
 	Pattern          string `json:"pattern" description:"Words, or a regex (RE2)"`
@@ -25,6 +31,7 @@ type grepListed struct {
 	Before           string `json:"before,omitempty" description:"ISO time"`
 	Limit            int    `json:"limit" default:"10" minimum:"1" maximum:"200"`
 	Cursor           string `json:"cursor,omitempty" description:"nextCursor of the page before"`
+	teamArg
 }
 
 type grepArgs struct {
@@ -41,6 +48,7 @@ type grepArgs struct {
 type describeListed struct {
 	ID     string `json:"id" description:"sum_…, msg_… or file_…"`
 	Cursor string `json:"cursor,omitempty" description:"nextCursor of the page before"`
+	teamArg
 }
 
 type describeArgs struct {
@@ -59,6 +67,7 @@ type expandQueryListed struct {
 	MaxTokens        int      `json:"maxTokens" default:"2000" minimum:"50" maximum:"16000"`
 	ConversationID   int64    `json:"conversationId,omitempty" description:"Only this one"`
 	AllConversations *bool    `json:"allConversations,omitempty" description:"As in lcm_grep"`
+	teamArg
 }
 
 type expandQueryArgs struct {
@@ -74,22 +83,14 @@ type parameters struct {
 }
 
 // argumentsOf returns the arguments of a tool. A tool without structs here has
-// those of its own schema. team says that the tools take the argument of a team.
-func argumentsOf(t core.Tool, team bool) (parameters, error) {
-	var p parameters
-	var err error
-	switch name := t.GetName(); {
-	case name == lcm.GrepName && team:
-		p, err = parametersOf[grepListedTeam, grepArgsTeam]()
-	case name == lcm.DescribeName && team:
-		p, err = parametersOf[describeListedTeam, describeArgsTeam]()
-	case name == lcm.ExpandQueryName && team:
-		p, err = parametersOf[expandQueryListedTeam, expandQueryArgsTeam]()
-	case name == lcm.GrepName:
+// those of its own schema. team says that the argument of a team is listed.
+func argumentsOf(t core.Tool, team bool) (p parameters, err error) {
+	switch t.GetName() {
+	case lcm.GrepName:
 		p, err = parametersOf[grepListed, grepArgs]()
-	case name == lcm.DescribeName:
+	case lcm.DescribeName:
 		p, err = parametersOf[describeListed, describeArgs]()
-	case name == lcm.ExpandQueryName:
+	case lcm.ExpandQueryName:
 		p, err = parametersOf[expandQueryListed, expandQueryArgs]()
 	default:
 		p.listed = t.Parameters()
@@ -98,8 +99,14 @@ func argumentsOf(t core.Tool, team bool) (parameters, error) {
 	if err != nil {
 		return p, fmt.Errorf("mcpserver: the arguments of %s: %w", t.GetName(), err)
 	}
+	if !team {
+		p.listed = teamProperty().ReplaceAll(p.listed, nil)
+	}
 	return p, nil
 }
+
+// teamProperty finds the argument team in a schema.
+var teamProperty = lazyregexp.New(`,"team":\{[^}]*\}`)
 
 func parametersOf[Listed, All any]() (parameters, error) {
 	listed, err := core.SchemaFor[Listed]()

@@ -1,7 +1,5 @@
 // Package mcpserver serves lcm's record over the Model Context Protocol: the
-// tools lcm_grep, lcm_describe, lcm_expand_query and expand, and every stored
-// summary, message and file as a resource (lcm://summary/…, lcm://message/…,
-// lcm://file/…).
+// tools lcm_grep, lcm_describe, lcm_expand_query and expand.
 //
 // [New] makes a [Server] from an engine and a [Feed]. [Server.ServeStdio] serves
 // one client over a pair of pipes, [Server.ServeHTTP] serves many over HTTP.

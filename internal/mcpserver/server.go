@@ -137,10 +137,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		Logger:       c.Log,
 		// The record is private: no proxy may cache it.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
-		// Tools and templates never change, so no client need subscribe.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+		// The tools never change, so no client need subscribe.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	s.mcp.AddReceivingMiddleware(s.traced, s.afterHandshake, s.listing, s.textForHosts)
+	s.mcp.AddReceivingMiddleware(s.traced, s.afterHandshake, s.textForHosts)
 	if c.Idle != nil {
 		s.idle = time.AfterFunc(idleTime, c.Idle)
 		s.mcp.AddReceivingMiddleware(s.thenIdle)
@@ -149,7 +149,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
-	s.addResources()
 	return s, nil
 }
 

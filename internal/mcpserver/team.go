@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 )
@@ -25,38 +26,6 @@ type Team struct {
 	URL   string // like https://lcm.example
 	Token string
 }
-
-// The tools with the argument team. The list of arguments is a struct of its own, because
-// a server without a team does not list it.
-type (
-	teamArg struct {
-		Team bool `json:"team,omitempty" description:"true: the record of the team, on its server; ids and cursors from there need team too"`
-	}
-	grepListedTeam struct {
-		grepListed
-		teamArg
-	}
-	grepArgsTeam struct {
-		grepArgs
-		teamArg
-	}
-	describeListedTeam struct {
-		describeListed
-		teamArg
-	}
-	describeArgsTeam struct {
-		describeArgs
-		teamArg
-	}
-	expandQueryListedTeam struct {
-		expandQueryListed
-		teamArg
-	}
-	expandQueryArgsTeam struct {
-		expandQueryArgs
-		teamArg
-	}
-)
 
 // The longest that the team's server may take. A question may wait for a model.
 const (
@@ -71,8 +40,11 @@ var theirs = []string{"id", "cursor", "conversationId", "summaryIds", "fileIds"}
 // run answers a call, from the team's server if it asks for that. If the server cannot be
 // reached, the record of this machine answers, with a note.
 func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
-	if team, _ := c.schema.Coerce(c.args)["team"].(bool); !team || c.config.Team == nil {
+	if team, _ := c.schema.Coerce(c.args)["team"].(bool); !team {
 		return f.run(c, ctx)
+	}
+	if c.config.Team == nil {
+		return answer{}, learnMore(c.tool, &core.ArgumentError{Tool: c.tool.GetName(), Problems: []string{"this server has no team: leave team out"}})
 	}
 	c.report("asking the team's server")
 	args := maps.Clone(c.args)
@@ -87,11 +59,6 @@ func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r, err := c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args)
-	if errors.Is(err, mcp.ErrSessionMissing) {
-		// Servers of older versions keep sessions: this one was restarted, or another
-		// one has answered.
-		r, err = c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args)
-	}
 	if err == nil {
 		return c.fromTeam(r)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/tracing"
 )
 
-// traced makes a span of each call of a tool and each read of a resource. The context of
+// traced makes a span of each call of a tool. The context of
 // a call is that of the request that began the session, so the span above is in the
 // headers of the call's own request: whoever serves the endpoint writes it there.
 func (s *Server) traced(next mcp.MethodHandler) mcp.MethodHandler {
@@ -17,15 +17,13 @@ func (s *Server) traced(next mcp.MethodHandler) mcp.MethodHandler {
 		return next
 	}
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
-		tool := ""
-		switch r := req.(type) {
-		case *mcp.CallToolRequest:
-			if tool = "unknown"; s.specs()[r.Params.Name].run != nil {
-				tool = r.Params.Name
-			}
-		case *mcp.ReadResourceRequest:
-		default:
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok {
 			return next(ctx, method, req)
+		}
+		tool := "unknown"
+		if s.specs()[call.Params.Name].run != nil {
+			tool = call.Params.Name
 		}
 		extra := req.GetExtra()
 		if extra == nil {
@@ -33,9 +31,7 @@ func (s *Server) traced(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		ctx, span := tracing.StartRemote(ctx, s.config.Tracer, extra.Header, "mcp "+method, trace.SpanKindInternal)
 		defer func() { span.End(err) }()
-		if tool != "" {
-			span.Word("tool", tool)
-		}
+		span.Word("tool", tool)
 		result, err = next(ctx, method, req)
 		if r, ok := result.(*mcp.CallToolResult); ok && err == nil {
 			span.Outcome(r.IsError)

@@ -10,17 +10,16 @@ import (
 	"github.com/lossless-context/lcm"
 )
 
-// Call is a call of a tool, or the reading of a resource if Tool is empty.
+// Call is a call of a tool.
 type Call struct {
 	Kind string // the kind of thing of Foreign that it asks for
 	Tool string
 	Args map[string]any
-	URI  string
 	// Searches says that the answer may be one without matches instead of a refusal.
 	Searches bool
 }
 
-func (c Call) String() string { return fmt.Sprintf("%s: %s %v %s", c.Kind, c.Tool, c.Args, c.URI) }
+func (c Call) String() string { return fmt.Sprintf("%s: %s %v", c.Kind, c.Tool, c.Args) }
 
 // Refused lists a call for every tool and every kind of thing of Foreign. All of them
 // must be refused, or find nothing.
@@ -47,8 +46,7 @@ func (w *World) Refused() []Call {
 		calls = append(calls,
 			Call{Kind: id.kind, Tool: lcm.DescribeName, Args: args{"id": id.id, "allConversations": true}},
 			Call{Kind: id.kind, Tool: lcm.DescribeName, Args: args{"id": id.id}},
-			Call{Kind: id.kind, Tool: lcm.DescribeName, Args: args{"id": id.id, "conversationId": w.Conversations[1]}},
-			Call{Kind: id.kind, URI: resource(id.id)})
+			Call{Kind: id.kind, Tool: lcm.DescribeName, Args: args{"id": id.id, "conversationId": w.Conversations[1]}})
 		if strings.HasPrefix(id.id, "sum_") {
 			calls = append(calls, Call{Kind: id.kind, Tool: lcm.ExpandQueryName, Args: args{"prompt": "What does it say?", "summaryIds": []string{id.id}, "allConversations": true}})
 		}
@@ -59,16 +57,9 @@ func (w *World) Refused() []Call {
 		}
 	}
 	for _, c := range w.Cursors[lcm.DescribeName] {
-		calls = append(calls, Call{Kind: "cursor", Tool: lcm.DescribeName, Args: args{"id": file, "allConversations": true, "cursor": c}},
-			Call{Kind: "cursor", URI: resource(file) + "?cursor=" + c})
+		calls = append(calls, Call{Kind: "cursor", Tool: lcm.DescribeName, Args: args{"id": file, "allConversations": true, "cursor": c}})
 	}
 	return calls
-}
-
-func resource(id string) string {
-	kind := map[string]string{"msg": "message", "sum": "summary", "file": "file"}
-	prefix, _, _ := strings.Cut(id, "_")
-	return "lcm://" + kind[prefix] + "/" + id
 }
 
 // Random returns a call at random, for things of both projects.
@@ -83,14 +74,12 @@ func (w *World) Random(r *rand.Rand) Call {
 	if r.IntN(4) == 0 {
 		args["conversationId"] = pick(r, w.numbers)
 	}
-	switch r.IntN(12) {
-	case 0, 1:
-		return Call{Kind: "random", URI: resource(pick(r, w.ids))}
-	case 2, 3, 4:
+	switch r.IntN(10) {
+	case 0, 1, 2:
 		args["id"] = pick(r, w.ids)
 		maybe("cursor", pick(r, w.Cursors[lcm.DescribeName]))
 		return Call{Kind: "random", Tool: lcm.DescribeName, Args: args}
-	case 5:
+	case 3:
 		args["prompt"], args["output"] = w.pattern(r), "evidence"
 		if ids := w.some(r, "sum_"); r.IntN(2) == 0 && len(ids) > 0 {
 			args["summaryIds"] = ids
@@ -155,7 +144,7 @@ var idPattern = regexp.MustCompile(`\b(msg|sum|file)_[0-9a-z]+\b`)
 // call itself named do not count.
 func (w *World) Shown(answer string, c Call) []string {
 	shown := w.Leaks(answer)
-	asked := fmt.Sprint(c.Args, c.URI)
+	asked := fmt.Sprint(c.Args)
 	for _, id := range idPattern.FindAllString(answer, -1) {
 		if w.isForeign(id) && !slices.Contains(idPattern.FindAllString(asked, -1), id) {
 			shown = append(shown, id)
