@@ -119,8 +119,10 @@ type Policy struct {
 type ViewPolicy struct {
 	// FreshTail is how many of the newest messages are fresh: 64.
 	FreshTail int
-	// FreshTailTokens is the most tokens that they have: two thirds of the low
-	// threshold, and at most half of the budget.
+	// FreshTailTokens bounds the fresh messages: where the newest FreshTail messages have
+	// more tokens than this, only the newest of them that fit are fresh. Zero is two
+	// thirds of the low threshold, and at most half of the budget: 25,600 tokens of a
+	// budget of 128,000.
 	FreshTailTokens int
 }
 

@@ -72,9 +72,6 @@ func withinRefuses(t *testing.T, b backendtest.Backend) {
 	}
 	for name, tools := range map[string][]core.Tool{"session": session.Tools(), "project": session.Tools(lcm.WithProjectScope())} {
 		for _, c := range w.Refused() {
-			if c.Tool == "" {
-				continue // resources exist over MCP only
-			}
 			answer, err := call(t, tools, c)
 			if shown := w.Shown(answer, c); len(shown) > 0 {
 				t.Errorf("%s, %s shows %q: %s", name, c, shown, answer)
@@ -208,7 +205,7 @@ func withinWorks(t *testing.T, b backendtest.Backend) {
 		t.Errorf("context: %+v, %v", view, err)
 	}
 	answer, err := call(t, session.Tools(), scopetest.Call{Tool: lcm.GrepName, Args: map[string]any{"pattern": "needle number", "allConversations": true}})
-	if err != nil || !strings.Contains(answer, `"total":36`) {
+	if err != nil || !strings.Contains(answer, `"total":39`) {
 		t.Errorf("%s, %v", answer, err)
 	}
 	if v, err := engine.Verify(ctx); err != nil || !v.Sound() || len(v.Conversations) != 5 {
@@ -240,12 +237,8 @@ func TestWithinLeaksNothing(t *testing.T) {
 	tools := engine.Session(w.Key).Tools(lcm.WithProjectScope())
 	r := rand.New(rand.NewPCG(1, 20))
 	answers := 0
-	for n := 0; n < 2_000; n++ {
+	for range 2_000 {
 		c := w.Random(r)
-		if c.Tool == "" {
-			n--
-			continue
-		}
 		answer, err := call(t, tools, c)
 		if err == nil {
 			answers++

@@ -32,7 +32,8 @@ func (e *Engine) Conversations(ctx context.Context, q record.ConversationQuery) 
 }
 
 // Messages yields the messages of the session, oldest first, those of earlier segments
-// included.
+// included. A session that [Engine.Resume] returned for an archived conversation ends with
+// that conversation.
 func (s *Session) Messages(ctx context.Context) iter.Seq2[record.Message, error] {
 	return func(yield func(record.Message, error) bool) {
 		segments, err := s.engine.store.Conversations(ctx, record.ConversationQuery{Key: s.open.Key})
@@ -41,11 +42,15 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[record.Message, error]
 			return
 		}
 		slices.SortFunc(segments, func(a, b record.Conversation) int { return cmp.Compare(a.Segment, b.Segment) })
+		last := s.archivedSegment()
 		for _, c := range segments {
 			for m, err := range s.engine.store.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
 				if !yield(m, err) || err != nil {
 					return
 				}
+			}
+			if c.ID == last {
+				return
 			}
 		}
 	}

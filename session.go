@@ -22,6 +22,7 @@ type Session struct {
 	mu       sync.Mutex
 	untitled bool                  // the title of open quotes an erased message
 	conv     record.ConversationID // the active conversation, once known
+	archived bool                  // conv was archived when Resume found it
 	seen     map[record.MessageID]store.Message
 }
 
@@ -111,8 +112,18 @@ func (s *Session) current() record.ConversationID {
 func (s *Session) setCurrent(id record.ConversationID) record.ConversationID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conv = id
+	s.conv, s.archived = id, false
 	return id
+}
+
+// archivedSegment returns the archived conversation that the session was resumed at, or 0.
+func (s *Session) archivedSegment() record.ConversationID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.archived {
+		return s.conv
+	}
+	return 0
 }
 
 // known returns the current conversation, or looks for the active one: 0 if there is
@@ -264,5 +275,5 @@ func (e *Engine) Resume(ctx context.Context, id record.ConversationID) (*Session
 		return nil, err
 	}
 	open := store.NewConversation{Key: c.Key, Agent: c.Agent, Project: c.Project, Title: c.Title, Parent: c.Parent}
-	return &Session{engine: e, open: open, conv: c.ID}, nil
+	return &Session{engine: e, open: open, conv: c.ID, archived: !c.Active()}, nil
 }

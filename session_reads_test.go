@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
+	"github.com/lossless-context/lcm/record"
 )
 
 // readSession calls the methods of a session that store no messages.
@@ -151,5 +152,55 @@ func TestLastBudget(t *testing.T) {
 	}
 	if view, err := engine.Session("other").Context(ctx, 0); err != nil || view.Budget != 64_000 {
 		t.Errorf("another session has a budget of %d (%v)", view.Budget, err)
+	}
+}
+
+// A session at an archived segment has the messages up to its end; one at the active
+// segment has all.
+func TestMessagesOfAnArchivedSegment(t *testing.T) {
+	ctx := t.Context()
+	engine := newEngine(t)
+	session := engine.Session("a")
+	var archived []int64
+	for _, text := range []string{"one", "two", "three"} {
+		if err := session.Append(ctx, llms.User(text)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := session.Conversation(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archived = append(archived, int64(c.ID))
+		if text != "three" {
+			if err := session.Archive(ctx, "test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read := func(s *lcm.Session) string {
+		var said []string
+		for m, err := range s.Messages(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			said = append(said, m.Body.PlainText())
+		}
+		return strings.Join(said, " ")
+	}
+	for i, want := range []string{"one", "one two", "one two three"} {
+		s, err := engine.Resume(ctx, record.ConversationID(archived[i]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(s); got != want {
+			t.Errorf("segment %d: %q, want %q", i+1, got, want)
+		}
+	}
+	first, err := engine.Resume(ctx, record.ConversationID(archived[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Append(ctx, llms.User("four")); err != nil || read(first) != "one two three four" || read(session) != "one two three four" {
+		t.Errorf("after an append: %q and %q, %v", read(first), read(session), err)
 	}
 }

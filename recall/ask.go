@@ -45,8 +45,9 @@ type Question struct {
 	// name do not. Agent is the name of the agent in the child session's key.
 	Caller string `json:"-"`
 	Agent  string `json:"-"` // the name of the agent in the key of a sub-agent's session
-	// Model is the caller's model. The sub-agent runs on it where the Config has no
-	// Runner.
+	// Model answers the question where the engine has no model for questions
+	// (lcm.WithAskModel). Nil is the model of the agent that asks, if one of package
+	// agents does; without any model the answer is verbatim passages.
 	Model llms.Model `json:"-"`
 }
 

@@ -94,10 +94,11 @@ type SummaryDetail struct {
 	// DescendantCount counts the summaries beneath, MessageCount the messages.
 	DescendantCount int `json:"descendantCount"`
 	MessageCount    int `json:"messageCount"` // messages beneath
-	// ParentIDs are the summaries that it was made from, ChildIDs those that
-	// were made from it, SourceMessageIDs the messages directly beneath it.
+	// ParentIDs are the summaries that this one was made from. They are older and less
+	// deep; a summary made from messages has none. ChildIDs are the summaries that were
+	// later made from this one. (A parent came first; the tree is not meant.)
 	ParentIDs        []record.SummaryID `json:"parentIds"`
-	ChildIDs         []record.SummaryID `json:"childIds"`         // summaries that were made from it
+	ChildIDs         []record.SummaryID `json:"childIds"`         // summaries that were later made from this one
 	SourceMessageIDs []record.MessageID `json:"sourceMessageIds"` // messages directly beneath it
 	// SourceTokens is the cost of its direct sources, MessageTokens that of all
 	// messages beneath it.

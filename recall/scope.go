@@ -12,35 +12,36 @@ import (
 	"github.com/lossless-context/lcm/record"
 )
 
-// Where says in which conversations a question is asked. ConversationID wins
-// over AllConversations, which wins over CurrentOnly, which wins over Projects;
-// without any of them it is Current and its family.
+// Where says in which conversations to look. Most programs set nothing (a Session looks
+// in its own conversation), ConversationID or AllConversations. The other fields are set
+// by the code that serves tools to an agent; a Session sets Current and Unstored itself.
+//
+// ConversationID wins over AllConversations, which wins over CurrentOnly, which wins over
+// Projects. Without any of them it is Current with its family: the other segments of its
+// session, and the sessions that it was forked from.
 type Where struct {
 	ConversationID   record.ConversationID `json:"conversationId,omitempty"`   // looks in one conversation
 	AllConversations bool                  `json:"allConversations,omitempty"` // looks in all conversations
-	// CurrentOnly asks for Current and its family even where Projects is set. The
-	// tools set it for an explicit allConversations: false.
+	// CurrentOnly looks in Current and its family even if Projects is set. The tools
+	// set it if a call says allConversations: false.
 	CurrentOnly bool `json:"-"`
-	// Current is the conversation that the question is asked in. The caller of
-	// an agent's tools knows it, the agent does not.
+	// Current is the conversation in which the agent asks.
 	Current record.ConversationID `json:"-"`
-	// Unstored says that nothing of the session that asks is stored yet, so Current
-	// is 0 and the default scope is empty. A Where that names nothing is refused.
+	// Unstored says that the session that asks has no conversation yet, so that Current is
+	// 0 and nothing is found. Without it, a Where that names nothing is refused.
 	Unstored bool `json:"-"`
-	// Also are conversations that are as current as Current: where a host runs
-	// two sessions side by side, the question may come from either.
+	// Also are more conversations in which the agent may be asking: a host that runs two
+	// sessions side by side does not say which.
 	Also []record.ConversationID `json:"-"`
-	// InTurn says that an agent asks, in a turn of Current or of one of Also:
-	// searches do not find the prompt of that turn, which is the question, nor its
-	// calls of lcm's tools.
+	// InTurn says that an agent asks during a turn of Current or of one of Also. Searches
+	// then leave out the prompt of that turn and its calls of lcm's tools, which would
+	// match their own words.
 	InTurn bool `json:"-"`
-	// Projects, where set, are the default scope: every conversation held in
-	// one of them, by any agent, sub-agents included.
+	// Projects, if set, are looked in by default, in place of Current: every conversation
+	// held in one of them, by any agent.
 	Projects []record.Project `json:"-"`
-	// Widen lets an answer go one step past the default scope, to all
-	// conversations, where the scope has little. Lookups by id then reach all
-	// conversations at once. It has no effect on an explicit ConversationID or
-	// CurrentOnly.
+	// Widen also searches all conversations if the default finds little, and lets ids of
+	// all conversations be read. It has no effect with ConversationID or CurrentOnly.
 	Widen bool `json:"-"`
 }
 

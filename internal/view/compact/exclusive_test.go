@@ -48,3 +48,20 @@ func TestHoldLastsUntilReleased(t *testing.T) {
 		}
 	})
 }
+
+// A run that a user orders waits for one that is under way, whichever mode it has.
+func TestAnOrderedRunWaitsForAnother(t *testing.T) {
+	for _, mode := range []compact.Mode{compact.Hard, compact.Full} {
+		synctest.Test(t, func(t *testing.T) {
+			s := conversation(60)
+			release, err := newRunner(t, compact.Config{Store: s, State: s, Owner: "other"}).Hold(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(20*time.Second, release)
+			if rep := run(t, newRunner(t, compact.Config{Store: s, State: s, Owner: "user"}), mode); rep.Folds() == 0 {
+				t.Errorf("%s: %v", mode, rep)
+			}
+		})
+	}
+}

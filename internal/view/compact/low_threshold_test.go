@@ -199,3 +199,21 @@ func TestAFoldThatDoesNotPayWaits(t *testing.T) {
 		t.Errorf("above the hard threshold: %v", rep)
 	}
 }
+
+// A full run folds at least as much as any other, under every budget.
+func TestFullFoldsAtLeastAsMuch(t *testing.T) {
+	for _, budget := range []int{2_000, 4_000, 16_000, 128_000} {
+		after := map[compact.Mode]int{}
+		for _, mode := range []compact.Mode{compact.Hard, compact.Full} {
+			s := newMemory()
+			for i := range 60 {
+				s.append(llms.User(fmt.Sprint(i, text(budget/30))), llms.Assistant(fmt.Sprint(i, text(budget/30))))
+			}
+			r := newRunner(t, compact.Config{Store: s, Bounds: compact.Bounds{MaxPasses: 1000}})
+			after[mode] = runTo(t, r, compact.Limits{Budget: budget, Low: budget * 3 / 10}, mode).TokensAfter
+		}
+		if after[compact.Full] > after[compact.Hard] {
+			t.Errorf("budget %d: a full run leaves %d tokens, another %d", budget, after[compact.Full], after[compact.Hard])
+		}
+	}
+}

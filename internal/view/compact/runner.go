@@ -149,13 +149,14 @@ func (r *Runner) OnFold(fn func(Report)) *Runner {
 func (r *Runner) Run(ctx context.Context, id store.ConversationID, lim Limits, mode Mode) (Report, error) {
 	n := &run{Runner: r, id: id, mode: mode, lim: lim.withDefaults(), pol: r.policy, began: r.clock()}
 	n.report = Report{Conversation: id, Mode: mode}
-	if mode == Full {
-		// The thresholds also shape the tree, which is to be that of other runs.
-		n.pol.SummaryPrefixTokens = n.pol.scaled(n.lim).SummaryPrefixTokens
-		n.lim.Soft, n.lim.Low = 1, 1
-	}
 	if n.pol.FreshTailTokens <= 0 {
 		n.pol.FreshTailTokens = n.lim.freshTail()
+	}
+	if mode == Full {
+		// The thresholds also shape the tail and the tree, which are to be those of other
+		// runs, so that a full run folds at least as much.
+		n.pol.SummaryPrefixTokens = n.pol.scaled(n.lim).SummaryPrefixTokens
+		n.lim.Soft, n.lim.Low = 1, 1
 	}
 	n.batch.size = 1
 	if n.lim.hasLow() {
@@ -219,7 +220,7 @@ func (n *run) guarded(ctx context.Context) error {
 // under the lease: messages may have been folded or erased since, and no model
 // may be shown an erased message.
 func (n *run) leased(ctx context.Context, entry *Entry) error {
-	held, err := n.leases.Take(ctx, leaseOf(n.id), n.mode == Hard)
+	held, err := n.leases.Take(ctx, leaseOf(n.id), n.mode != Soft)
 	if errors.Is(err, lease.ErrBusy) {
 		n.report.Reason, n.report.Detail = Busy, "another process is compacting this conversation"
 		return nil
