@@ -20,7 +20,6 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -60,14 +59,6 @@ func (p *program) newUIServer(rec *openRecord) (*ui.Server, error) {
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, rec) },
 		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
 			return stats.Branches(ctx, rec.db.SQL(), id)
-		},
-		Doctor: func(ctx context.Context) ([]doctor.Finding, error) {
-			patient, err := (&doctorCommand{program: p}).patient(rec.cfg)
-			if err != nil {
-				return nil, err
-			}
-			found, err := doctor.Examine(ctx, patient)
-			return found.Findings, err
 		},
 	})
 }

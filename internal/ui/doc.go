@@ -1,6 +1,6 @@
 // Package ui shows the record in a browser: sessions with their messages and
-// summaries, search, questions, the context that a model would be sent, the requests
-// of agents behind lcm, and the health of the record and its cost.
+// summaries, search, questions, the context that a model would be sent, and the
+// requests of agents behind lcm.
 //
 // # Pages and API
 //
@@ -20,15 +20,9 @@
 //	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
 //	GET /search/counts          the matches by role, host, project, time (/api/search/counts)
 //	GET /ask                    ?q=: passages, without a model           (/api/ask)
-//	GET /health                 spend, runs, the last check              (/api/health)
-//	GET /health/check           the last check                           (/api/health/check)
-//	GET /forget                 ?ids= or match=: the extent of an erasure (/api/forget)
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
-//	GET /health/check/events    runs a check; server-sent events: "progress", then "done" or "failed"
 //	POST /ask                   q=: an answer by the configured model
-//	POST /health/check          runs a check
-//	POST /forget                erases the messages of a preview
 //
 // [Server.WriteTree] writes a page into one file that needs no server, and
 // [Server.WriteSession] writes as many as the messages need.
@@ -42,8 +36,7 @@
 //
 // # Guarantees
 //
-// The server reads the record. It writes only when the user forgets: it shows the
-// extent first, asks, and erases nothing else than it showed. Each form has a token
+// The server reads the record and never writes. The form that asks a model has a token
 // that another site cannot read. The server answers only requests that
 // name a loopback host, come from its own pages and carry its cookie. A browser
 // gets the cookie in exchange for a token that works once. Stored text is

@@ -107,7 +107,7 @@ func TestPayloadsStayText(t *testing.T) {
 	v := newSite(t)
 	v.addPayloads()
 	v.addProxiedPayloads()
-	paths := []string{"/", "/?limit=500", "/health", "/forget"}
+	paths := []string{"/", "/?limit=500"}
 	for i, p := range payloads {
 		n := i + 1
 		paths = append(paths,
@@ -116,9 +116,9 @@ func TestPayloadsStayText(t *testing.T) {
 			"/search?q="+url.QueryEscape(p), "/search?mode=regex&q="+url.QueryEscape(regexp.QuoteMeta(p)),
 			"/search?q=bold&tool="+url.QueryEscape(p)+"&host="+url.QueryEscape(p), "/search?q=bold&since="+url.QueryEscape(p),
 			"/ask?q="+url.QueryEscape(p), "/?project="+url.QueryEscape("/srv/"+p), "/session/1?day="+url.QueryEscape(p), "/session/"+url.PathEscape(p), "/message/"+url.PathEscape(p),
-			fmt.Sprintf("/session/%d/sent", n), fmt.Sprintf("/forget?ids=%d", n), "/forget?ids="+url.QueryEscape(p), "/search/counts?q="+url.QueryEscape(p))
+			fmt.Sprintf("/session/%d/sent", n), "/search/counts?q="+url.QueryEscape(p))
 		if i%10 == 0 { // they take long
-			paths = append(paths, "/forget?match="+url.QueryEscape(regexp.QuoteMeta(p)), fmt.Sprintf("/session/%d/context?budget=4000", n))
+			paths = append(paths, fmt.Sprintf("/session/%d/context?budget=4000", n))
 		}
 	}
 	summaries := map[string]bool{}

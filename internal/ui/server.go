@@ -17,7 +17,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
@@ -35,17 +34,14 @@ type Config struct {
 	Scratch func(context.Context) (*lcm.Engine, func() error, error)
 	// Branches lists the branches of a conversation that were left. It may be nil.
 	Branches func(context.Context, store.ConversationID) ([]stats.Branch, error)
-	// Doctor finds problems of the database, the settings and the hosts. It may be nil.
-	Doctor func(context.Context) ([]doctor.Finding, error)
-	Budget int  // of the context page, unless the user chooses another
-	Model  bool // a model is configured that answers questions
+	Budget   int  // of the context page, unless the user chooses another
+	Model    bool // a model is configured that answers questions
 }
 
 // Server serves the pages.
 type Server struct {
 	Config
 	*reader
-	health    *health
 	guard     *guard
 	templates *templates
 }
@@ -63,7 +59,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	read := &reader{record: c.Engine.Store(), listBranches: c.Branches}
-	return &Server{Config: c, reader: read, health: &health{reader: read, doctor: c.Doctor}, guard: newGuard(), templates: t}, nil
+	return &Server{Config: c, reader: read, guard: newGuard(), templates: t}, nil
 }
 
 // functions are those that templates call beside the built-in ones.
@@ -95,11 +91,6 @@ var functions = map[string]any{
 	"body":     summaryData.body,
 	"expand":   summaryData.expand,
 	"replayed": contextData.body,
-	"faulty":   Check.faulty,
-	"serious":  Check.serious,
-	"saved":    Sums.saved,
-	"percent":  percent,
-	"runState": Run.state,
 	"duration": func(d time.Duration) string { return d.Round(100 * time.Microsecond).String() },
 	"newest":   sentData.newestFirst,
 	"round":    func(n float64) string { return prose.Number(int64(n)) },
@@ -142,13 +133,7 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/search", "", "search", s.searchPage)
 	page(s, mux, "/search/counts", "", "counts", s.countsPage)
 	page(s, mux, "/ask", "", "ask", s.askPage)
-	page(s, mux, "/health", "", "health", s.health.healthPage)
-	page(s, mux, "/health/check", "", "check", s.health.lastCheck)
-	page(s, mux, "/forget", "", "forget", s.forgetPage)
 	form(s, mux, "/ask", "ask", s.askModel)
-	form(s, mux, "/health/check", "check", s.health.runCheck)
-	form(s, mux, "/forget", "forget", s.forget)
-	mux.HandleFunc("GET /health/check/events", s.health.checkEvents)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
 	mux.HandleFunc("GET /assets/{run}/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -165,7 +150,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, lifetimeKey{}, ctx) },
+		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()

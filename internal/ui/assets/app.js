@@ -364,32 +364,6 @@ function sliders() {
   });
 }
 
-// checking runs a check of the record and shows how far it is.
-function checking() {
-  const form = $('#check-form'), box = $('#check-progress');
-  if (!form) return;
-  form.addEventListener('submit', (e) => {
-    e.preventDefault();
-    const bar = $('progress', box), text = $('span', box), button = $('button', form), begin = Date.now();
-    const source = new EventSource('/health/check/events');
-    let doing = '';
-    const say = () => { text.textContent = `${doing}, ${Math.round((Date.now() - begin) / 1000)} s`; };
-    const clock = setInterval(say, 1000);
-    const end = () => { source.close(); clearInterval(clock); box.hidden = true; button.disabled = false; };
-    box.hidden = false;
-    button.disabled = true;
-    source.addEventListener('progress', (e) => {
-      const p = JSON.parse(e.data);
-      doing = p.doing;
-      if (p.total) bar.value = p.done / p.total; else bar.removeAttribute('value');
-      say();
-    });
-    source.addEventListener('done', async () => { end(); $('#check').replaceChildren(await fragment('/health/check')); });
-    source.addEventListener('failed', (e) => { end(); $('#check').textContent = JSON.parse(e.data); });
-    source.addEventListener('error', () => { end(); $('#check').textContent = 'The server has ended the check.'; });
-  });
-}
-
 // erasing keeps a form from being sent twice.
 function erasing() {
   document.addEventListener('submit', (e) => {
@@ -401,7 +375,6 @@ function erasing() {
 }
 
 keys();
-checking();
 erasing();
 loads();
 searchAsYouType();

@@ -161,7 +161,7 @@ func TestEmptyRecord(t *testing.T) {
 	r.start()
 	b := open(r)
 	b.inEach(func(scheme string, width int64) {
-		for name, path := range map[string]string{"home": "/", "search": "/search?q=interval", "nosearch": "/search", "ask": "/ask?q=when%3F", "health": "/health", "forget": "/forget"} {
+		for name, path := range map[string]string{"home": "/", "search": "/search?q=interval", "nosearch": "/search", "ask": "/ask?q=when%3F"} {
 			b.visit(path)
 			b.look(fmt.Sprintf("empty-%s-%s-%d", name, scheme, width), width, false)
 		}
