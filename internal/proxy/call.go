@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -25,7 +24,6 @@ const maxBody = 96 << 20
 type call struct {
 	server  *Server
 	session *session
-	began   time.Time
 	made    Composition
 	answer  *answer // the proxy answers itself
 	million bool    // the request asks for a window of a million tokens
@@ -48,7 +46,7 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 			"programs on the Go library fold by themselves: docs/hosts/RUN.md")
 	}
 	one := s.session(host, id)
-	c := &call{server: s, session: one, began: s.Clock(), made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
+	c := &call{server: s, session: one, made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
 	body, err := decoded(r.Header.Get("Content-Encoding"), raw)
 	if err != nil {
 		c.fail("the encoding of the body is not known")
@@ -63,7 +61,6 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 	if c.answer != nil {
 		c.made.Status = c.answer.status
 	}
-	c.made.Latency = s.Clock().Sub(c.began)
 	return c
 }
 
@@ -135,7 +132,7 @@ func (c *call) watch(resp *http.Response) {
 	c.made.Status = resp.StatusCode
 	if resp.StatusCode != http.StatusOK {
 		c.readError(resp)
-		c.done(apiUsage{}, true)
+		c.done(apiUsage{})
 		return
 	}
 	if c.made.Dropped > 0 && !c.server.Observe && resp.Request != nil && apiform.FormOf(resp.Request.URL.Path) == apiform.Responses {
@@ -144,15 +141,15 @@ func (c *call) watch(resp *http.Response) {
 	}
 	stream := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 	reader := &apiform.UsageReader{ReadCloser: resp.Body, Stream: stream}
-	reader.Done = func(u apiUsage, complete bool) {
+	reader.Done = func(u apiUsage) {
 		c.learnWindow(reader.Refusal)
-		c.done(u, complete)
+		c.done(u)
 	}
 	resp.Body = reader
 }
 
 // done ends a call.
-func (c *call) done(u apiUsage, _ bool) {
+func (c *call) done(u apiUsage) {
 	c.made.Usage = u
 	c.judge(u)
 	c.session.noteLate(c.made)
@@ -164,7 +161,7 @@ func (c *call) done(u apiUsage, _ bool) {
 	}
 	m := c.made
 	c.server.Log.Debug("request", "session", c.session.key, "messages", m.Messages, "full", m.FullTokens, "sent", m.Tokens, "dropped", m.Dropped,
-		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "latency", m.Latency, "failure", m.Failure, "note", m.Note)
+		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "failure", m.Failure, "note", m.Note)
 	c.server.runLog.add(c.session.key, c.made)
 	c.session.kick()
 }

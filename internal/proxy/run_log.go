@@ -89,7 +89,6 @@ func (l *runLog) add(key string, m Composition) {
 		sent = m.FullTokens
 	}
 	r.Largest = max(r.Largest, cmp.Or(m.Usage.Total(), sent))
-	r.LargestFull = max(r.LargestFull, m.FullTokens)
 	r.Usage.Input += m.Usage.Input
 	r.Usage.CacheRead += m.Usage.CacheRead
 	r.Usage.CacheWrite += m.Usage.CacheWrite

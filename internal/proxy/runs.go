@@ -28,12 +28,9 @@ type Composition struct {
 	Subscription bool          `json:"subscription,omitempty"`
 	Checkpoint   bool          `json:"checkpoint,omitempty"` // the proxy answered it
 	Observe      bool          `json:"observe,omitempty"`    // it was sent unchanged; summaries and tokens are what would have been sent
-	Latency      time.Duration `json:"latency"`
 
-	FullUnits    int `json:"fullUnits"`
-	Units        int `json:"units"`
-	DroppedUnits int `json:"droppedUnits,omitempty"`
-	AddedUnits   int `json:"addedUnits,omitempty"`
+	FullUnits int `json:"fullUnits"`
+	Units     int `json:"units"`
 }
 
 // UsedSummary is a summary in a request.
@@ -59,7 +56,6 @@ type Run struct {
 	Changed      int            `json:"changed"`      // requests with summaries
 	Folds        int            `json:"folds"`        // times that other summaries were shown
 	Largest      int            `json:"largest"`      // tokens of the largest request that was sent
-	LargestFull  int            `json:"largestFull"`  // of the largest request of the host
 	Usage        apiUsage       `json:"usage"`        // of all answers
 	Cost         float64        `json:"cost"`         // input, in uncached input tokens
 	Plain        float64        `json:"plain"`        // the same without the proxy, simulated

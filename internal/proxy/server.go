@@ -259,7 +259,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := s.prepare(r, path)
 	if call != nil && call.answer != nil {
 		call.answer.write(w)
-		call.done(apiUsage{}, true)
+		call.done(apiUsage{})
 		return
 	}
 	p := httputil.ReverseProxy{
@@ -283,7 +283,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if call != nil {
-				call.done(apiUsage{}, false)
+				call.done(apiUsage{})
 			}
 			if !errors.Is(err, context.Canceled) {
 				s.warnOnce("the model API cannot be reached; this is said once", "route", route, "error", err)

@@ -167,7 +167,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	} else if !compaction && s.last == req && s.over(req) < 0 {
 		s.shrunk()
 	}
-	made.Dropped, made.DroppedUnits, made.AddedUnits = laid.Dropped, laid.Removed, laid.Added
+	made.Dropped = laid.Dropped
 	for _, cover := range laid.Used {
 		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: cover.Count(), Tokens: s.tokens(req.Model, len(cover.Text))})
 	}

@@ -37,15 +37,13 @@ type Options struct {
 	// set: after a compaction, when it has forgotten its own messages.
 	Session string
 	Own     bool
-	// Messages is how many of the newest messages are read (300).
-	Messages int
 }
 
 const (
-	defaultMessages = 300
-	otherMessages   = 50 // of a session that is not the leading one
-	candidates      = 60 // sessions that are read, newest first
-	others          = 8  // sessions beside the leading one
+	leadMessages  = 300 // the newest of the leading session that are read
+	otherMessages = 50  // of another session
+	candidates    = 60  // sessions that are read, newest first
+	others        = 8   // sessions beside the leading one
 )
 
 // Brief is the result. Work is nil if there is nothing to tell.
@@ -134,9 +132,6 @@ type Earlier struct {
 
 // Of derives the brief of a project.
 func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
-	if o.Messages <= 0 {
-		o.Messages = defaultMessages
-	}
 	found, total, err := recent(ctx, s, o)
 	if err != nil {
 		return Brief{}, fmt.Errorf("brief: %w", err)
@@ -152,7 +147,7 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 		}
 		n := otherMessages
 		if b.Work == nil {
-			n = o.Messages
+			n = leadMessages
 		}
 		w, err := work(ctx, s, c, n, &since)
 		if err != nil {

@@ -30,7 +30,6 @@ const ownProvider = "lcm"
 type config struct {
 	Provider  string                    `toml:"model_provider"`
 	Base      string                    `toml:"openai_base_url"` // of the built-in provider
-	Profile   string                    `toml:"profile"`         // in settings of older versions
 	Providers map[string]map[string]any `toml:"model_providers"`
 	Servers   map[string]map[string]any `toml:"mcp_servers"`
 	Window    int                       `toml:"model_context_window"`

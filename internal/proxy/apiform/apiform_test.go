@@ -173,7 +173,7 @@ func TestUsage(t *testing.T) {
 		"nothing":          {"data: {}\n\n", true, apiform.Usage{}},
 	} {
 		var got apiform.Usage
-		r := &apiform.UsageReader{ReadCloser: io.NopCloser(oneByOne{strings.NewReader(c.body)}), Stream: c.stream, Done: func(u apiform.Usage, _ bool) { got = u }}
+		r := &apiform.UsageReader{ReadCloser: io.NopCloser(oneByOne{strings.NewReader(c.body)}), Stream: c.stream, Done: func(u apiform.Usage) { got = u }}
 		passed, err := io.ReadAll(r)
 		if err != nil || string(passed) != c.body {
 			t.Errorf("%s: %q, %v", name, passed, err)

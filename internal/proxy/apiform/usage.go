@@ -84,8 +84,8 @@ type UsageReader struct {
 	io.ReadCloser
 	// Stream says that the body is a stream of events, else it is one object.
 	Stream bool
-	// Done gets the usage, and whether the body ended as it should.
-	Done func(u Usage, complete bool)
+	// Done gets the usage.
+	Done func(u Usage)
 	// Refusal is an event of a stream with which the API says that the request is too
 	// long for the model.
 	Refusal []byte
@@ -100,24 +100,24 @@ func (r *UsageReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.look(p[:n])
 	if err != nil {
-		r.end(err == io.EOF)
+		r.end()
 	}
 	return n, err
 }
 
 // Close implements [io.Closer].
 func (r *UsageReader) Close() error {
-	r.end(false)
+	r.end()
 	return r.ReadCloser.Close()
 }
 
-func (r *UsageReader) end(complete bool) {
+func (r *UsageReader) end() {
 	if r.ended {
 		return
 	}
 	r.ended = true
 	r.take()
-	r.Done(r.usage, complete)
+	r.Done(r.usage)
 }
 
 // look splits a stream into lines. The first line that says how large the request was

@@ -124,56 +124,46 @@ func (l *layer) absorbed() []bool {
 	return said
 }
 
-// reminders yields the reminders of the messages that go, in order.
-func (l *layer) reminders(said []bool, yield func(i int, t apiform.Text)) {
+// again returns the texts of a message that goes which no summary covers. All texts of a
+// system message are such.
+func (l *layer) again(i int, system bool) []apiform.Text {
+	if system {
+		return l.req.Messages[i].Texts
+	}
+	return l.carried[i]
+}
+
+// oldReminders returns, by reminder of the messages that go, the message that says it, or -1
+// for the oldest where there are too many.
+func (l *layer) oldReminders(said []bool) map[apiform.Key]int {
+	first := map[apiform.Key]int{}
+	var order []apiform.Text
+	total := 0
 	for i := range l.req.Messages {
-		texts := l.carried[i]
-		if said[i] {
-			texts = l.req.Messages[i].Texts
-		} else if !l.drop[i] {
+		if !l.drop[i] && !said[i] {
 			continue
 		}
-		for _, t := range texts {
-			if said[i] || t.Reminder {
-				yield(i, t)
+		for _, t := range l.again(i, said[i]) {
+			if _, known := first[t.Key]; !known && (said[i] || t.Reminder) {
+				first[t.Key] = i
+				order = append(order, t)
+				total += len(t.String())
 			}
 		}
 	}
-}
-
-// oldReminders returns the reminders that are not said again: repetitions, and the
-// oldest where there are too many.
-func (l *layer) oldReminders(said []bool) map[apiform.Key]int {
-	total := 0
-	first := map[apiform.Key]int{} // the message that says it
-	var order []apiform.Key
-	size := map[apiform.Key]int{}
-	l.reminders(said, func(i int, t apiform.Text) {
-		if _, known := first[t.Key]; known {
-			return
-		}
-		first[t.Key] = i
-		order = append(order, t.Key)
-		size[t.Key] = len(t.String())
-		total += size[t.Key]
-	})
-	for _, k := range order {
+	for _, t := range order {
 		if l.o.MaxReminders <= 0 || total <= l.o.MaxReminders {
 			break
 		}
-		total -= size[k]
-		first[k] = -1
+		total -= len(t.String())
+		first[t.Key] = -1
 	}
 	return first
 }
 
 // sayAgain returns the texts of a message that goes and that no summary covers.
 func (l *layer) sayAgain(i int, system bool, first map[apiform.Key]int) (say []string) {
-	texts := l.carried[i]
-	if system {
-		texts = l.req.Messages[i].Texts
-	}
-	for _, t := range texts {
+	for _, t := range l.again(i, system) {
 		text := t.String()
 		switch {
 		case system || t.Reminder:
