@@ -38,7 +38,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	}
 	c, _, err := f.cursor(ctx, t)
 	if err != nil {
-		return report, &storeError{err}
+		return report, err
 	}
 	if c.unchanged(t) {
 		report.Conversation, report.Complete = c.Conversation, true
@@ -58,7 +58,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 		r.report.Busy = true
 		return r.report, nil
 	case err != nil:
-		return r.report, &storeError{err}
+		return r.report, err
 	}
 	r.report.Conversation = r.held.Conversation // also if there is nothing new to store
 	err = r.run(ctx)
@@ -67,15 +67,15 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 		return r.report, nil
 	}
 	if e := r.held.release(ctx); e != nil && !errors.Is(e, errBusy) {
-		err = errors.Join(err, &storeError{e})
+		err = e
 	}
 	return r.report, err
 }
 
-// storeError is an error of the store: the next transcript would fail too.
-type storeError struct{ error }
+// readError is an error of one transcript. With any other error the next would fail too.
+type readError struct{ error }
 
-func (e *storeError) Unwrap() error { return e.error }
+func (e *readError) Unwrap() error { return e.error }
 
 // reading is one CatchUp.
 type reading struct {
@@ -140,7 +140,7 @@ func (r *reading) run(ctx context.Context) error {
 	}
 	for rec, err := range r.host.Read(ctx, r.t, from) {
 		if err != nil {
-			return errors.Join(r.flush(ctx), fmt.Errorf("read %s: %w", r.t.Path, err))
+			return cmp.Or(r.flush(ctx), error(&readError{fmt.Errorf("read %s: %w", r.t.Path, err)}))
 		}
 		if err := r.add(ctx, rec); err != nil {
 			return err
@@ -207,19 +207,20 @@ func (r *reading) flush(ctx context.Context) error {
 		return nil
 	}
 	if r.unsaved {
-		if err := r.save(ctx); err != nil {
+		r.unsaved = false
+		if err := r.held.save(ctx); err != nil {
 			return err
 		}
 	}
 	if err := r.open(ctx); err != nil {
-		return &storeError{err}
+		return err
 	}
 	if err := r.revisions(ctx); err != nil {
-		return &storeError{err}
+		return err
 	}
 	stored, err := r.session.AppendInputs(ctx, r.inputs()...)
 	if err != nil {
-		return &storeError{fmt.Errorf("store records of %s: %w", r.t.Path, err)}
+		return fmt.Errorf("store records of %s: %w", r.t.Path, err)
 	}
 	r.count(stored)
 	r.held.Position, r.held.Ingested = r.next, r.feed.options.Clock()
@@ -230,16 +231,6 @@ func (r *reading) flush(ctx context.Context) error {
 		r.told(r.report)
 	}
 	return nil
-}
-
-// save writes the cursor after records were stored.
-func (r *reading) save(ctx context.Context) error {
-	r.unsaved = false
-	err := r.held.save(ctx)
-	if err != nil && !errors.Is(err, errBusy) {
-		err = &storeError{err}
-	}
-	return err
 }
 
 // inputs returns the messages of the batch.

@@ -48,7 +48,7 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 		switch {
 		case ctx.Err() != nil:
 			return sums, ctx.Err()
-		case errors.As(err, new(*storeError)):
+		case err != nil && !errors.As(err, new(*readError)):
 			return sums, err
 		case err != nil:
 			one.sum.Failures = append(one.sum.Failures, Failure{one.t.Path, err})

@@ -17,15 +17,12 @@ func (r *reading) goBack(ctx context.Context, rec Record) error {
 			return nil // there is nothing to rewind
 		}
 		if err := r.open(ctx); err != nil {
-			return &storeError{err}
+			return err
 		}
 	}
 	known, err := r.natives(ctx, rec.ID, rec.After)
-	if err != nil {
-		return &storeError{err}
-	}
-	if _, stored := known[rec.ID]; stored {
-		return nil
+	if _, stored := known[rec.ID]; stored || err != nil {
+		return err
 	}
 	var to store.Message // the beginning
 	if rec.After != "" {
@@ -40,13 +37,10 @@ func (r *reading) goBack(ctx context.Context, rec Record) error {
 			to, err = r.visible(ctx, m)
 		}
 	}
-	if err == nil {
-		err = r.rewind(ctx, to)
-	}
 	if err != nil {
-		return &storeError{err}
+		return err
 	}
-	return nil
+	return r.rewind(ctx, to)
 }
 
 // visible returns a message or, if it is hidden, the last one before it that is not.
