@@ -324,7 +324,7 @@ func (cmd *runCommand) wait(ctx context.Context, child launch.Child, terminal fu
 	c.Env = append(os.Environ(), child.Env...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, notIgnored(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)...)
+	signal.Notify(signals, notIgnored(append(userSignals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)...)...)
 	defer signal.Stop(signals)
 	if ctx.Err() != nil {
 		return ctx.Err() // a signal arrived before the program was started

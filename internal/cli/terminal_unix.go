@@ -2,7 +2,13 @@
 
 package cli
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
+
+// userSignals are those whose meaning is the agent's own.
+var userSignals = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2}
 
 // hasTerminal reports whether this process has a controlling terminal, which sends Ctrl-C
 // to a process and its children.
