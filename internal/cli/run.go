@@ -118,6 +118,9 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return failed(exitNotFound, "install it, or name its path", "%w", err)
 	}
+	cmd.err = &patientWriter{to: cmd.err}
+	// Else a line to a stderr that was closed would end lcm. The agent starts with the default.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	logged := &heldLog{to: cmd.err}
 	cmd.logTo = logged
 	// The user's Ctrl-C is for the program.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -80,6 +82,31 @@ func shortened(text string) string {
 		return string(runes[:most]) + "…"
 	}
 	return string(runes)
+}
+
+// patientWriter writes to standard error what lcm says beside an agent. Where nobody reads it,
+// the agent waits noteTime for a line and no longer, and the process ends without it.
+type patientWriter struct {
+	to io.Writer
+	mu sync.Mutex
+}
+
+const noteTime = 500 * time.Millisecond
+
+// Write implements [io.Writer].
+func (p *patientWriter) Write(line []byte) (int, error) {
+	written := make(chan struct{})
+	go func(line []byte) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_, _ = p.to.Write(line) // there is nobody to tell
+		close(written)
+	}(bytes.Clone(line))
+	select {
+	case <-written:
+	case <-time.After(noteTime):
+	}
+	return len(line), nil
 }
 
 // heldLog is the log on standard error: while the agent has the terminal, lines wait for
