@@ -1,11 +1,15 @@
 package doctor_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // logged gives a database a log that holds all of its pages, with a changed byte, and
@@ -36,6 +40,19 @@ func logged(at int) func(*testing.T, string) {
 		}
 	}
 }
+
+// moved is an item of a branch in another one.
+var moved = []kind{{"an item in another branch", func(t *testing.T, path string) {
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(t.Context(), 2, func(w store.Writer) error { _, err := w.Rewind(t.Context(), 24+11, "again"); return err })
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	with("UPDATE branch_items SET branch = 1 WHERE branch = 2")(t, path)
+}, is("branch-order"), nil}}
 
 // inBytes are changes of the bytes of the file and of its log.
 var inBytes = []kind{

@@ -168,7 +168,7 @@ func column(table, name, value, where string, codes, lost []string) kind {
 func is(codes ...string) []string { return codes }
 
 // kinds are the kinds of damage that doctor must name.
-var kinds = slices.Concat(columns, graph, files, inBytes, schemas, leftovers)
+var kinds = slices.Concat(columns, graph, files, inBytes, moved, schemas, leftovers)
 
 var columns = []kind{
 	// Hashed data: named, and never changed.

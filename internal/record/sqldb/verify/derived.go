@@ -24,14 +24,17 @@ func (v *verifier) derived() error {
 		v.Fault("base", v.name(), "its positions begin after %d, they should after %d", v.Base, base)
 	}
 	return v.Query(`
-		SELECT x.branch, x.pos, coalesce(m.seq + c.base, s.pos) FROM branches b JOIN branch_items x ON x.branch = b.id
+		SELECT x.branch, x.pos, coalesce(m.seq + c.base, s.pos), `+BranchStart+` FROM branches b JOIN branch_items x ON x.branch = b.id
 		LEFT JOIN messages m ON m.id = x.message LEFT JOIN conversations c ON c.id = m.conversation LEFT JOIN summaries s ON s.num = x.summary
-		WHERE b.conversation = ? AND x.pos <> coalesce(m.seq + c.base, s.pos) ORDER BY x.branch, x.pos`, func(s sqldb.Row) error {
+		WHERE b.conversation = ? AND (x.pos <> coalesce(m.seq + c.base, s.pos) OR x.pos <= `+BranchStart+`) ORDER BY x.branch, x.pos`, func(s sqldb.Row) error {
 		v.Fault("branch-order", fmt.Sprintf("branch %d of %s", s.ColumnInt64(0), v.name()),
-			"one of its items is noted at %d, where it stood is %d", s.ColumnInt64(1), s.ColumnInt64(2))
+			"one of its items is noted at %d, it stood at %d, and the branch begins after %d", s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3))
 		return nil
 	}, int64(v.Row.ID))
 }
+
+// BranchStart is the position after which the items of branch b stood.
+const BranchStart = `coalesce((SELECT a.seq + o.base FROM messages a JOIN conversations o ON o.id = a.conversation WHERE a.id = b.after), 0)`
 
 // BasePosition computes the position before the first message of a
 // conversation.

@@ -50,14 +50,14 @@ func (r *rebuild) rebuildView() error {
 	return sqldb.Steps(r.placeLoose, r.placeInherited, r.markRetired, r.writePlacements)
 }
 
-// readPlacements reads the view and the kept branches as they are.
+// readPlacements reads the view and the kept branches as they are, without items of other branches.
 func (r *rebuild) readPlacements() ([]placement, error) {
 	return sqldb.List(r.Conn, `
 		SELECT 0 AS branch, v.pos AS pos, v.message, v.summary, s.id, v.stub, v.tokens FROM view v LEFT JOIN summaries s ON s.num = v.summary
 		WHERE v.conversation = ?1
 		UNION ALL SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
 		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
-		WHERE b.conversation = ?1 ORDER BY branch, pos`, func(s sqldb.Row) placement {
+		WHERE b.conversation = ?1 AND bi.pos > `+verify.BranchStart+` ORDER BY branch, pos`, func(s sqldb.Row) placement {
 		p := placement{Edge: record.Edge{Num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
 		p.Message, p.Summary = store.MessageID(s.ColumnInt64(2)), store.SummaryID(s.ColumnText(4))
 		return p
