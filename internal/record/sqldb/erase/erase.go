@@ -241,7 +241,7 @@ func (e *erasing) account() error {
 	if err != nil {
 		return err
 	}
-	return seal.Set(e.Conn, seal.Erasure(e.out.Tombstone))
+	return seal.Erased(e.Conn, e.out.Tombstone)
 }
 
 // reseal seals the affected conversations again.

@@ -98,7 +98,7 @@ func rowsBefore(c sqldb.Conn, columns int, sql string, values []any) (keys [][2]
 // prove. It had none of the state, and the row of an erasure was not part of its seal.
 func setsBefore(c sqldb.Conn) ([]string, error) {
 	all, err := names(c)
-	proved := []string{Values}
+	proved := []string{Values, erasures}
 	for _, name := range all {
 		queries, args := rows(name)
 		if len(args) > 0 {

@@ -3,7 +3,7 @@
 // Every row of a [Table] has a seal: a hash of all its other columns. A row that is shown
 // is checked against it, and a missing seal is damage like a wrong one. Rows that may not
 // disappear are counted and summed up in the table seals: the conversations, the keys of
-// the state, the salt, and what each erasure left. Everything else is proved otherwise:
+// the state, the salt, the erasures, and what each erasure left. Everything else is proved otherwise:
 // messages also by the hash chain, content by its SHA-256, and the rest by computing it
 // from the messages.
 //

@@ -13,6 +13,7 @@ import (
 // The names of the sets of rows. Each erasure has one more, see [Erasure].
 const (
 	conversations = "conversations"
+	erasures      = "erasures"
 	Values        = "state"
 	Salt          = "salt"
 )
@@ -49,6 +50,8 @@ func rows(name string) (queries []string, args []any) {
 	switch name {
 	case conversations:
 		return []string{`SELECT id FROM conversations`}, nil
+	case erasures:
+		return []string{`SELECT id FROM erasures`}, nil
 	case Values:
 		return []string{`SELECT t.space, t.key FROM state t WHERE ` + Recorded}, nil
 	case Salt:
@@ -124,7 +127,11 @@ func Change(c sqldb.Conn, name string, change func() error) error {
 // Lifted removes the seal of an erasure that was lifted. Once nothing is erased any more,
 // the salt is sealed again: no tombstone depends on it.
 func Lifted(c sqldb.Conn, erasure int64) error {
-	if err := c.Exec(`DELETE FROM seals WHERE name = ?`, Erasure(erasure)); err != nil {
+	err := c.Exec(`DELETE FROM seals WHERE name = ?`, Erasure(erasure))
+	if err == nil {
+		err = list(c, erasures, -1, modulus-digest(erasure))
+	}
+	if err != nil {
 		return err
 	}
 	if left, err := c.Has(EverErased); err != nil || left {
@@ -134,20 +141,28 @@ func Lifted(c sqldb.Conn, erasure int64) error {
 }
 
 // Opened adds a conversation to the list.
-func Opened(c sqldb.Conn, id int64) error { return list(c, conversations, id) }
+func Opened(c sqldb.Conn, id int64) error { return list(c, conversations, 1, digest(id)) }
+
+// Erased seals an erasure, and adds it to the list.
+func Erased(c sqldb.Conn, id int64) error {
+	if err := Set(c, Erasure(id)); err != nil {
+		return err
+	}
+	return list(c, erasures, 1, digest(id))
+}
 
 // Noted adds a value of the state to the list.
 func Noted(c sqldb.Conn, space, key string) error {
 	if space == store.LeaseSpace {
 		return nil
 	}
-	return list(c, Values, space, key)
+	return list(c, Values, 1, digest(space, key))
 }
 
-// list adds a row to a seal by its difference, so that it costs one more statement, and a
+// list changes a seal by the difference of a row, so that it costs one more statement, and a
 // sum that was wrong once stays wrong.
-func list(c sqldb.Conn, name string, values ...any) error {
-	return c.Exec(`UPDATE seals SET entries = entries + 1, digest = (digest + ?) % ? WHERE name = ?`, digest(values...), int64(modulus), name)
+func list(c sqldb.Conn, name string, entries, digest int64) error {
+	return c.Exec(`UPDATE seals SET entries = entries + ?, digest = (digest + ?) % ? WHERE name = ?`, entries, digest, int64(modulus), name)
 }
 
 // EverErased selects the erasures that anything is left of.
@@ -169,7 +184,7 @@ func Fill(c sqldb.Conn) error {
 	if err != nil {
 		return err
 	}
-	return sqldb.Each(all, func(name string) error { return Set(c, name) })
+	return sqldb.Each(append(all, erasures), func(name string) error { return Set(c, name) })
 }
 
 // SaltHolds reports whether the salts are those that tombstones were made with.
@@ -233,6 +248,9 @@ func fault(name string, have, want sum) store.Fault {
 			Detail: fmt.Sprintf("%d conversations were opened here, there are %d", want.entries, have.entries)}
 	case name == conversations:
 		return store.Fault{Code: "conversation-list", Node: "the list of conversations", Detail: "they are not those that were opened here"}
+	case name == erasures:
+		return store.Fault{Code: "tombstones", Node: "the list of erasures",
+			Detail: fmt.Sprintf("there were %d erasures, there are %d, or they are others: messages that were erased may come back", want.entries, have.entries)}
 	case name == Values:
 		return store.Fault{Code: "state", Node: "the list of values", Detail: fmt.Sprintf("%d values were stored, there are %d, or they are others", want.entries, have.entries)}
 	case name == Salt:

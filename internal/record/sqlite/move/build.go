@@ -48,6 +48,12 @@ func (b *Built) found(faults []store.Fault) {
 // Build makes a new database of a source, beside the path that it is for. Without damaged,
 // records and content that do not match their hashes are left out of it.
 func Build(ctx context.Context, beside string, from Source, damaged bool) (*Built, error) {
+	return build(ctx, beside, from, damaged, false)
+}
+
+// build is Build. all says that the source has every row of a database: values of the state
+// that are missing then stay missing.
+func build(ctx context.Context, beside string, from Source, damaged, all bool) (*Built, error) {
 	tmp, err := newPart(beside)
 	if err == nil {
 		err = os.Remove(tmp) // an empty file is not a new database
@@ -57,7 +63,7 @@ func Build(ctx context.Context, beside string, from Source, damaged bool) (*Buil
 	}
 	b := &Built{path: tmp}
 	_, err = dbfile.WithFile(ctx, tmp, dbfile.Options{Relaxed: true, DeferIndex: true, CacheKiB: 64 << 10}, func(f *dbfile.File) (bool, error) {
-		return true, sqldb.Steps(func() error { return b.load(ctx, f, from) }, func() error { return b.settle(ctx, f, damaged) })
+		return true, sqldb.Steps(func() error { return b.load(ctx, f, from, all) }, func() error { return b.settle(ctx, f, damaged) })
 	})
 	if err == nil {
 		err = dbfile.SyncFile(tmp)
@@ -78,7 +84,7 @@ const (
 const Lost = "lost"
 
 // load adds the rows of the source, and the rows that every database has.
-func (b *Built) load(ctx context.Context, f *dbfile.File, from Source) error {
+func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, all bool) error {
 	return f.Writer(ctx, func(c *dbfile.Conn) error {
 		if err := c.Script("BEGIN IMMEDIATE"); err != nil {
 			return err
@@ -109,7 +115,7 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source) error {
 		if err := tombstone.EnsureSalt(c); err != nil {
 			return err
 		}
-		if err := sealLoaded(c); err != nil {
+		if err := sealLoaded(c, all); err != nil {
 			return err
 		}
 		return c.Script("COMMIT")
@@ -119,7 +125,7 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source) error {
 // sealLoaded seals the sets of rows that were loaded: of some conversations of an archive, of
 // all that is left of a file, and of the state, of which only what lasts is moved. The seals
 // of the version before are longer.
-func sealLoaded(c *dbfile.Conn) error {
+func sealLoaded(c *dbfile.Conn, all bool) error {
 	sealed, err := c.Has(`SELECT 1 FROM seals`)
 	if err != nil {
 		return err
@@ -133,6 +139,9 @@ func sealLoaded(c *dbfile.Conn) error {
 	}
 	if !sealed {
 		return seal.Fill(c)
+	}
+	if all {
+		return nil
 	}
 	return seal.Set(c, seal.Values)
 }

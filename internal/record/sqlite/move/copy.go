@@ -64,7 +64,7 @@ func copyFile(ctx context.Context, from, beside string, alone bool, progress fun
 	if err != nil {
 		return nil, err
 	}
-	built, err := Build(ctx, beside, pages.Rows(ctx, part, schema, tableNames()), true)
+	built, err := build(ctx, beside, pages.Rows(ctx, part, schema, tableNames()), true, true)
 	if err != nil {
 		return nil, err
 	}

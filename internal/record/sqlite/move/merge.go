@@ -330,7 +330,7 @@ func (m *merging) seal() error {
 	erasures, err := added("erasures")
 	m.out.Erasures = len(erasures)
 	if err == nil {
-		err = sqldb.Each(erasures, func(id int64) error { return seal.Set(m.Conn, seal.Erasure(id)) })
+		err = sqldb.Each(erasures, func(id int64) error { return seal.Erased(m.Conn, id) })
 	}
 	return err
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -45,18 +44,12 @@ func Run(ctx context.Context, f *dbfile.File) error {
 }
 
 // fixErased notes erasures of which only tombstones are left, as finished: a new file has
-// nothing in free pages. A salt without any tombstones is made again. Sessions that are known
-// to have erased messages refuse them again, if none is noted. It removes the erased mark
-// from conversations that still have messages, and counts the erased ones again.
+// nothing in free pages. Their seals stay broken: cause and time are lost. A salt without any
+// tombstones is made again. Sessions that are known to have erased messages refuse them
+// again, if none is noted. It removes the erased mark from conversations that still have
+// messages, and counts the erased ones again.
 func fixErased(c *dbfile.Conn) error {
-	lost, err := sqldb.Column[int64](c, `SELECT id FROM `+verify.UnrecordedErasures)
-	if err == nil {
-		err = c.Exec(noteErasures)
-	}
-	if err == nil {
-		err = sqldb.Each(lost, func(id int64) error { return seal.Set(c, seal.Erasure(id)) })
-	}
-	if err != nil {
+	if err := c.Exec(noteErasures); err != nil {
 		return err
 	}
 	if err := tombstone.RenewSalt(c); err != nil {
@@ -69,7 +62,7 @@ func fixErased(c *dbfile.Conn) error {
 			return err
 		}
 	}
-	err = c.Exec(`
+	err := c.Exec(`
 		UPDATE conversations SET erased_at = NULL
 		WHERE erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = conversations.id AND flags & ?1 = 0)`, int64(store.FlagErased))
 	if err != nil {
