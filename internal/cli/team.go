@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -64,12 +65,29 @@ func teamFailure(err error) error {
 
 func (cmd *grepCommand) grepTeam(ctx context.Context, c teamsync.Client) error {
 	cmd.ConversationID = store.ConversationID(cmd.number)
-	answer, err := everyPage(cmd.GrepRequest, func(r recall.GrepRequest) (recall.GrepAnswer, error) { return c.Grep(ctx, r) })
+	seen, size := map[string]bool{}, 0
+	answer, err := everyPage(cmd.GrepRequest, func(r recall.GrepRequest) (a recall.GrepAnswer, err error) {
+		if seen[r.Cursor] {
+			return a, errors.New("the server answers the same page again and again")
+		}
+		if size > maxTeamPages {
+			return a, failed(exitFailure, "name a time, a role or a --limit", "the server has too many matches to print them together: more than 64 MiB, or a thousand pages")
+		}
+		seen[r.Cursor] = true
+		a, err = c.Grep(ctx, r)
+		text, _ := json.Marshal(a) // it was JSON
+		size += max(len(text), maxTeamPages/1000)
+		return a, err
+	})
 	if err != nil {
 		return err
 	}
 	return cmd.show(answer)
 }
+
+// maxTeamPages bounds all pages of a search together, in bytes. None counts for less than
+// its thousandth part, so that a server cannot go on for ever with empty ones.
+const maxTeamPages = 64 << 20
 
 func (cmd *describeCommand) describeTeam(ctx context.Context, c teamsync.Client) error {
 	cmd.Where = recall.Where{ConversationID: store.ConversationID(cmd.number)}
