@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"regexp/syntax"
 	"strings"
 	"time"
 
@@ -312,7 +311,7 @@ func status(err error) int {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest), errors.As(err, new(*syntax.Error)):
+	case errors.Is(err, recall.ErrRefused), errors.Is(err, errBadRequest):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
