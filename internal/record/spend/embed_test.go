@@ -57,21 +57,3 @@ func TestEmbeddingsAreCountedAndCapped(t *testing.T) {
 		t.Errorf("%d calls, the last with %v", engine.calls, err)
 	}
 }
-
-// A key that keeps being refused is not tried again.
-func TestARefusedKeyOfAnEmbedderOpensTheCircuit(t *testing.T) {
-	b := newBed(t)
-	engine := &embedder{fail: &llms.Error{Class: llms.ClassAuth, Provider: "test"}}
-	m, err := spend.NewEmbedderMeter(engine, b.db, "embedding", spend.Limits{Failures: 2}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 5 {
-		if _, err := m.Embed(t.Context(), []string{"hello"}); llms.ClassOf(err) != llms.ClassAuth {
-			t.Errorf("%v", err)
-		}
-	}
-	if engine.calls != 2 {
-		t.Errorf("%d calls of a model that refuses the key", engine.calls)
-	}
-}

@@ -1,9 +1,7 @@
 // Package spend records and limits the use of models. A [Meter] wraps a model, an
 // [EmbedderMeter] an embedding model. They record the tokens of every call by
-// purpose, model and day. They refuse calls once a cap is reached, and stop calling
-// a provider that keeps refusing the key. All
-// state is in the store, so that a restart neither forgets the tokens used nor
-// starts to hammer a provider again.
+// purpose, model and day, and refuse calls once a cap is reached. All state is in the
+// store, so that a restart does not forget the tokens used.
 //
 // The counts are the sums of the providers' own figures. A stream that was cut off
 // before it reported usage is estimated; the estimate counts towards the cap and is
@@ -24,29 +22,11 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Limits bound the calls of a Meter. Zero fields have the defaults named with them.
+// Limits bound the calls of a Meter.
 type Limits struct {
 	// TokensPerDay caps the input and output tokens of all purposes per day (UTC).
 	// 0 is no cap.
 	TokensPerDay int64
-	// Failures is how many refusals of the key in a row open the circuit (5).
-	Failures int
-	// Cooldown is how long it stays open (30 minutes). Then one call is tried, and
-	// the others wait for its result.
-	Cooldown time.Duration
-	// Account distinguishes keys and servers, so that a corrected key is not
-	// refused because of another one. It is stored: use a fingerprint, never a key.
-	Account string
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Failures <= 0 {
-		l.Failures = 5
-	}
-	if l.Cooldown <= 0 {
-		l.Cooldown = 30 * time.Minute
-	}
-	return l
 }
 
 // Meter is a model whose calls are recorded and limited.
@@ -81,7 +61,7 @@ func newAccount(name string, state store.State, purpose string, limits Limits, c
 	if clock == nil {
 		clock = time.Now
 	}
-	return account{name: name, state: state, purpose: purpose, limits: limits.withDefaults(), clock: clock}
+	return account{name: name, state: state, purpose: purpose, limits: limits, clock: clock}
 }
 
 // Name implements [llms.Model].
@@ -155,12 +135,9 @@ func largest(a, b llms.Usage) llms.Usage {
 	return llms.Usage{InputTokens: max(a.InputTokens, b.InputTokens), OutputTokens: max(a.OutputTokens, b.OutputTokens)}
 }
 
-// allow refuses a call if the circuit is open or the call could exceed the day's
-// cap. Otherwise it reserves the most that the call may use.
+// allow refuses a call if it could exceed the day's cap. Otherwise it reserves the most
+// that the call may use.
 func (m *account) allow(ctx context.Context, estimate int64) (hold string, err error) {
-	if err := m.pass(ctx); err != nil {
-		return "", err
-	}
 	if m.limits.TokensPerDay == 0 {
 		return "", nil
 	}
@@ -239,10 +216,6 @@ func (m *account) record(ctx context.Context, model, hold string, used llms.Usag
 		d.Used += int64(used.InputTokens + used.OutputTokens)
 		delete(d.Held, hold)
 	}))
-	refused := llms.ClassOf(failure) == llms.ClassAuth
-	if failure == nil || refused {
-		errs = append(errs, m.received(ctx, refused))
-	}
 	return errors.Join(errs...)
 }
 

@@ -13,7 +13,6 @@ const (
 	CompactSpace     = "compact"           // conversations that wait for folds
 	SpendSpace       = "spend"             // the use of models, by day, purpose and model
 	SpendDaySpace    = "spend-day"         // the use of models that counts against the cap of a day
-	BreakerSpace     = "breaker"           // keys that a provider refused
 	CursorSpace      = "hosts"             // how far the transcripts of hosts were read
 	TokenSpace       = "token"             // the tokens of a team server
 	AuditSpace       = "audit"             // the audit of a team server
@@ -44,7 +43,6 @@ var Spaces = map[string]Space{
 	CompactSpace:     {Shared: true},
 	SpendSpace:       {Shared: true},
 	SpendDaySpace:    {Shared: true},
-	BreakerSpace:     {Shared: true},
 	CursorSpace:      {},
 	TokenSpace:       {},
 	AuditSpace:       {},

@@ -133,7 +133,7 @@ type Conversations interface {
 }
 
 // State holds small values that must survive a restart: leases, cursors, usage counts,
-// circuit breakers. A value has a version for compare-and-set, and may expire. [Spaces]
+// and more. A value has a version for compare-and-set, and may expire. [Spaces]
 // lists the kinds of values.
 type State interface {
 	// Get returns a value that has not expired, else ErrNotFound.

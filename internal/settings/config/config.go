@@ -99,8 +99,6 @@ type Summary struct {
 	CallWindow         time.Duration `key:"summary.call_window_ms"`
 	MaxCallsPerWindow  int           `key:"summary.max_calls_per_window"`
 	SpendBackoff       time.Duration `key:"summary.spend_backoff_ms"`
-	BreakerThreshold   int           `key:"summary.circuit_breaker_threshold"`
-	BreakerCooldown    time.Duration `key:"summary.circuit_breaker_cooldown_ms"`
 }
 
 // Models says how models are reached, and their budget.

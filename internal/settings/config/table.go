@@ -84,10 +84,6 @@ var table = []Setting{
 		Doc: "The most calls of a model in one window."},
 	{Key: "summary.spend_backoff_ms", Env: "LCM_SUMMARY_SPEND_BACKOFF_MS", Kind: Duration, Default: "1800000", Min: 1, Max: day,
 		Doc: "How long no model is called after the window's calls were spent."},
-	{Key: "summary.circuit_breaker_threshold", Env: "LCM_CIRCUIT_BREAKER_THRESHOLD", Kind: Int, Default: "5", Min: 1, Max: 1000,
-		Doc: "How many authentication failures in a row stop calls of the model."},
-	{Key: "summary.circuit_breaker_cooldown_ms", Env: "LCM_CIRCUIT_BREAKER_COOLDOWN_MS", Kind: Duration, Default: "1800000", Min: 1, Max: day,
-		Doc: "How long they stay stopped."},
 
 	{Key: "models.tokens_per_day", Env: "LCM_TOKENS_PER_DAY", Kind: Int, Default: "2000000",
 		Doc: "The most tokens that models may cost in a day (UTC), for all purposes together; 0 is no limit."},

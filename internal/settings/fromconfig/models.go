@@ -2,8 +2,6 @@ package fromconfig
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"strings"
@@ -69,22 +67,7 @@ func metered(cfg *config.Config, engine llms.Model, state store.State, purpose s
 }
 
 func limits(cfg *config.Config) spend.Limits {
-	return spend.Limits{
-		TokensPerDay: int64(cfg.Models.TokensPerDay), Failures: cfg.Summary.BreakerThreshold, Cooldown: cfg.Summary.BreakerCooldown,
-		Account: account(cfg),
-	}
-}
-
-// account identifies keys and servers by four bytes of a hash: enough to notice
-// a changed key, too little to reveal it.
-func account(cfg *config.Config) string {
-	m, e := cfg.Models, cfg.Embeddings
-	parts := []string{"lcm account", m.AnthropicAPIKey, m.AnthropicBaseURL, m.OpenAIAPIKey, m.OpenAIBaseURL}
-	if e.APIKey != "" || e.BaseURL != "" {
-		parts = append(parts, e.APIKey, e.BaseURL)
-	}
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:4])
+	return spend.Limits{TokensPerDay: int64(cfg.Models.TokensPerDay)}
 }
 
 // summariser returns the summariser of the settings, or nil for the extractive
