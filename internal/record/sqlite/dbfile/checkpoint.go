@@ -12,11 +12,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 )
 
-// VacuumFile vacuums a database file that no other process has open.
-func VacuumFile(ctx context.Context, path string) error {
-	return WithConn(ctx, path, Options{}, Vacuum)
-}
-
 // vacuumInMemory is the size up to which a database is rebuilt in memory. A
 // larger one needs room in the directory for temporary files.
 const vacuumInMemory = 256 << 20

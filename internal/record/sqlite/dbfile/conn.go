@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -325,17 +324,4 @@ func (c *Conn) Close() error {
 		errs = append(errs, s.Close())
 	}
 	return errors.Join(append(errs, c.raw.Close())...)
-}
-
-// ForgetStatements closes the prepared statements that contain a text, so that
-// a database can be detached.
-func ForgetStatements(c *Conn, text string) error {
-	var errs []error
-	for sql, s := range c.stmts {
-		if strings.Contains(sql, text) {
-			errs = append(errs, s.Close())
-			delete(c.stmts, sql)
-		}
-	}
-	return errors.Join(errs...)
 }

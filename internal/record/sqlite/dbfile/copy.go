@@ -7,13 +7,8 @@ import (
 	"path/filepath"
 )
 
-// PartFile makes the file in which a database is written before it gets the
+// NewPart makes the file in which a database is written before it gets the
 // name path.
-func PartFile(path string) (string, error) {
-	tmp, err := NewPart(path)
-	return tmp, Explain(path, err)
-}
-
 func NewPart(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
