@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,18 +16,32 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 type setupCommand struct {
-	hostChange
-	remove bool
-	skill  bool
-	binary string
+	*program
+	all, yes, print bool
+	remove, skill   bool
+	binary          string
+	plan            func(h setup.Host, kept *setup.Receipts) (setup.Plan, error)
+	apply           func(setup.Plan, *setup.Receipts) error
+	done            string // the state of a host afterwards
+}
+
+// setupReport is the outcome for a host.
+type setupReport struct {
+	Host    string   `json:"host"`
+	Changed bool     `json:"changed"`
+	Files   []string `json:"files"` // that change
+	Notes   []string `json:"notes,omitempty"`
+	Error   string   `json:"error,omitempty"` // why it was left as it was
 }
 
 func newSetup(p *program) *cobra.Command {
-	cmd := &setupCommand{hostChange: hostChange{program: p, done: "set up", apply: setup.Plan.Apply}}
+	cmd := &setupCommand{program: p, done: "set up", apply: setup.Plan.Apply}
 	c := &cobra.Command{
 		Use:   "setup HOST…|--all",
 		Short: "Connect the agents on this machine, or --remove lcm from them",
@@ -41,7 +56,18 @@ func newSetup(p *program) *cobra.Command {
 	c.Flags().BoolVar(&cmd.remove, "remove", false, "give the settings of the agents back as they were")
 	c.Flags().BoolVar(&cmd.skill, "skill", false, "add a skill that tells the agent when to recall")
 	c.Flags().StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
-	return cmd.flags(c)
+	c.Flags().BoolVar(&cmd.all, "all", false, "every host that is installed")
+	c.Flags().BoolVarP(&cmd.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&cmd.print, "print", false, "show the changes, and make none")
+	return cmd.jsonFlag(c)
+}
+
+// named refuses a command line that has neither hosts nor --all, or both.
+func (cmd *setupCommand) named(c *cobra.Command, args []string) error {
+	if cmd.all == (len(args) > 0) {
+		return wrongUsage(c, errors.New("name the hosts ("+strings.Join(all.Names[setup.Host](), ", ")+"), or say --all"))
+	}
+	return nil
 }
 
 func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
@@ -157,4 +183,136 @@ func (cmd *setupCommand) takeOut(ctx context.Context, names []string) error {
 	cmd.done, cmd.apply = "as it was", setup.Plan.Undo
 	cmd.plan = func(h setup.Host, kept *setup.Receipts) (setup.Plan, error) { return setup.Removal(h, m, kept) }
 	return cmd.change(ctx, names)
+}
+
+// change prints the plans, asks, and carries them out. A host that fails stops no other.
+func (cmd *setupCommand) change(ctx context.Context, names []string) error {
+	dir, err := receiptsDir()
+	if err != nil {
+		return err
+	}
+	kept, err := setup.OpenReceipts(dir)
+	if err != nil {
+		return setupFailure(err)
+	}
+	chosen, problems, reports, due := make([]setup.Host, len(names)), make([]error, len(names)), make([]setupReport, len(names)), false
+	for i, name := range names {
+		if chosen[i], err = all.Named[setup.Host](name); err != nil {
+			return &failure{exitUsage, err} // a slip of the finger: nothing is done
+		}
+		p, err := cmd.plan(chosen[i], kept)
+		reports[i], problems[i] = setupReport{Host: name, Files: []string{}, Notes: p.Notes}, err
+		for _, ch := range p.Changes {
+			reports[i].Files, due = append(reports[i].Files, ch.Path), true
+		}
+		if err == nil {
+			cmd.showPlan(p)
+		}
+	}
+	if due && !cmd.print {
+		if err := cmd.confirm(ctx, cmd.yes, "Make these changes?", "add --yes to make these changes, or --print to only see them", "nothing was changed"); err != nil {
+			return err
+		}
+	}
+	if !cmd.print { // it also removes temporary files of a killed run
+		err := setup.Exclusively(ctx, dir, func(kept *setup.Receipts) error {
+			for i, host := range chosen {
+				if problems[i] == nil {
+					reports[i].Changed, problems[i] = cmd.carryOut(host, kept)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return setupFailure(err)
+		}
+	}
+	return cmd.leftOut(reports, problems)
+}
+
+// carryOut changes a host. It may have written to its files since the change was shown, so
+// that is planned again.
+func (cmd *setupCommand) carryOut(host setup.Host, kept *setup.Receipts) (changed bool, err error) {
+	p, err := cmd.plan(host, kept)
+	if err == nil {
+		err = cmd.apply(p, kept)
+	}
+	if err != nil || len(p.Changes) == 0 {
+		return false, err
+	}
+	cmd.printf("%s %s is %s\n", cmd.paint(green, "✓"), p.Title, cmd.done)
+	for _, n := range p.Notes {
+		cmd.note("%s", n)
+	}
+	return true, nil
+}
+
+// leftOut prints the reports, and returns the error for the hosts that could not be changed.
+func (cmd *setupCommand) leftOut(reports []setupReport, problems []error) error {
+	var failures []error
+	for i, err := range problems {
+		if err != nil {
+			reports[i].Error, _ = split(err)
+			failures = append(failures, setupFailure(err))
+		}
+	}
+	if err := cmd.emit(reports); err != nil {
+		return err
+	}
+	if len(failures) < 2 {
+		return errors.Join(failures...)
+	}
+	for _, err := range failures {
+		message, advice := split(err)
+		cmd.warn("%s; %s", safetext.Line(message), safetext.Line(advice))
+	}
+	return failed(exitFailure, "see to what is said above and repeat the command; the other hosts are done",
+		"%d of %d hosts were left as they were", len(failures), len(reports))
+}
+
+func (cmd *setupCommand) showPlan(p setup.Plan) {
+	if len(p.Changes) == 0 {
+		cmd.printf("%s: nothing to change\n", p.Title)
+		return
+	}
+	cmd.printf("%s\n", cmd.paint(bold, p.Title))
+	for _, ch := range p.Changes {
+		for _, line := range strings.Split(strings.TrimSuffix(ch.Diff(), "\n"), "\n") {
+			style := dim
+			switch {
+			case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+				style = bold
+			case strings.HasPrefix(line, "+"):
+				style = green
+			case strings.HasPrefix(line, "-"):
+				style = red
+			}
+			cmd.printf("  %s\n", cmd.paint(style, safetext.Text(line)))
+		}
+	}
+}
+
+// receiptsDir has setup's copies of the files it changed. They belong to the user, not to a
+// database, so they are beside the default one.
+func receiptsDir() (string, error) {
+	dir := os.Getenv("XDG_DATA_HOME")
+	if dir == "" {
+		m, err := machine()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(m.Home, ".local", "share")
+	}
+	return filepath.Join(dir, "lcm", "setup"), nil
+}
+
+// setupFailure gives an error of setup its exit code.
+func setupFailure(err error) error {
+	switch {
+	case errors.Is(err, setup.ErrNotInstalled):
+		return &failure{exitNotFound, err}
+	case errors.As(err, new(*hint.Error)):
+		return &failure{exitFailure, err}
+	}
+	return err
 }
