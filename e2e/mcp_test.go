@@ -51,10 +51,10 @@ func (m machine) command(name string, args ...string) *exec.Cmd {
 var serving = regexp.MustCompile(`serving MCP at (http://\S+)`)
 
 // serveHTTP starts a server and returns its address.
-func (m machine) serveHTTP(t *testing.T, env ...string) string {
+func (m machine) serveHTTP(t *testing.T) string {
 	t.Helper()
 	c := m.command(m.lcm, "mcp", "--http", "0")
-	c.Env = append(c.Env, env...)
+	c.Env = append(c.Env, "LCM_MCP_TOKEN="+mcpToken)
 	errs, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -109,15 +109,8 @@ func (i inspector) mustAsk(t *testing.T, args ...string) map[string]any {
 	return answer
 }
 
-// token is the one that the first server over HTTP has made.
-func (m machine) token(t *testing.T) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(m.home, ".local", "share", "lcm", "mcp-token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(content))
-}
+// mcpToken is the token of servers over HTTP.
+const mcpToken = "0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // withToken stands between a server and clients that cannot be told a token. It
 // adds the token to what is sent to this machine by its name, and to nothing
@@ -128,12 +121,11 @@ func (m machine) withToken(t *testing.T, at string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := m.token(t)
 	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host})
 		r.Out.Host = r.In.Host
 		if strings.HasPrefix(r.In.Host, "localhost:") {
-			r.Out.Header.Set("Authorization", "Bearer "+token)
+			r.Out.Header.Set("Authorization", "Bearer "+mcpToken)
 		}
 	}})
 	t.Cleanup(proxy.Close)
@@ -145,14 +137,11 @@ func (m machine) withToken(t *testing.T, at string) string {
 func TestInspector(t *testing.T) {
 	dir := npmInstall(t, mcpManifest)
 	m := newMachine(t)
-	const token = "a token of thirty-two characters"
 	base := inspector{machine: m, node: node(t, dir), script: filepath.Join(dir, "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")}
-	stdio, made, guarded := base, base, base
+	stdio, guarded := base, base
 	stdio.target, stdio.flags = []string{m.lcm, "mcp"}, []string{"--cwd", m.project}
-	made.target = []string{m.serveHTTP(t)}
-	made.flags = []string{"--header", "Authorization: Bearer " + m.token(t)}
-	guarded.target, guarded.flags = []string{m.serveHTTP(t, "LCM_MCP_TOKEN="+token)}, []string{"--header", "Authorization: Bearer " + token}
-	for name, i := range map[string]inspector{"stdio": stdio, "http": made, "http with a token of one's own": guarded} {
+	guarded.target, guarded.flags = []string{m.serveHTTP(t)}, []string{"--header", "Authorization: Bearer " + mcpToken}
+	for name, i := range map[string]inspector{"stdio": stdio, "http": guarded} {
 		t.Run(name, func(t *testing.T) { inspect(t, i) })
 	}
 	t.Run("http without the token", func(t *testing.T) {

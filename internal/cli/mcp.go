@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/scope"
@@ -27,7 +27,6 @@ const childGuard = "LCM_CHILD"
 type mcpCommand struct {
 	*program
 	http        string
-	token       string
 	origins     []string
 	projectOnly bool
 	dir         string
@@ -39,13 +38,11 @@ func newMCP(p *program) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the record to agents over MCP",
 		Args: cobra.MatchAll(usage(cobra.NoArgs), refuse(
-			func() bool { return cmd.http == "" && (cmd.token != "" || len(cmd.origins) > 0) },
-			"--token and --allow-origin are for --http: over pipes there is only the program that started lcm"), listenFlag("http", &cmd.http)),
+			func() bool { return cmd.http == "" && len(cmd.origins) > 0 }, "--allow-origin is for --http: over pipes there is only the program that started lcm"), listenFlag("http", &cmd.http)),
 		RunE: func(c *cobra.Command, _ []string) error { return cmd.serveMCP(c.Context()) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&cmd.http, "http", "", "serve over HTTP on this port or address")
-	fl.StringVar(&cmd.token, "token", "", "bearer token that clients have to send (default $LCM_MCP_TOKEN, else the file mcp-token beside the database)")
 	fl.StringSliceVar(&cmd.origins, "allow-origin", nil, "web origin whose pages may ask, like https://app.example")
 	fl.BoolVar(&cmd.projectOnly, "project-only", false, "answer from the project of the directory only")
 	fl.StringVar(&cmd.dir, "dir", "", "directory that the agent works in (default: the current one)")
@@ -149,21 +146,10 @@ func (cmd *mcpCommand) mcpConfig(rec *openRecord) (mcpserver.Config, error) {
 }
 
 func (cmd *mcpCommand) serveMCPOverHTTP(ctx context.Context, s *mcpserver.Server, cfg *config.Config) error {
-	o := mcpserver.HTTPOptions{Token: cmp.Or(cmd.token, cfg.MCP.Token), Origins: cmd.origins}
+	o := mcpserver.HTTPOptions{Token: cfg.MCP.Token, Origins: cmd.origins}
 	if o.Token == "" {
-		path := mcpTokenFile(cfg.Storage.DatabasePath)
-		token, made, err := mcpToken(path)
-		var known *failure
-		switch {
-		case errors.As(err, &known):
-			return err
-		case err != nil:
-			return failed(exitFailure, "set LCM_MCP_TOKEN to a long random text, like the output of `openssl rand -hex 24`", "%w", err)
-		}
-		if o.Token = token; made {
-			cmd.note("a token was made for clients, which send it with every request (Authorization: Bearer %s)", token)
-		}
-		cmd.note("the token is in %s", safetext.Line(path))
+		o.Token = rand.Text()
+		cmd.note("clients send this token with every request (Authorization: Bearer %s); LCM_MCP_TOKEN sets one that stays the same", o.Token)
 	}
 	addr, err := o.CheckAddress(cmd.http)
 	if err != nil {

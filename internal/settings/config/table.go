@@ -124,7 +124,7 @@ var table = []Setting{
 	{Key: "mcp.max_result_tokens", Env: "LCM_MCP_MAX_RESULT_TOKENS", Kind: Int, Default: "6000", Min: 1000, Max: 60000,
 		Doc: "The most tokens that one answer of `lcm mcp` has; the rest follows by cursor. Claude Code warns from 10,000 on and refuses 25,000."},
 	{Key: "mcp.token", Env: "LCM_MCP_TOKEN", Kind: String, Secret: true,
-		Doc: "The bearer token that clients of `lcm mcp --http` have to send. Where it is empty, one is made the first time and kept in the file `mcp-token` beside the database."},
+		Doc: "The bearer token that clients of `lcm mcp --http` have to send. Where it is empty, each start makes one and shows it."},
 
 	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",
 		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to three cited lines of the record, at most 290 tokens together. false adds nothing to prompts."},
