@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -23,17 +20,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 )
-
-type backupReport struct {
-	File          string   `json:"file"`
-	Bytes         int64    `json:"bytes"`
-	Conversations int      `json:"conversations"`
-	Messages      int64    `json:"messages"`
-	Digest        string   `json:"digest"`
-	Faults        int      `json:"faults"`
-	Removed       []string `json:"removed"` // older backups
-	Seconds       float64  `json:"seconds"`
-}
 
 type backupCommand struct {
 	*program
@@ -81,21 +67,14 @@ func (cmd *backupCommand) backup(ctx context.Context, args []string) error {
 	if err := made.Publish(path); err != nil {
 		return err
 	}
-	r := backupReport{
-		File: path, Conversations: made.Proof.Conversations, Messages: made.Proof.Messages, Digest: hex.EncodeToString(made.Proof.Digest[:]),
-		Faults: len(made.Damage), Removed: []string{},
-	}
-	if info, err := os.Stat(path); err == nil {
-		r.Bytes = info.Size()
-	}
-	if cmd.keep > 0 && r.Faults == 0 { // older ones may have what is damaged
+	r := movedReport{File: path}
+	r.count(made.Proof)
+	if cmd.keep > 0 && len(made.Damage) == 0 { // older ones may have what is damaged
 		if r.Removed, err = rotate(filepath.Dir(path), cmd.keep); err != nil {
 			return err
 		}
 	}
-	r.Seconds = time.Since(begun).Seconds()
-	err = cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
-	return errors.Join(err, cmd.damageWritten(made.Damage))
+	return cmd.printMoved(r, begun, made.Damage)
 }
 
 // fileSettings returns the settings for a command that works on a database file which is
@@ -144,13 +123,6 @@ func (p *program) damageWritten(faults []store.Fault) error {
 	return failed(exitFaults, "everything that can be read was written: what is derived was made again, what is damaged has a mark; `lcm doctor` says what can be done about it",
 		"the database has %s", prose.Count(len(faults), "fault", "faults"))
 }
-
-// extent counts messages and their conversations.
-func extent(messages int64, conversations int) string {
-	return prose.Count(messages, "message", "messages") + " in " + prose.Count(conversations, "conversation", "conversations")
-}
-
-func took(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) }
 
 // backupName matches the backups beside a database, but not those that the doctor made.
 var backupName = lazyregexp.New(`^lcm-\d{8}T\d{6}\.\d{3}Z\.db$`)

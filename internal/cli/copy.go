@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"os"
 	"time"
@@ -18,16 +17,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 )
-
-type copyReport struct {
-	From          string  `json:"from"`
-	To            string  `json:"to"`
-	Conversations int     `json:"conversations"`
-	Messages      int64   `json:"messages"`
-	Digest        string  `json:"digest"` // of the copy
-	Faults        int     `json:"faults"`
-	Seconds       float64 `json:"seconds"`
-}
 
 type copyCommand struct{ *program }
 
@@ -53,7 +42,7 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) error {
 		}
 	}
 	begun := time.Now()
-	r := copyReport{From: from, To: to}
+	r := movedReport{From: from, File: to}
 	var damage []store.Fault
 	if postgres.IsURL(from) {
 		damage, err = cmd.fromServer(ctx, cfg, &r)
@@ -70,37 +59,31 @@ func (cmd *copyCommand) run(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	r.Faults, r.Seconds = len(damage), time.Since(begun).Seconds()
-	err = cmd.result(r, "%s copied, %s\ndigest %s\n", extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
-	return errors.Join(err, cmd.damageWritten(damage))
+	return cmd.printMoved(r, begun, damage)
 }
 
 // publish gives a copy its name.
-func (r *copyReport) publish(made *move.Built) error {
+func (r *movedReport) publish(made *move.Built) error {
 	defer made.Remove()
 	r.count(made.Proof)
-	return made.Publish(r.To)
-}
-
-func (r *copyReport) count(p verify.Proof) {
-	r.Conversations, r.Messages, r.Digest = p.Conversations, p.Messages, hex.EncodeToString(p.Digest[:])
+	return made.Publish(r.File)
 }
 
 // fromServer copies a PostgreSQL database into a file or into another one.
-func (cmd *copyCommand) fromServer(ctx context.Context, cfg *config.Config, r *copyReport) (damage []store.Fault, err error) {
+func (cmd *copyCommand) fromServer(ctx context.Context, cfg *config.Config, r *movedReport) (damage []store.Fault, err error) {
 	source, err := openPath(ctx, address(cfg, r.From), sqlite.Options{ReadOnly: true, Log: cmd.logger(cfg)})
 	if err != nil {
 		return nil, databaseFailure(err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	r.From = source.Path()
-	if postgres.IsURL(r.To) {
+	if postgres.IsURL(r.File) {
 		return cmd.fill(ctx, cfg, source.SQL(), r)
 	}
-	if err := move.Free(r.To); err != nil {
+	if err := move.Free(r.File); err != nil {
 		return nil, err
 	}
-	made, err := move.Build(ctx, r.To, move.Database(ctx, source.SQL()), true)
+	made, err := move.Build(ctx, r.File, move.Database(ctx, source.SQL()), true)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +91,7 @@ func (cmd *copyCommand) fromServer(ctx context.Context, cfg *config.Config, r *c
 }
 
 // toServer copies a file into a PostgreSQL database.
-func (cmd *copyCommand) toServer(ctx context.Context, cfg *config.Config, r *copyReport) (damage []store.Fault, err error) {
+func (cmd *copyCommand) toServer(ctx context.Context, cfg *config.Config, r *movedReport) (damage []store.Fault, err error) {
 	source := *cfg
 	source.Storage.DatabasePath, source.DatabasePassword = r.From, ""
 	err = cmd.useSound(ctx, &source, func(rec *openRecord, found []store.Fault) error {
@@ -120,13 +103,13 @@ func (cmd *copyCommand) toServer(ctx context.Context, cfg *config.Config, r *cop
 }
 
 // fill copies a database into a PostgreSQL database, and proves that.
-func (cmd *copyCommand) fill(ctx context.Context, cfg *config.Config, from sqldb.DB, r *copyReport) (damage []store.Fault, err error) {
-	target, err := openPath(ctx, address(cfg, r.To), sqlite.Options{DeferIndex: true, Log: cmd.logger(cfg)})
+func (cmd *copyCommand) fill(ctx context.Context, cfg *config.Config, from sqldb.DB, r *movedReport) (damage []store.Fault, err error) {
+	target, err := openPath(ctx, address(cfg, r.File), sqlite.Options{DeferIndex: true, Log: cmd.logger(cfg)})
 	if err != nil {
 		return nil, databaseFailure(err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	r.To = target.Path()
+	r.File = target.Path()
 	bar := cmd.newBar("copying")
 	err = move.Fill(ctx, target.SQL(), move.Database(ctx, from), func(done int64) { bar.set(done, 0, prose.Number(done)+" messages") })
 	bar.clear()

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/portable"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -28,15 +30,35 @@ type exportCommand struct {
 	raw, force    bool
 }
 
-type exportReport struct {
-	File          string  `json:"file"`
-	Bytes         int64   `json:"bytes"`
-	Conversations int     `json:"conversations"`
-	Messages      int64   `json:"messages"`
-	Digest        string  `json:"digest,omitempty"`
-	Seconds       float64 `json:"seconds"`
-	// Damaged are the parts that do not match their hashes.
-	Damaged []store.Fault `json:"damaged,omitempty"`
+// movedReport is the outcome of `lcm db backup`, restore, copy and export.
+type movedReport struct {
+	From          string        `json:"from,omitempty"`
+	File          string        `json:"file"`
+	Bytes         int64         `json:"bytes,omitempty"`
+	Conversations int           `json:"conversations"`
+	Messages      int64         `json:"messages"`
+	Digest        string        `json:"digest,omitempty"`
+	Faults        []store.Fault `json:"faults"`
+	Removed       []string      `json:"removed,omitempty"`     // older backups
+	Kept          string        `json:"kept,omitempty"`        // where the replaced database is
+	Unforgotten   int           `json:"unforgotten,omitempty"` // erasures that the backup knows nothing of
+	Seconds       float64       `json:"seconds"`
+}
+
+// count takes what was proved into a report.
+func (r *movedReport) count(p verify.Proof) {
+	r.Conversations, r.Messages, r.Digest = p.Conversations, p.Messages, hex.EncodeToString(p.Digest[:])
+}
+
+// printMoved prints a report. damage is what is wrong with the source.
+func (p *program) printMoved(r movedReport, begun time.Time, damage []store.Fault) error {
+	r.Faults, r.Seconds = list(damage), time.Since(begun).Seconds()
+	if info, err := os.Stat(r.File); err == nil {
+		r.Bytes = info.Size()
+	}
+	err := p.result(r, "%s\n%s in %s, %s, %.1f s\ndigest %s\n", safetext.Line(r.File), prose.Count(r.Messages, "message", "messages"),
+		prose.Count(r.Conversations, "conversation", "conversations"), prose.Size(r.Bytes), r.Seconds, r.Digest)
+	return errors.Join(err, p.damageWritten(damage))
 }
 
 func newExport(p *program) *cobra.Command {
@@ -80,7 +102,7 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, da
 	if err != nil {
 		return err
 	}
-	r := exportReport{File: cmd.output, Damaged: damage}
+	r := movedReport{File: cmd.output}
 	var ids []store.ConversationID
 	for _, n := range cmd.conversations {
 		ids = append(ids, store.ConversationID(n))
@@ -97,18 +119,12 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, da
 		return err
 	}
 	if cmd.output == "" {
-		return errors.Join(write(cmd.out), cmd.damageWritten(r.Damaged))
+		return errors.Join(write(cmd.out), cmd.damageWritten(damage))
 	}
 	if err := create(cmd.output, write); err != nil {
 		return err
 	}
-	if info, err := os.Stat(cmd.output); err == nil {
-		r.Bytes = info.Size()
-	}
-	r.Seconds = time.Since(begun).Seconds()
-	err = cmd.result(r, "%s\n%s, %s, %s\ndigest %s\n", safetext.Line(r.File), prose.Size(r.Bytes),
-		extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
-	return errors.Join(err, cmd.damageWritten(r.Damaged))
+	return cmd.printMoved(r, begun, damage)
 }
 
 // maxFaults is how many faults are warned of one by one.

@@ -156,5 +156,5 @@ func (cmd *importCommand) printImported(r archiveReport) error {
 		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", prose.Count(r.Tombstones, "tombstone", "tombstones"))
 	}
 	return cmd.result(r, "%s imported with %s, %s, in %s\ndigest of the archive %s\n", prose.Count(r.Conversations, "conversation", "conversations"),
-		prose.Count(r.Messages, "message", "messages"), prose.Count(r.Known, "was known", "were known"), took(r.Seconds), r.Digest)
+		prose.Count(r.Messages, "message", "messages"), prose.Count(r.Known, "was known", "were known"), fmt.Sprintf("%.1f s", r.Seconds), r.Digest)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/hex"
 	"os"
 	"time"
 
@@ -13,16 +12,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 )
-
-type restoreReport struct {
-	Database      string  `json:"database"`
-	Kept          string  `json:"kept,omitempty"`
-	Unforgotten   int     `json:"unforgotten,omitempty"` // erasures that the backup knows nothing of
-	Conversations int     `json:"conversations"`
-	Messages      int64   `json:"messages"`
-	Digest        string  `json:"digest"`
-	Seconds       float64 `json:"seconds"`
-}
 
 type restoreCommand struct {
 	*program
@@ -79,17 +68,14 @@ func (cmd *restoreCommand) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := restoreReport{
-		Database: cfg.Storage.DatabasePath, Kept: kept, Unforgotten: len(lost), Conversations: made.Proof.Conversations, Messages: made.Proof.Messages,
-		Digest: hex.EncodeToString(made.Proof.Digest[:]), Seconds: time.Since(begun).Seconds(),
-	}
-	cmd.printf("%s restored: %s, %s\ndigest %s\n", safetext.Line(r.Database), extent(r.Messages, r.Conversations), took(r.Seconds), r.Digest)
+	r := movedReport{From: args[0], File: path, Kept: kept, Unforgotten: len(lost)}
+	r.count(made.Proof)
 	if r.Unforgotten > 0 {
 		cmd.warn("the backup knows nothing of %s since it was made: what was forgotten may be back, and is to be forgotten again (`lcm --db %s forget --list` shows what)",
 			prose.Count(r.Unforgotten, "erasure", "erasures"), safetext.Line(r.Kept))
 	}
 	if r.Kept != "" {
-		cmd.printf("the database that was there is kept as %s\n", safetext.Line(r.Kept))
+		cmd.note("the database that was there is kept as %s", safetext.Line(r.Kept))
 	}
-	return cmd.emit(r)
+	return cmd.printMoved(r, begun, nil)
 }
