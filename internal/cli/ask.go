@@ -44,12 +44,6 @@ func newAsk(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-// askWords translates messages of package delegation into flags and commands.
-var askWords = strings.NewReplacer(
-	"summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty", "lcm_expand_query", "`lcm ask`",
-	"lcm_grep", "`lcm grep`", "allConversations: true", "--all", "Try other words for the query", "Try other words with --query",
-)
-
 func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
 	cmd.Prompt, cmd.SummaryIDs = args[0], typedIDs[record.SummaryID](cmd.summaries)
 	if cmd.evidence {
@@ -75,13 +69,13 @@ func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error
 		if errors.Is(err, recall.ErrRefused) || ctx.Err() != nil {
 			return err
 		}
-		return failed(exitUsage, "`lcm ask --help` shows how it is used", "%s", askWords.Replace(err.Error()))
+		return failed(exitUsage, "`lcm ask --help` shows how it is used", "%s", recallWords.Replace(err.Error()))
 	}
 	if err := cmd.emit(answer); err != nil {
 		return err
 	}
 	if answer.Method == recall.MethodNone { // its words are ours, not the record's
-		answer.Answer = askWords.Replace(answer.Answer)
+		answer.Answer = recallWords.Replace(answer.Answer)
 	}
 	cmd.printf("%s\n", cmd.shown(answer.Answer))
 	cmd.printCitations(answer)
@@ -90,9 +84,6 @@ func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error
 		cmd.note("answered without a model; set LCM_EXPANSION_MODEL for a written answer")
 	case answer.Reason != "" && answer.Method != recall.MethodNone: // whose answer says it
 		cmd.note("%s", safetext.Line(answer.Reason))
-	}
-	for i, n := range answer.Notes {
-		answer.Notes[i] = askWords.Replace(n)
 	}
 	printNotes(cmd.program, answer.Notes, "")
 	return nil

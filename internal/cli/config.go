@@ -23,7 +23,7 @@ func newConfig(p *program) *cobra.Command {
 			return p.result(map[string]any{"file": cfg.File, "settings": cfg.Values()}, "%s", cfg.Render())
 		},
 	}
-	c.AddCommand(newConfigGet(p), newConfigSet(p), newConfigPath(p))
+	c.AddCommand(newConfigGet(p), newConfigSet(p))
 	return p.jsonFlag(c)
 }
 
@@ -90,21 +90,6 @@ func withoutPassword(path string) (string, error) {
 	}
 	clean, _, err := postgres.TakePassword(path)
 	return clean, err
-}
-
-func newConfigPath(p *program) *cobra.Command {
-	return p.jsonFlag(&cobra.Command{
-		Use:   "path",
-		Short: "Print where the configuration file is",
-		Args:  usage(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			path, err := config.Options{}.Path()
-			if err != nil {
-				return err
-			}
-			return p.result(map[string]string{"path": path}, "%s\n", path)
-		},
-	})
 }
 
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

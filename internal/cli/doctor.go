@@ -237,16 +237,6 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 			Advice: "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts",
 		})
 	}
-	if cfg.Log.File != "" {
-		if f, err := openLog(cfg.Log.File); err == nil {
-			_ = f.Close() // nothing was written
-		} else {
-			found = append(found, doctor.Finding{
-				Code: "log-file", Severity: doctor.Warning, Where: cfg.Log.File, Message: fmt.Sprintf("nothing can be logged there: %v", err),
-				Advice: "set log.file to a file that can be written",
-			})
-		}
-	}
 	found = append(found, cmd.hostFindings(ctx, cfg, db)...)
 	if db == nil {
 		return found
@@ -256,7 +246,6 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 		look func() []doctor.Finding
 	}{
 		{"the runs", func() []doctor.Finding { return runFindings(ctx, db, time.Now()) }},
-		{"the vectors", func() []doctor.Finding { return unembedded(ctx, cfg, db) }},
 		{"older messages for secrets", func() []doctor.Finding { return cmd.unmasked(ctx, cfg, db) }},
 	} {
 		more := part.look()

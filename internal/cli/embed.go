@@ -11,37 +11,22 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/process"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/lease"
-	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/recall"
 )
 
-type embedCommand struct {
-	*program
-	messages int
-	period   time.Duration
-}
+type embedCommand struct{ *program }
 
 func newEmbed(p *program) *cobra.Command {
 	cmd := &embedCommand{program: p}
-	c := &cobra.Command{
+	return cmd.jsonFlag(&cobra.Command{
 		Use:   "embed",
 		Short: "Compute embeddings for semantic search",
 		Args:  usage(cobra.NoArgs),
-		RunE: func(c *cobra.Command, args []string) error {
-			if cmd.messages < 0 || cmd.period < 0 {
-				return wrongUsage(c, errors.New("--messages and --for take no negative values"))
-			}
-			return cmd.runs(toRead, cmd.run)(c, args)
-		},
-	}
-	c.Flags().IntVarP(&cmd.messages, "messages", "n", 0, "stop after about so many messages (default: all)")
-	c.Flags().DurationVar(&cmd.period, "for", 0, "stop after this time, like 10m or 1h30m (default: when all is done)")
-	return cmd.jsonFlag(c)
+		RunE:  cmd.runs(toRead, cmd.run),
+	})
 }
 
 // embedLease is how long another process waits for one that has died.
@@ -65,17 +50,9 @@ func (cmd *embedCommand) run(ctx context.Context, rec *openRecord) (err error) {
 	defer func() { err = errors.Join(err, stop(), mine.Release(context.WithoutCancel(ctx))) }()
 
 	bar := cmd.newBar("embedding")
-	limits := recall.EmbedLimits{Messages: cmd.messages, OnProgress: func(r recall.EmbedReport) {
-		total := r.Messages + r.Waiting
-		if cmd.messages > 0 {
-			total = min(total, int64(cmd.messages))
-		}
-		bar.set(r.Messages, total, prose.Count(int(r.Messages), "message", "messages"))
-	}}
-	if cmd.period > 0 {
-		limits.Until = time.Now().Add(cmd.period)
-	}
-	r, err := rec.engine.Embed(ctx, limits)
+	r, err := rec.engine.Embed(ctx, recall.EmbedLimits{OnProgress: func(r recall.EmbedReport) {
+		bar.set(r.Messages, r.Messages+r.Waiting, prose.Count(int(r.Messages), "message", "messages"))
+	}})
 	bar.clear()
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w (%s done, %s stored; `lcm db embed` goes on there)", err, prose.Count(int(r.Messages), "message", "messages"), prose.Size(r.Bytes))
@@ -122,26 +99,4 @@ func (rec *openRecord) embedded(ctx context.Context) (*embeddedReport, error) {
 	}
 	pending, err := rec.db.PendingBlocks(ctx, e.Name())
 	return &embeddedReport{e.Name(), st.Messages, store.WaitingMessages(pending), st.Bytes}, err
-}
-
-// unembedded finds that `lcm db embed` was run, and that messages were stored since.
-func unembedded(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	e := fromconfig.Embedder(cfg, db)
-	if e == nil {
-		return nil
-	}
-	st, err := db.VectorStatus(ctx, e.Name())
-	if err != nil || st.Messages == 0 {
-		return nil // it is optional; unreadable tables are a finding of their own
-	}
-	pending, err := db.PendingBlocks(ctx, e.Name())
-	waiting := store.WaitingMessages(pending)
-	if err != nil || waiting == 0 {
-		return nil
-	}
-	return []doctor.Finding{{
-		Code: "unembedded", Severity: doctor.Note, Where: cfg.Storage.DatabasePath,
-		Message: fmt.Sprintf("about %s no vector of %s yet: only words find them", prose.Count(int(waiting), "message has", "messages have"), e.Name()),
-		Advice:  "`lcm db embed` embeds them",
-	}}
 }

@@ -54,7 +54,6 @@ func newImport(p *program) *cobra.Command {
 	fl.StringVar(&cmd.title, "title", "", "title of the conversation of a file of messages")
 	fl.BoolVar(&cmd.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
 	fl.BoolVar(&cmd.archive.damaged, "damaged", false, "of an archive, also take messages that do not match their hash, marked as damaged")
-	fl.BoolVar(&cmd.archive.large, "large", false, "of an archive, believe that it unpacks to thousands of times its size")
 	return cmd.jsonFlag(c)
 }
 

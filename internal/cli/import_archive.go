@@ -33,7 +33,6 @@ type archiveReport struct {
 // archiveFlags say how an archive is imported.
 type archiveFlags struct {
 	skipConflicts bool // leave out conversations that differ here
-	large         bool // believe any size
 	damaged       bool // import messages that do not match their hash, too
 }
 
@@ -109,11 +108,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (ma
 		return nil, m, failed(exitNotFound, "name a file that `lcm db export` wrote", "%w", err)
 	}
 	defer file.Close()
-	limits := portable.Limits{}
-	if cmd.archive.large {
-		limits.Ratio = 1 << 40
-	}
-	in, err := portable.NewReader(file, limits)
+	in, err := portable.NewReader(file, portable.Limits{})
 	if err != nil {
 		return nil, m, unreadable(path, err)
 	}

@@ -96,7 +96,8 @@ var recallWords = strings.NewReplacer(
 	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",
 	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor", "startLine", "--start-line", "endLine", "--end-line",
 	"tokenCap", "--max-tokens", "fileIds", "--file-ids", "everything: true", "--everything",
-	"begin the pattern with (?i)", "add -i",
+	"begin the pattern with (?i)", "add -i", "summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty",
+	"lcm_expand_query", "`lcm ask`", "Try other words for the query", "Try other words with --query",
 )
 
 // recallFailure gives a request that recall refused its exit code and its words.

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/kit/process"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proxy"
@@ -39,32 +37,25 @@ func (cmd *runCommand) printRuns(ctx context.Context, rec *openRecord) error {
 	t := newTable("started", "agent", ">requests", ">with summaries", ">folds", ">largest", ">saved", ">cache hits", ">above budget", ">failures", "")
 	for _, r := range reports {
 		t.add(r.Started.Local().Format(time.DateTime), safetext.Line(r.Host), prose.Number(r.Requests), prose.Number(r.Changed), prose.Number(r.Folds),
-			prose.Number(r.Largest), percent(r.Saved, r.Compared()), percent(r.CacheHits, r.Usage.Total() > 0), prose.Number(r.OverBudget()), prose.Number(r.PassedAnyway), runState(r.Run, machineName(rec.cfg)))
+			prose.Number(r.Largest), percent(r.Saved, r.Compared()), percent(r.CacheHits, r.Usage.Total() > 0), prose.Number(r.OverBudget()), prose.Number(r.PassedAnyway), runState(r.Run))
 	}
 	cmd.printTable(t)
-	observed := false
 	for _, r := range reports {
-		observed = observed || r.Observe
 		at := r.Started.Local().Format(time.DateTime)
 		reasons := func(what string, counts map[string]int) {
 			for _, why := range slices.Sorted(maps.Keys(counts)) {
-				cmd.note("%s: %s %s: %s", at, what, prose.Count(counts[why], "time", "times"), safetext.Line(why))
+				if counts[why] > 0 {
+					cmd.note("%s: %s %s: %s", at, what, prose.Count(counts[why], "time", "times"), safetext.Line(why))
+				}
 			}
 		}
-		if r.Unknown > 0 {
-			cmd.note("%s: %s passed unchanged: %s", at, prose.Count(r.Unknown, "request", "requests"), proxy.NoKnownAgent)
-		}
+		reasons("passed unchanged", map[string]int{proxy.NoKnownAgent: r.Unknown})
 		reasons("sent above the budget", r.Over)
 		reasons("passed unchanged", r.Failures)
 		reasons("in the background,", r.Problems)
-		if r.Unanswered > 0 {
-			cmd.note("%s: %s without an answer of the model API", at, prose.Count(r.Unanswered, "request", "requests"))
-		}
+		reasons("sent", map[string]int{"without an answer of the model API": r.Unanswered})
 	}
-	cmd.note("saved: input cost against the same requests without lcm, which are simulated; – where lcm changed none")
-	if observed {
-		cmd.note("observed: no request was changed; with summaries, folds and saved are what would have been")
-	}
+	cmd.note("saved: input cost against the same requests without lcm, which are simulated; – where lcm changed none. Of an observed run it is what would have been")
 	return cmd.emit(reports)
 }
 
@@ -75,25 +66,17 @@ func percent(share float64, known bool) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// runState says in a few words how a run differs from others. here is this machine.
-func runState(r proxy.Run, here string) string {
-	var words []string
+// runState says in a few words how a run differs from others.
+func runState(r proxy.Run) string {
 	switch {
+	case r.Ended.IsZero():
+		return "running, or killed"
 	case r.Observe:
-		words = append(words, "observed")
+		return "observed"
 	case r.Requests > 0 && r.Unknown == r.Requests:
-		words = append(words, "unknown client, unchanged")
+		return "unknown client, unchanged"
 	case r.Subscription > 0 && r.Changed == 0:
-		words = append(words, "subscription, unchanged")
+		return "subscription, unchanged"
 	}
-	switch {
-	case !r.Ended.IsZero():
-	case r.Process == "" || r.Machine != here:
-		words = append(words, "running, or killed")
-	case process.Ended(r.Process):
-		words = append(words, "killed")
-	default:
-		words = append(words, "running")
-	}
-	return strings.Join(words, ", ")
+	return ""
 }
