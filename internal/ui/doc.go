@@ -18,7 +18,6 @@
 //	GET /summary/sum_…          a summary and its sources                (/api/summary/sum_…)
 //	GET /file/file_…            a payload and its messages               (/api/file/file_…)
 //	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
-//	GET /search/counts          the matches by role, host, project, time (/api/search/counts)
 //	GET /ask                    ?q=: passages, without a model           (/api/ask)
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew

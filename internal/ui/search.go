@@ -3,8 +3,10 @@ package ui
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,13 +40,14 @@ type searchData struct {
 	InMessages  int  `json:"inMessages"`
 	InSummaries int  `json:"inSummaries"`
 	AtLeast     bool `json:"atLeast,omitempty"`
-	searchCounts
-	Notes   []string `json:"notes,omitempty"`
-	Cursor  string   `json:"cursor,omitempty"`
-	Next    string   `json:"-"` // the path of the next page
-	Counts  string   `json:"-"` // the path of the counts
-	Later   string   `json:"-"` // the path of the matches, if they are loaded later
-	Refused string   `json:"refused,omitempty"`
+	// Hosts and Projects are those that a search can be narrowed to.
+	Hosts    []string `json:"-"`
+	Projects []string `json:"-"`
+	Notes    []string `json:"notes,omitempty"`
+	Cursor   string   `json:"cursor,omitempty"`
+	Next     string   `json:"-"` // the path of the next page
+	Later    string   `json:"-"` // the path of the matches, if they are loaded later
+	Refused  string   `json:"refused,omitempty"`
 }
 
 func (d searchData) title() string {
@@ -59,22 +62,26 @@ const (
 	searchTime  = 20 * time.Second
 )
 
-// searchPage finds matches. It counts them for the API only: a page loads its counts
-// from countsPage.
+// searchPage finds matches.
 func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 	d = searchOf(r)
+	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
+	defer cancel()
+	all, err := s.record.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return d, err
+	}
+	hosts, projects := map[string]bool{}, map[string]bool{}
+	for _, c := range all {
+		hosts[c.Agent], projects[c.Project.Name()] = true, true
+	}
+	d.Hosts, d.Projects = slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(projects))
 	if strings.TrimSpace(d.Query) == "" {
 		return d, nil
 	}
 	if later(r) {
 		d.Later = r.URL.RequestURI()
 		return d, nil
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
-	defer cancel()
-	all, err := s.record.Conversations(ctx, store.ConversationQuery{})
-	if err != nil {
-		return d, err
 	}
 	req := recall.GrepRequest{
 		Pattern: d.Query, Mode: d.mode(), Role: llms.Role(d.Role), Tool: d.Tool, Since: localTime(d.Since), Before: localTime(d.Before), Everything: d.All,
@@ -102,15 +109,10 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 			d.Matches = append(d.Matches, Found{m, pathOf(m.ID.String()), mark(m)})
 		}
 	}
-	query := with(r)[len(r.URL.Path):]
 	if d.Cursor != "" {
-		d.Next = "/search" + query + "&cursor=" + url.QueryEscape(d.Cursor)
+		d.Next = "/search" + with(r)[len(r.URL.Path):] + "&cursor=" + url.QueryEscape(d.Cursor)
 	}
-	d.Counts = "/search/counts" + query
-	if fromAPI(r) {
-		d.searchCounts, err = s.count(ctx, r, d, all)
-	}
-	return d, err
+	return d, nil
 }
 
 // conversations returns those that the filters select, and whether there are

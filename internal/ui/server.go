@@ -18,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 )
 
@@ -75,6 +76,9 @@ var functions = map[string]any{
 	"when":     whenTag,
 	"zone":     func() string { return prose.Zone(time.Now()) },
 	"zero":     time.Time.IsZero,
+	"roles": func() []llms.Role {
+		return []llms.Role{llms.RoleUser, llms.RoleAssistant, llms.RoleTool, llms.RoleSystem}
+	},
 	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"clock":    func(t time.Time) string { return t.Local().Format("15:04") },
 	"date":     func(t time.Time) string { return t.Local().Format(time.DateOnly) },
@@ -130,7 +134,6 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
 	page(s, mux, "/search", "", "search", s.searchPage)
-	page(s, mux, "/search/counts", "", "counts", s.countsPage)
 	page(s, mux, "/ask", "", "ask", s.askPage)
 	form(s, mux, "/ask", "ask", s.askModel)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)

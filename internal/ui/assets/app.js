@@ -87,9 +87,7 @@ function searchAsYouType() {
     running = new AbortController();
     results.removeAttribute('data-load');
     try {
-      const nodes = await fragment(path, running.signal), counts = $('.counts', nodes);
-      counts?.replaceChildren(...($('.counts', results)?.childNodes || [])); // until the new ones are there
-      results.replaceChildren(nodes);
+      results.replaceChildren(await fragment(path, running.signal));
       loads(results, running.signal);
     } catch (e) {
       ignoreAbort(e);
@@ -101,33 +99,6 @@ function searchAsYouType() {
   form.addEventListener('submit', (e) => { e.preventDefault(); search(); });
   $('.find').addEventListener('submit', (e) => { e.preventDefault(); search(); input.blur(); });
   if (!input.value) input.focus();
-  selectRange(results);
-}
-
-// selectRange selects a span of time by dragging over the histogram.
-function selectRange(results) {
-  let first;
-  const bar = (e) => document.elementFromPoint(e.clientX, e.clientY)?.closest('.histogram a');
-  const between = (a, b) => {
-    const bars = all('.histogram a'), [i, j] = [bars.indexOf(a), bars.indexOf(b)].sort((x, y) => x - y);
-    return bars.slice(i, j + 1);
-  };
-  results.addEventListener('dragstart', (e) => e.preventDefault());
-  results.addEventListener('pointerdown', (e) => { first = bar(e); });
-  results.addEventListener('pointermove', (e) => {
-    const last = first && bar(e);
-    if (last) all('.histogram a').forEach((a) => a.classList.toggle('picked', between(first, last).includes(a)));
-  });
-  addEventListener('pointerup', (e) => {
-    const last = first && bar(e);
-    if (last && last !== first) {
-      const range = between(first, last), url = new URL(location.href);
-      url.searchParams.set('since', range[0].dataset.since);
-      url.searchParams.set('before', range.at(-1).dataset.before);
-      location.href = url;
-    }
-    first = null;
-  });
 }
 
 // mostShown is how many messages the page of a session keeps: scrolling drops
@@ -364,18 +335,7 @@ function sliders() {
   });
 }
 
-// erasing keeps a form from being sent twice.
-function erasing() {
-  document.addEventListener('submit', (e) => {
-    if (e.target.id !== 'erase-form') return;
-    const button = $('button', e.target);
-    button.disabled = true;
-    button.textContent = 'Erasing…';
-  });
-}
-
 keys();
-erasing();
 loads();
 searchAsYouType();
 panels();

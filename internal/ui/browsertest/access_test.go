@@ -17,7 +17,6 @@ import (
 var pages = []struct{ name, path string }{
 	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"jump", "/session/1?day=2026-03-04"}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
 	{"context", "/session/1/context?at=400&budget=16000"}, {"ask", "/ask?q=When+was+the+polling+interval+decided%3F"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
-	{"counts", "/search/counts?q=interval"},
 }
 
 // nameSummary completes the paths of the pages that show a summary, from the page of a
