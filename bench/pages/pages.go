@@ -156,7 +156,6 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"map of the session (loaded after)", true, func() string { return "/session/1/map?fragment=1" }},
 		{"matches of a search (loaded after)", true, func() string { return "/search?fragment=1&q=" + words() }},
 		{"matches of a regex (loaded after)", true, func() string { return "/search?fragment=1&mode=regex&q=" + words() }},
-		{"counts of a search (loaded after)", true, func() string { return "/search/counts?fragment=1&q=" + words() }},
 		{"passages of ask (loaded after)", true, func() string { return "/ask?fragment=1&q=" + words() }},
 		{"extent of an erasure (loaded after)", true, func() string { return fmt.Sprintf("/forget?fragment=1&ids=msg_%d", anywhere()) }},
 		{"context at a message (loaded after)", true, func() string { return fmt.Sprintf("/session/1/context?fragment=1&at=%d", anywhere()) }},
