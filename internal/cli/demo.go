@@ -21,7 +21,7 @@ func newDemo(p *program) *cobra.Command {
 		Use:   "demo",
 		Short: "Watch it work on a bundled session",
 		Args:  usage(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return p.demo(c.Context()) },
+		RunE:  func(c *cobra.Command, _ []string) error { return demo(c.Context(), p) },
 	}
 }
 
@@ -38,7 +38,7 @@ var demoSteps = []struct{ title, command string }{
 }
 
 // demo runs commands on a database of its own, whatever the settings of this machine are.
-func (p *program) demo(ctx context.Context) error {
+func demo(ctx context.Context, p *program) error {
 	dir, err := os.MkdirTemp("", "lcm-demo-*")
 	if err != nil {
 		return err
