@@ -79,7 +79,7 @@ func TestSentShowsProxiedRequests(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	second := v.page("/session/1/sent?request=2")
-	has(t, second, "Request 2 of 3", "40,000 tokens became <strong>9,000</strong>", "/summary/"+top, "It is no longer in the record.", "input cost 2,500", "model-x", "lcm took 5ms")
+	has(t, second, "Request 2 of 3", "40,000 tokens became <strong>9,000</strong>", "/summary/"+top, "It is no longer in the record.", "input cost 2,500", "model-x")
 	checkTags(t, "/session/1/sent?request=2", second)
 	has(t, v.page("/session/1/context?at=10"), `href="/session/1/sent"`, `Sent <span class="quiet">3</span>`)
 }

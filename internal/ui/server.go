@@ -94,7 +94,6 @@ var functions = map[string]any{
 	"body":     summaryData.body,
 	"expand":   summaryData.expand,
 	"replayed": contextData.body,
-	"duration": func(d time.Duration) string { return d.Round(100 * time.Microsecond).String() },
 	"newest":   sentData.newestFirst,
 	"round":    func(n float64) string { return prose.Number(int64(n)) },
 }
