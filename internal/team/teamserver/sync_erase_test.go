@@ -81,10 +81,10 @@ func (losing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // A conversation whose first receipt got lost, and that is then forgotten whole, is erased on
-// the server too.
+// the server too, also with a token of its project alone.
 func TestForgottenAfterALostReceipt(t *testing.T) {
 	f := newFixture(t)
-	a := f.laptop("one", f.token(access.Token{Append: true, Erase: true}))
+	a := f.laptop("one", f.token(access.Token{Append: true, Erase: true, Projects: []string{acme.Origin}}))
 	a.say("s", acme, "one", "two")
 	a.HTTP = &http.Client{Transport: losing{}}
 	if _, err := a.Push(t.Context()); err == nil {

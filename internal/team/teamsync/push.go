@@ -156,7 +156,8 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 	var mine []candidate
 	for _, c := range all {
 		stays, covered := p.stays(c), token.Covers(c.Project)
-		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, covered && rights.Erase}
+		// The project of a conversation that was erased whole is gone here. The server knows it.
+		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, (covered || gone(c) == allGone) && rights.Erase}
 		if stays {
 			r.Private++
 		}
