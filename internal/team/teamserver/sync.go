@@ -1,6 +1,7 @@
 package teamserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -254,14 +255,18 @@ func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []inge
 		key += fmt.Sprintf("#%d", b.Segment)
 	}
 	known, err := c.config.Store.Conversations(ctx, store.ConversationQuery{Key: key, Limit: 1})
-	if err != nil || len(known) == 0 || known[0].Messages == 0 {
-		return key, err
+	if err != nil {
+		return "", err
 	}
-	natives := make([]string, len(inputs))
-	for i, in := range inputs {
-		natives[i] = in.ID
-	}
-	if len(natives) > 0 {
+	if len(known) == 0 || known[0].Messages == 0 {
+		if mine, err := c.claim(ctx, key, b.Project); err != nil || mine {
+			return key, err
+		}
+	} else if len(inputs) > 0 {
+		natives := make([]string, len(inputs))
+		for i, in := range inputs {
+			natives[i] = in.ID
+		}
 		_, err = store.First(c.store.Messages(ctx, store.MessageQuery{Conversation: known[0].ID, Natives: natives, NoRaw: true, Limit: 1}))
 		if err == nil || !errors.Is(err, store.ErrNotFound) {
 			return key, err
@@ -269,6 +274,23 @@ func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []inge
 	}
 	own := sha256.Sum256(fmt.Appendf(nil, "%s %q", b.Machine, b.Project))
 	return fmt.Sprintf("%s@%s-%x", key, b.MachineName, own[:4]), nil
+}
+
+// claim reports whether a session's key belongs to a project, and gives a free key to it. A
+// session that is erased whole keeps its key, because the key refuses its messages; a
+// session of another project with that key must not be refused with them.
+func (c *client) claim(ctx context.Context, key string, p store.Project) (bool, error) {
+	if p.Origin != "" {
+		p = store.Project{Origin: strings.ToLower(p.Origin)}
+	}
+	name, owner := sha256.Sum256([]byte(key)), sha256.Sum256(fmt.Appendf(nil, "%q", p))
+	row := "session:" + hex.EncodeToString(name[:12])
+	_, err := c.config.Store.Put(ctx, store.SyncSpace, row, owner[:], 0, time.Time{})
+	if !errors.Is(err, store.ErrConflict) {
+		return err == nil, err
+	}
+	was, err := c.config.Store.Get(ctx, store.SyncSpace, row)
+	return bytes.Equal(was.Data, owner[:]), err
 }
 
 // stored is the id of a pushed message on this server.

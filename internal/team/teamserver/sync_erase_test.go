@@ -68,6 +68,37 @@ func TestSessionKeyOfAnotherProject(t *testing.T) {
 	}
 }
 
+// A session that was erased whole refuses its messages in its own project, from any
+// machine, and has no effect on a session of another project with the same key.
+func TestErasedSessionInAnotherProject(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) *fixture{"sqlite": newFixture, "postgres": newPostgresFixture} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			other := store.Project{Origin: "github.com/other/app", Root: acme.Root}
+			token := f.token(access.Token{Append: true, Erase: true, Projects: []string{acme.Origin}})
+			a := f.laptop("one", token)
+			a.say("s", acme, "one", "two")
+			a.push()
+			if _, err := a.engine.Erase(t.Context(), store.Erasure{Conversations: []store.ConversationID{1}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if r := a.push(); r.Erased != 2 {
+				t.Errorf("%+v", r)
+			}
+			again := f.laptop("two", token)
+			again.say("s", acme, "one", "two")
+			if r := again.push(); r.Forgotten != 2 || r.Messages != 0 {
+				t.Errorf("the same project: %+v", r)
+			}
+			narrow := f.laptop("three", f.token(access.Token{Append: true, Projects: []string{other.Origin}}))
+			narrow.say("s", other, "one", "two")
+			if r := narrow.push(); r.Forgotten != 0 || r.Messages != 2 {
+				t.Errorf("another project: %+v", r)
+			}
+		})
+	}
+}
+
 // losing loses the answers to pushes.
 type losing struct{}
 
