@@ -104,7 +104,7 @@ func (f *Feed) take(ctx context.Context, t Transcript, wait bool) (*held, error)
 		if !wait {
 			return nil, errBusy
 		}
-		if err := store.Wait(ctx, f.store, poll); err != nil {
+		if err := store.Wait(ctx, poll); err != nil {
 			return nil, err
 		}
 	}

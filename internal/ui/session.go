@@ -321,7 +321,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		if err = cmp.Or(err, out.Flush()); err != nil {
 			return
 		}
-		if store.Wait(r.Context(), s.record, 400*time.Millisecond) != nil {
+		if store.Wait(r.Context(), 400*time.Millisecond) != nil {
 			return
 		}
 		if c, err = s.record.Conversation(r.Context(), c.ID); err != nil {

@@ -67,7 +67,7 @@ func (l *Leases) Take(ctx context.Context, key string, wait bool) (*Lease, error
 		if !wait {
 			return nil, ErrBusy
 		}
-		if err := store.Wait(ctx, l.State, poll); err != nil {
+		if err := store.Wait(ctx, poll); err != nil {
 			return nil, err
 		}
 	}

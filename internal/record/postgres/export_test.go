@@ -43,8 +43,8 @@ type counting struct {
 }
 
 func (c *counting) Write(b []byte) (int, error) {
-	// Nobody waits for the end of a read transaction, nor for a notice to others.
-	if !bytes.Contains(b, []byte("ROLLBACK")) && !bytes.Contains(b, []byte("pg_notify")) && !c.asked.Swap(true) {
+	// Nobody waits for the end of a read transaction.
+	if !bytes.Contains(b, []byte("ROLLBACK")) && !c.asked.Swap(true) {
 		c.trips.n.Add(1)
 	}
 	return c.Conn.Write(b)

@@ -41,7 +41,6 @@ type pool struct {
 	closed  bool
 	out     sync.WaitGroup // calls that are under way
 	settled settled
-	notices notices
 }
 
 var _ sqldb.DB = (*pool)(nil)
@@ -271,13 +270,9 @@ func (p *pool) TransactHeld(ctx context.Context, fn func(sqldb.Conn) error) erro
 		return fmt.Errorf("waiting to write: %w", ctx.Err())
 	}
 	defer func() { <-p.writers }()
-	err := p.retry(ctx, func() error {
+	return p.retry(ctx, func() error {
 		return p.lend(ctx, func(c *conn) error { return transact(c, fn) })
 	})
-	if err == nil {
-		p.notify()
-	}
-	return err
 }
 
 // whileHeld returns ctx, or one that is not cancelled if the pool is being closed.

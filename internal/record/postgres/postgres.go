@@ -7,8 +7,7 @@
 // conversations do not wait for each other; those of one conversation wait in order, in
 // their process and then for the lock of its row. An erasure stops the writers of the
 // conversations that lose messages. An acknowledged write has been committed with the
-// server's synchronous_commit. Processes that wait for others are woken by notices, which
-// carry no data.
+// server's synchronous_commit.
 package postgres
 
 import (
@@ -58,10 +57,7 @@ type DB struct {
 	pool *pool
 }
 
-var (
-	_ store.Store  = (*DB)(nil)
-	_ store.Waiter = (*DB)(nil)
-)
+var _ store.Store = (*DB)(nil)
 
 // IsURL reports whether a database path names a PostgreSQL database.
 func IsURL(path string) bool {
@@ -177,9 +173,6 @@ func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done reco
 const lookupTime = 5 * time.Second
 
 var errInProgress = errors.New("the transaction is still in progress")
-
-// Wait implements [store.Waiter].
-func (db *DB) Wait(ctx context.Context, d time.Duration) error { return db.pool.Wait(ctx, d) }
 
 // ReleaseMemory implements [store.Store].
 func (db *DB) ReleaseMemory() { db.Index.ReleaseMemory() }

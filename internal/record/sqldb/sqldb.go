@@ -50,9 +50,6 @@ type DB interface {
 	Scrub(ctx context.Context) error
 	// Size returns the room that the database takes.
 	Size(ctx context.Context) (Size, error)
-	// Wait returns when another process may have written, or after d. A database that
-	// is notified of writes may wait longer than d. The caller then reads again.
-	Wait(ctx context.Context, d time.Duration) error
 	// Background runs work on a goroutine that Close waits for. The context of
 	// work ends with the database. It reports false if the database is closed.
 	Background(work func(ctx context.Context)) bool

@@ -5,18 +5,8 @@ import (
 	"time"
 )
 
-// Waiter is a store that notices when another process has written.
-type Waiter interface {
-	// Wait returns when another process may have written, or after d. A store that is
-	// notified of writes may wait longer than d. The caller then reads the store again.
-	Wait(ctx context.Context, d time.Duration) error
-}
-
-// Wait waits for a change of a store that is a [Waiter], and else for d.
-func Wait(ctx context.Context, s any, d time.Duration) error {
-	if w, ok := s.(Waiter); ok {
-		return w.Wait(ctx, d)
-	}
+// Wait waits for d, for a caller that then looks whether another process has written.
+func Wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

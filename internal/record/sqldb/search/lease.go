@@ -61,7 +61,7 @@ func (l *lane) followTo(ctx context.Context, end, least int64, wait bool) error 
 		if !wait {
 			return nil
 		}
-		if err := l.ix.file.Wait(ctx, turnPoll); err != nil {
+		if err := store.Wait(ctx, turnPoll); err != nil {
 			return err
 		}
 	}

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // DB returns the file as the database of the packages that both backends use.
@@ -95,11 +93,6 @@ func (d database) Size(ctx context.Context) (s sqldb.Size, err error) {
 		}
 	}
 	return s, err
-}
-
-// Wait implements [sqldb.DB]. Nothing tells when another process has written.
-func (d database) Wait(ctx context.Context, after time.Duration) error {
-	return store.Wait(ctx, nil, after)
 }
 
 // Settings implements [sqldb.DB].
