@@ -12,24 +12,10 @@ import (
 	"fmt"
 )
 
-// Error is a parse error with its position.
-type Error struct {
-	Line, Column int // from 1; 0 if unknown
-	Err          error
+// at adds the position to an error of a file.
+func at(line, column int, problem string) error {
+	return fmt.Errorf("line %d, column %d: %s", line, column, problem)
 }
-
-func (e *Error) Error() string {
-	if e.Line == 0 {
-		return e.Err.Error()
-	}
-	if e.Column == 0 {
-		return fmt.Sprintf("line %d: %v", e.Line, e.Err)
-	}
-	return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
 
 // lineEnd returns the line ending of a text.
 func lineEnd(src []byte) string {

@@ -40,27 +40,13 @@ func ParseJSON(src []byte) (*JSON, error) {
 		}
 	}
 	if err != nil {
-		return nil, jsonError(err)
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	if _, ok := root.Value.(*hujson.Object); !ok {
-		return nil, &Error{Line: 1, Column: 1, Err: errors.New("this is no JSON object")}
+		return nil, at(1, 1, "this is no JSON object")
 	}
 	d.root = root
 	return d, nil
-}
-
-// jsonError adds the position to an error of the parser.
-func jsonError(err error) error {
-	var line, column int
-	_, rest, found := strings.Cut(err.Error(), "line ")
-	if found {
-		if n, _ := fmt.Sscanf(rest, "%d, column %d", &line, &column); n == 2 {
-			if _, after, ok := strings.Cut(rest, ": "); ok {
-				return &Error{Line: line, Column: column, Err: errors.New(after)}
-			}
-		}
-	}
-	return &Error{Err: err}
 }
 
 // Bytes returns the text.
@@ -172,15 +158,14 @@ func (d *JSON) Empty(path ...string) bool {
 func (d *JSON) wrongKind(v *hujson.Value, path []string, want string) error {
 	before := d.src[:v.StartOffset]
 	line := bytes.Count(before, []byte("\n")) + 1
-	return &Error{Line: line, Column: len(before) - bytes.LastIndexByte(before, '\n'),
-		Err: fmt.Errorf("%s is not %s", strings.Join(path, "."), want)}
+	return at(line, len(before)-bytes.LastIndexByte(before, '\n'), strings.Join(path, ".")+" is not "+want)
 }
 
 // changed parses the result of an edit.
 func (d *JSON) changed() (err error) {
 	d.src = d.root.Pack()
 	if d.root, err = hujson.Parse(d.src); err != nil {
-		return fmt.Errorf("the edit would leave a file that cannot be read: %w", jsonError(err))
+		return fmt.Errorf("the edit would leave a file that cannot be read: %w", err)
 	}
 	return nil
 }

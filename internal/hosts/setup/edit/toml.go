@@ -39,8 +39,8 @@ func SetTable(src []byte, path []string, lines []string) ([]byte, error) {
 		after, err = parseTOML([]byte(out))
 	}
 	if err != nil || inline(string(src), path) || !onlyChanged(before, after, path, want) {
-		return nil, &Error{Err: fmt.Errorf("[%s] is written in a way that cannot be edited safely: change it by hand to\n[%s]\n%s",
-			strings.Join(path, "."), strings.Join(path, "."), strings.Join(lines, "\n"))}
+		return nil, fmt.Errorf("[%s] is written in a way that cannot be edited safely: change it by hand to\n[%s]\n%s",
+			strings.Join(path, "."), strings.Join(path, "."), strings.Join(lines, "\n"))
 	}
 	return []byte(out), nil
 }
@@ -57,7 +57,7 @@ func CutTable(src []byte, path []string) ([]byte, error) {
 	out := tomledit.CutTable(string(src), path)
 	after, err := parseTOML([]byte(out))
 	if err != nil || !onlyChanged(before, after, path, nil) {
-		return nil, &Error{Err: fmt.Errorf("[%s] is written in a way that cannot be edited safely: remove it by hand", strings.Join(path, "."))}
+		return nil, fmt.Errorf("[%s] is written in a way that cannot be edited safely: remove it by hand", strings.Join(path, "."))
 	}
 	return []byte(out), nil
 }
@@ -77,12 +77,9 @@ func parseTOML(src []byte) (map[string]any, error) {
 	_, err := toml.Decode(strings.TrimPrefix(string(src), string(byteOrderMark)), &doc)
 	var p toml.ParseError
 	if errors.As(err, &p) {
-		return nil, &Error{Line: p.Position.Line, Column: p.Position.Col, Err: errors.New(p.Message)}
+		err = at(p.Position.Line, p.Position.Col, p.Message)
 	}
-	if err != nil {
-		return nil, &Error{Err: err}
-	}
-	return doc, nil
+	return doc, err
 }
 
 func lookup(doc map[string]any, path []string) (map[string]any, bool) {
