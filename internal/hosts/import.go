@@ -17,7 +17,6 @@ import (
 // pending is a transcript with new records.
 type pending struct {
 	t    Transcript
-	host Host
 	sum  *Summary
 	from int64 // bytes that were already read
 }
@@ -28,6 +27,9 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	sums, todo, err := f.survey(ctx, filter)
 	if err != nil {
 		return nil, err
+	}
+	if told == nil {
+		told = func(Progress) {}
 	}
 	p := Progress{SessionTotal: len(todo)}
 	for _, one := range todo {
@@ -42,7 +44,11 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 	// All waits last for transcripts that another process reads: it may die.
 	for i := 0; i < len(todo); i++ {
 		one := todo[i]
-		r, err := f.one(ctx, one, i >= p.SessionTotal, p, told)
+		r, err := f.catchUp(ctx, one.t, Limits{Wait: i >= p.SessionTotal}, func(r Report) {
+			now := p
+			now.Bytes, now.Records = p.Bytes+min(r.Bytes, one.size()), p.Records+r.Records
+			told(now)
+		})
 		one.sum.add(r)
 		p.Records += r.Records
 		switch {
@@ -59,26 +65,12 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 		p.Bytes += one.size()
 		p.Sessions++
 	}
-	if told != nil {
-		told(p)
-	}
+	told(p)
 	return sums, nil
 }
 
 // size is about how many bytes are left to read.
 func (p pending) size() int64 { return max(0, p.t.Size-p.from) }
-
-// one catches up with one transcript, and reports progress.
-func (f *Feed) one(ctx context.Context, one pending, wait bool, p Progress, told func(Progress)) (Report, error) {
-	p.Host = one.t.Host
-	bytes, records := p.Bytes, p.Records
-	return f.catchUp(ctx, one.t, Limits{Wait: wait}, func(r Report) {
-		p.Bytes, p.Records = bytes+min(r.Bytes, one.size()), records+r.Records
-		if told != nil {
-			told(p)
-		}
-	})
-}
 
 // survey finds the transcripts with new records.
 func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo []pending, err error) {
@@ -116,7 +108,7 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 				sum.Unchanged++
 				continue
 			}
-			one := pending{t: t, host: h, sum: sum}
+			one := pending{t: t, sum: sum}
 			if c.Path == t.Path {
 				one.from = min(c.Size, t.Size)
 			}

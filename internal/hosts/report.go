@@ -100,7 +100,6 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 
 // Progress reports on a running All.
 type Progress struct {
-	Host string
 	// Bytes of Total are done, over all transcripts with new records.
 	Bytes, Total int64
 	Records      int
