@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -21,40 +19,19 @@ type prepared struct {
 	print    store.Fingerprint
 }
 
-// alone is how many messages one core prepares faster than several do.
-const alone = 64
-
-// prepareAll does the work that needs no transaction, on all cores if there is
-// much of it: the only writer of a database should not wait for hashes and counts.
-func (in *Ingester) prepareAll(ctx context.Context, ms []input) ([]prepared, error) {
-	ready := make([]prepared, len(ms))
-	cores := max(1, min(runtime.GOMAXPROCS(0), len(ms)/alone))
-	size := (len(ms) + cores - 1) / cores
-	errs := make([]error, cores)
-	var wg sync.WaitGroup
-	for n := 1; n < cores; n++ {
-		wg.Go(func() { errs[n] = in.prepareRange(ctx, ms, ready, n*size, min((n+1)*size, len(ms))) })
-	}
-	errs[0] = in.prepareRange(ctx, ms, ready, 0, min(size, len(ms)))
-	wg.Wait()
-	for _, err := range errs { // the first failed message comes first
-		if err != nil {
+// prepareAll does the work that needs no transaction: the only writer of a database should
+// not wait for hashes and counts.
+func (in *Ingester) prepareAll(ctx context.Context, ms []input) (ready []prepared, err error) {
+	ready = make([]prepared, len(ms))
+	for i := range ms {
+		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if ready[i], err = in.prepare(ms[i]); err != nil {
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
 		}
 	}
 	return ready, nil
-}
-
-func (in *Ingester) prepareRange(ctx context.Context, ms []input, ready []prepared, from, to int) (err error) {
-	for i := from; i < to; i++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if ready[i], err = in.prepare(ms[i]); err != nil {
-			return fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
-		}
-	}
-	return nil
 }
 
 // prepare hashes the record of a message and moves large content into payloads.
