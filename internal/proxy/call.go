@@ -67,22 +67,19 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 // readBody reads a body and leaves it readable. whole is false for one that is too
 // long.
 func readBody(r *http.Request) (body []byte, whole bool, err error) {
-	var b bytes.Buffer
-	if r.ContentLength > 0 && r.ContentLength <= maxBody {
-		b.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
-	_, err = io.Copy(&b, io.LimitReader(r.Body, maxBody+1))
-	rest := struct {
-		io.Reader
-		io.Closer
-	}{bytes.NewReader(b.Bytes()), r.Body}
-	if err != nil || b.Len() > maxBody {
-		rest.Reader = io.MultiReader(bytes.NewReader(b.Bytes()), r.Body)
-		r.Body = rest
+	body, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil || len(body) > maxBody {
+		r.Body = readCloser{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
 		return nil, false, err
 	}
-	r.Body = rest
-	return b.Bytes(), true, nil
+	r.Body = readCloser{bytes.NewReader(body), r.Body}
+	return body, true, nil
+}
+
+// readCloser is a body that is read from elsewhere.
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 // decoded returns the body without its encoding.

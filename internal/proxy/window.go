@@ -89,10 +89,7 @@ const maxError = 64 << 10
 // the body readable.
 func (c *call) readError(resp *http.Response) {
 	start, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // the client gets the error
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
+	resp.Body = readCloser{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
 	if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusRequestEntityTooLarge {
 		c.learnWindow(start)
 	}
