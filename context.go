@@ -147,7 +147,7 @@ func (e *Engine) fit(ctx context.Context, id record.ConversationID, budget int) 
 // load reads the messages, summaries and payloads of a view.
 func (s *Session) load(ctx context.Context, view store.View, budget int) (assemble.Input, error) {
 	in := assemble.Input{
-		View: view, Pinned: view.LastUserItem, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
+		View: view, Budget: budget, Policy: s.engine.settings.policy.Policy, Counter: s.engine.settings.counter,
 		Messages: make(map[record.MessageID]store.Message, len(view.Items)+1), Summaries: map[record.SummaryID]store.Summary{},
 		// Estimates were stored on arrival. A tokenizer may have been
 		// configured since, so it counts again.

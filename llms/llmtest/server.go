@@ -78,9 +78,6 @@ func (h *Handler) Usage() llms.Usage {
 	return h.usage
 }
 
-// Release ends the replies that hang.
-func (h *Handler) Release() { h.once.Do(func() { close(h.closed) }) }
-
 // wireRequest is a request of one of the formats.
 type wireRequest struct {
 	llms.Request
@@ -289,7 +286,7 @@ func Serve(m Responder) (*Server, error) {
 
 // Close stops the server and the replies that hang.
 func (s *Server) Close() error {
-	s.Release()
+	s.once.Do(func() { close(s.closed) })
 	err := s.server.Close()
 	<-s.done
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {

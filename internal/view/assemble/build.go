@@ -15,11 +15,8 @@ const notice = "[Earlier parts of this conversation are not shown here, for want
 // Input is everything that Build looks at.
 type Input struct {
 	View store.View
-	// Pinned is the newest user message where the view skipped it; the view's
-	// LastUserItem if nil.
-	Pinned *store.Item
-	// Messages and Summaries hold the content of Pinned and of the view's items, the
-	// summaries with their sources.
+	// Messages and Summaries hold the content of the view's items and of its LastUserItem,
+	// the summaries with their sources.
 	Messages  map[store.MessageID]store.Message
 	Summaries map[store.SummaryID]store.Summary
 	// Payloads holds externalised content that may be put back in the tail;
@@ -88,7 +85,7 @@ func Build(in Input) (Output, error) {
 	if in.Counter == nil {
 		return Output{}, errors.New("assemble: no token counter was given")
 	}
-	v := withPinned(in)
+	v := withPinned(in.View)
 	var tooSmall *BudgetError
 	for _, reach := range Reaches() {
 		b := builder{Input: in, view: v, cuts: CutsWithin(v, reach)}
@@ -116,13 +113,10 @@ type builder struct {
 	repairs []string
 }
 
-// withPinned returns the view with the pinned item at the gap, where it was
+// withPinned returns the view with the newest user message at the gap, where it was
 // skipped.
-func withPinned(in Input) store.View {
-	v, pinned := in.View, in.Pinned
-	if pinned == nil {
-		pinned = v.LastUserItem
-	}
+func withPinned(v store.View) store.View {
+	pinned := v.LastUserItem
 	if pinned == nil || !isUser(*pinned) || v.Skipped == 0 || Pinned(v) >= 0 {
 		return v
 	}

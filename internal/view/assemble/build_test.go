@@ -167,7 +167,7 @@ func TestPinnedMessageFromTheSkippedPart(t *testing.T) {
 		h.add(round("c"+string(rune('A'+i)), words(60))...)
 	}
 	pin := h.in.View.Items[0]
-	h.in.Pinned = &pin
+	h.in.View.LastUserItem = &pin
 	h.in.View.Items = h.in.View.Items[21:]
 	h.in.View.Skipped, h.in.View.Gap = 21, 0
 	out := build(t, h)

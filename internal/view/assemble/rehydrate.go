@@ -11,7 +11,7 @@ import (
 // images and files that a model looks at rather than reads about. Long text stays
 // a reference: it was taken out to save room, and the reference describes it.
 func Wanted(in Input) []store.PayloadID {
-	v := withPinned(in)
+	v := withPinned(in.View)
 	var ids []store.PayloadID
 	seen := map[store.PayloadID]bool{}
 	for _, it := range v.Items[restoredFrom(in, v):] {
