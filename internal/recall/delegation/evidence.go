@@ -116,29 +116,23 @@ type extract struct {
 	titles   map[store.ConversationID]string // of the conversations with passages
 }
 
-// choose takes candidates in order while they are relevant. It skips a passage that does
-// not fit for a few shorter ones behind it, which are less and less relevant.
+// choose takes candidates in order while they are relevant and fit.
 func (e *extract) choose(ctx context.Context, all []candidate) error {
-	const patience = 12
 	e.used = e.encoded(e.frame)
 	only := !matched(all)
-	misses := 0
 	for rank, c := range all {
 		if c.score < relevant*all[0].score {
 			break
 		}
-		if misses == patience {
+		if e.left > 0 {
 			e.left++
 			continue
 		}
 		ok, err := e.add(ctx, c, rank, c.match || only, c.score >= citable*all[0].score)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case ok:
-			misses = 0
-		default:
-			misses++
+		}
+		if !ok {
 			e.left++
 		}
 	}
