@@ -9,7 +9,7 @@
 //
 // [Index.Grep] returns exactly the documents that the expression matches,
 // newest first: every candidate is verified against its text. A pattern that
-// requires no trigram reads every text; [GrepResult] says so. A search that
+// requires no trigram reads every text. A search that
 // wants no more matches stops reading.
 //
 // [Index.Search] reads a question as alternatives and ranks the documents by

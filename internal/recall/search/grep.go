@@ -19,12 +19,10 @@ type GrepRequest struct {
 
 // GrepResult is an account of a search by pattern.
 type GrepResult struct {
-	Candidates int   // documents that the index could not rule out
-	Read       int   // texts that were read
-	Matched    int   // texts that matched, as far as the search went
-	Complete   bool  // every candidate was read
-	Scanned    bool  // the pattern has nothing to look up: all texts are candidates
-	IndexBytes int64 // bytes of index read
+	Candidates int  // documents that the index could not rule out
+	Read       int  // texts that were read
+	Matched    int  // texts that matched, as far as the search went
+	Complete   bool // every candidate was read
 }
 
 // Grep yields the documents that match, newest first, until yield returns
@@ -32,7 +30,7 @@ type GrepResult struct {
 // When ctx ends first it returns its error, whatever the filter and fetch made
 // of that.
 func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield func(id int64) bool) (GrepResult, error) {
-	res := GrepResult{Scanned: !req.Pattern.Indexed(), Complete: true}
+	res := GrepResult{Complete: true}
 	with := &matchers{pattern: req.Pattern}
 	// The first answers are wanted soon, the rest at speed.
 	size := 64
@@ -43,7 +41,6 @@ func (ix Index) Grep(ctx context.Context, req GrepRequest, fetch Fetch, yield fu
 		}
 		r := seg.Reader(ctx)
 		ids, err := req.candidates(r)
-		res.IndexBytes += r.BytesRead()
 		res.Candidates += len(ids)
 		for err == nil && len(ids) > 0 {
 			part := ids[:min(size, len(ids))]
