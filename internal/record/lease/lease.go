@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -35,9 +34,6 @@ type Leases struct {
 	// Ended reports whether an owner is known to have ended. Nil knows of none.
 	Ended func(owner string) bool
 	TTL   time.Duration
-	// unreturned has the versions, by key, of leases that this process could not
-	// give back because the disk was full.
-	unreturned sync.Map
 }
 
 // Lease is a lease that this process holds. The methods of a nil Lease do
@@ -92,8 +88,7 @@ func (l *Lease) takeOver(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	version, mine := l.unreturned.Load(l.key)
-	if mine && version == v.Version || l.abandoned(v) {
+	if l.abandoned(v) {
 		return l.put(ctx, v.Version)
 	}
 	return store.ErrConflict
@@ -164,6 +159,5 @@ func (l *Lease) Release(ctx context.Context) error {
 	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	l.unreturned.Store(l.key, l.version)
 	return fmt.Errorf("giving the lease back: %w", err)
 }

@@ -39,10 +39,10 @@ func readContent(content []byte, read func(block []byte) llms.Part) ([]llms.Part
 	}
 	switch content[0] {
 	case '"':
-		return []llms.Part{{Kind: llms.PartText, Text: unquote(content)}}, nil
+		return []llms.Part{{Kind: llms.PartText, Text: Unquote(content)}}, nil
 	case '[':
 		var parts []llms.Part
-		for block := range elements(content) {
+		for block := range Elements(content) {
 			parts = append(parts, read(block))
 		}
 		return parts, nil
@@ -53,7 +53,7 @@ func readContent(content []byte, read func(block []byte) llms.Part) ([]llms.Part
 // anthropicBlock reads one block. A block whose fields are not of the types
 // that the API documents is kept whole, like one of an unknown type.
 func anthropicBlock(block []byte, depth int) llms.Part {
-	switch unquote(member(block, "type")) {
+	switch Unquote(member(block, "type")) {
 	case "text":
 		s := [...]slot{{name: "text"}}
 		if extra := pick(block, s[:]); s[0].is('"') {
@@ -127,13 +127,13 @@ func anthropicBlob(block []byte) (llms.Part, bool) {
 	s := [...]slot{{name: "source"}, {name: "title"}}
 	extra := pick(block, s[:])
 	b := &llms.Blob{MIME: anyImage, Name: s[1].str()}
-	if unquote(member(block, "type")) == "document" {
+	if Unquote(member(block, "type")) == "document" {
 		b.MIME = pdf
 	}
 	f := [...]slot{{name: "media_type"}, {name: "data"}, {name: "url"}}
 	more := pick(s[0].val, f[:])
 	ok := more == nil
-	switch unquote(member(s[0].val, "type")) {
+	switch Unquote(member(s[0].val, "type")) {
 	case "base64":
 		var exact bool
 		b.Data, exact = fromBase64(f[1].str())
@@ -215,7 +215,7 @@ func appendAnthropicPart(dst []byte, p llms.Part, own bool, depth int) []byte {
 	}
 	switch {
 	case p.Kind == llms.PartOther:
-		if len(p.Extra) > 0 && check(p.Extra) == nil {
+		if len(p.Extra) > 0 && Check(p.Extra) == nil {
 			dst = append(append(dst, ','), p.Extra...)
 		}
 		return dst
@@ -254,7 +254,7 @@ func appendInput(dst []byte, p llms.Part) []byte {
 	if strings.TrimSpace(args) == "" {
 		return append(dst, "{}"...)
 	}
-	if check(raw) == nil && raw[space(raw, 0)] == '{' {
+	if Check(raw) == nil && raw[Space(raw, 0)] == '{' {
 		return append(dst, raw...)
 	}
 	return append(appendQuoted(append(dst, `{"raw_arguments":`...), args), '}')
@@ -308,7 +308,7 @@ func appendAnthropicBlob(dst []byte, b *llms.Blob) []byte {
 // appendExtra closes an open object, after the members of extra if it is an
 // object too.
 func appendExtra(dst []byte, extra json.RawMessage) []byte {
-	if len(extra) > 0 && check(extra) == nil {
+	if len(extra) > 0 && Check(extra) == nil {
 		for key, val := range members(extra) {
 			dst = append(append(append(dst, `,"`...), key...), `":`...)
 			dst = append(dst, val...)

@@ -25,7 +25,7 @@ type Cut struct {
 // so does the "data:…;base64," in front of inline data. A record that is not
 // JSON, or has no such string, is returned as it is, without cuts.
 func Carve(record []byte, min int) (template []byte, cuts []Cut) {
-	if len(record) < min || check(record) != nil {
+	if len(record) < min || Check(record) != nil {
 		return record, nil
 	}
 	kept := 0 // bytes of the record already in the template

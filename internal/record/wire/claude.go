@@ -57,7 +57,7 @@ var claudeListings = map[string]bool{
 // claudeAttachment reads an attachment of a prompt. A prompt that the user typed
 // while the model was busy comes as one.
 func claudeAttachment(m llms.Message, attachment []byte) llms.Message {
-	kind := unquote(member(attachment, "type"))
+	kind := Unquote(member(attachment, "type"))
 	if kind == "queued_command" {
 		prompt := member(attachment, "prompt")
 		if parts, err := anthropicContent(prompt, 0); err == nil && len(parts) > 0 {

@@ -36,7 +36,7 @@ func Decode(f llms.Format, role llms.Role, record []byte) (llms.Message, error) 
 		}
 		m = llms.Text(role, string(record))
 	case llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI, llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode:
-		if err = check(record); err == nil {
+		if err = Check(record); err == nil {
 			m, err = decodeJSON(f, role, record)
 		}
 	default:
@@ -193,7 +193,7 @@ func sendable(record []byte) json.RawMessage {
 // OpenAI's; it reads the same in both. A role that no shape has is a
 // *RoleError, a record that is not JSON a *SyntaxError.
 func Detect(record []byte) (llms.Format, error) {
-	if err := check(record); err != nil {
+	if err := Check(record); err != nil {
 		return "", err
 	}
 	env := readEnvelope(record)
@@ -215,8 +215,8 @@ func Detect(record []byte) (llms.Format, error) {
 	case len(env.content) == 0 || env.content[0] != '"' && env.content[0] != '[' && env.content[0] != 'n':
 		return "", fmt.Errorf("llms: a message of role %q needs content: a string or an array of blocks", env.role)
 	}
-	for block := range elements(env.content) {
-		switch typ := unquote(member(block, "type")); typ {
+	for block := range Elements(env.content) {
+		switch typ := Unquote(member(block, "type")); typ {
 		case "text":
 			if member(block, "cache_control") != nil || member(block, "citations") != nil {
 				return llms.FormatAnthropic, nil
@@ -262,12 +262,12 @@ type envelope struct {
 
 // readEnvelope sorts the members of a checked record.
 func readEnvelope(record []byte) (env envelope) {
-	env.kind = record[space(record, 0)]
+	env.kind = record[Space(record, 0)]
 	var id, uuid []byte
 	for key, val := range members(record) {
 		switch string(plainKey(key)) {
 		case "role":
-			env.role = unquote(val)
+			env.role = Unquote(val)
 		case "content":
 			env.content = val
 		case "id":
@@ -315,7 +315,7 @@ func readID(val []byte) string {
 	}
 	switch c := val[0]; {
 	case c == '"':
-		return unquote(val)
+		return Unquote(val)
 	case c == '-' || '0' <= c && c <= '9':
 		return string(val)
 	case c == '{':
@@ -330,7 +330,7 @@ func readID(val []byte) string {
 func readTime(val []byte) time.Time {
 	s := string(val)
 	if val[0] == '"' {
-		s = unquote(val)
+		s = Unquote(val)
 		if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 			return t
 		}

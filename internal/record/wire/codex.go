@@ -24,7 +24,7 @@ func decodeCodex(record []byte) llms.Message {
 	case kind == "response_item":
 		known = codexItem(&m, payload)
 	case kind == "event_msg":
-		event := unquote(member(payload, "type"))
+		event := Unquote(member(payload, "type"))
 		if known = codexEvents[event]; event == "error" || event == "warning" {
 			m.Parts = textParts(member(payload, "message"))
 		}
@@ -116,15 +116,15 @@ func codexContent(content []byte) []llms.Part {
 		return textParts(content)
 	}
 	var parts []llms.Part
-	for item := range elements(content) {
-		switch unquote(member(item, "type")) {
+	for item := range Elements(content) {
+		switch Unquote(member(item, "type")) {
 		case "input_text", "output_text", "text", "summary_text", "reasoning_text", "Text":
 			if t := member(item, "text"); len(t) > 0 && t[0] == '"' {
-				parts = append(parts, llms.Part{Kind: llms.PartText, Text: unquote(t)})
+				parts = append(parts, llms.Part{Kind: llms.PartText, Text: Unquote(t)})
 				continue
 			}
 		case "input_image":
-			if url := unquote(member(item, "image_url")); url != "" {
+			if url := Unquote(member(item, "image_url")); url != "" {
 				parts = append(parts, llms.Part{Kind: llms.PartBlob, Blob: blobOf(url, anyImage, "")})
 				continue
 			}
@@ -145,7 +145,7 @@ func codexReasoning(item []byte) []llms.Part {
 			}
 		}
 	}
-	seal := unquote(member(item, "encrypted_content"))
+	seal := Unquote(member(item, "encrypted_content"))
 	if len(told) == 0 && seal == "" {
 		return nil
 	}

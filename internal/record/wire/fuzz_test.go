@@ -31,7 +31,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
-		if got, want := check(record) == nil, json.Valid(record); got != want {
+		if got, want := Check(record) == nil, json.Valid(record); got != want {
 			t.Fatalf("valid = %v, encoding/json says %v", got, want)
 		}
 		_, _ = Detect(record)

@@ -39,9 +39,9 @@ var plainByte = func() (t [256]bool) {
 // bytes of memory, and two bytes of JSON are enough for one.
 const maxValues = 1 << 19
 
-// check reports an error in b, which must be one JSON value. It checks the strings, which
+// Check reports an error in b, which must be one JSON value. It checks the strings, which
 // are most of a record, eight bytes at a time, and leaves the rest to encoding/json.
-func check(b []byte) error {
+func Check(b []byte) error {
 	rest := make([]byte, 0, 512) // b with empty strings
 	for i := 0; i < len(b); {
 		n := bytes.IndexByte(b[i:], '"')

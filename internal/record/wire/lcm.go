@@ -106,12 +106,12 @@ func readString(val []byte) (string, bool) {
 		return "", true
 	}
 	if val[0] == '"' {
-		return unquote(val), true
+		return Unquote(val), true
 	}
-	if unquote(member(val, "encoding")) != "base64" {
+	if Unquote(member(val, "encoding")) != "base64" {
 		return "", false
 	}
-	data, ok := fromBase64(unquote(member(val, "data")))
+	data, ok := fromBase64(Unquote(member(val, "data")))
 	return string(data), ok
 }
 
@@ -211,7 +211,7 @@ func appendExtraMember(dst []byte, extra []byte) []byte {
 		return dst
 	}
 	control := func(r rune) bool { return r < ' ' }
-	if bytes.ContainsFunc(extra, control) || extra[0] == ' ' || extra[len(extra)-1] == ' ' || !utf8.Valid(extra) || check(extra) != nil {
+	if bytes.ContainsFunc(extra, control) || extra[0] == ' ' || extra[len(extra)-1] == ' ' || !utf8.Valid(extra) || Check(extra) != nil {
 		return appendStringMember(dst, "extra_text", string(extra))
 	}
 	return append(append(dst, `,"extra":`...), extra...)
@@ -276,7 +276,7 @@ func (r *lcmReader) parts(list []byte, depth int) []llms.Part {
 		return nil
 	}
 	var parts []llms.Part
-	for obj := range elements(list) {
+	for obj := range Elements(list) {
 		if obj[0] != '{' {
 			r.fail("a part must be an object")
 			return nil

@@ -30,10 +30,10 @@ func decodeOpenAI(env envelope) (llms.Message, error) {
 	}
 	if m.Role == llms.RoleTool {
 		m.Parts = []llms.Part{{Kind: llms.PartToolResult, Result: &llms.ToolResult{
-			CallID: unquote(env.callID), Name: unquote(env.name), Output: content}}}
+			CallID: Unquote(env.callID), Name: Unquote(env.name), Output: content}}}
 		return m, nil
 	}
-	if s := unquote(env.reasoning); s != "" {
+	if s := Unquote(env.reasoning); s != "" {
 		m.Parts = append(m.Parts, llms.Part{Kind: llms.PartReasoning, Text: s})
 	}
 	calls := openAICalls(env)
@@ -43,7 +43,7 @@ func decodeOpenAI(env envelope) (llms.Message, error) {
 	}
 	m.Parts = append(m.Parts, content...)
 	if len(env.refusal) > 0 && env.refusal[0] == '"' {
-		m.Parts = append(m.Parts, refusal(unquote(env.refusal)))
+		m.Parts = append(m.Parts, refusal(Unquote(env.refusal)))
 	}
 	m.Parts = append(m.Parts, calls...)
 	return m, nil
@@ -55,7 +55,7 @@ func refusal(s string) llms.Part {
 }
 
 func openAIPart(part []byte) llms.Part {
-	switch typ := unquote(member(part, "type")); typ {
+	switch typ := Unquote(member(part, "type")); typ {
 	case "text", "input_text", "output_text":
 		s := [...]slot{{name: "text"}}
 		if extra := pick(part, s[:]); s[0].is('"') {
@@ -120,7 +120,7 @@ func fromURL(url string) *llms.Blob {
 // openAICalls reads tool_calls and the older function_call.
 func openAICalls(env envelope) []llms.Part {
 	var parts []llms.Part
-	for call := range elements(env.calls) {
+	for call := range Elements(env.calls) {
 		parts = append(parts, openAICall(call))
 	}
 	if s := [...]slot{{name: "name"}, {name: "arguments"}}; len(env.call) > 0 && env.call[0] == '{' {
@@ -133,7 +133,7 @@ func openAICalls(env envelope) []llms.Part {
 
 func openAICall(call []byte) llms.Part {
 	inner, input := "function", "arguments"
-	if unquote(member(call, "type")) == "custom" {
+	if Unquote(member(call, "type")) == "custom" {
 		inner, input = "custom", "input"
 	}
 	s := [...]slot{{name: "id"}, {name: inner}}
@@ -224,7 +224,7 @@ func encodeOpenAI(role llms.Role, parts []llms.Part, own bool) json.RawMessage {
 // isCall reports whether an unknown block came out of tool_calls: parts of the
 // content have none of these members.
 func isCall(p llms.Part) bool {
-	return check(p.Extra) == nil && (member(p.Extra, "id") != nil || member(p.Extra, "function") != nil || member(p.Extra, "custom") != nil)
+	return Check(p.Extra) == nil && (member(p.Extra, "id") != nil || member(p.Extra, "function") != nil || member(p.Extra, "custom") != nil)
 }
 
 // appendOpenAIContent writes parts as a string where they are one plain text,
@@ -252,7 +252,7 @@ func appendOpenAIContent(dst []byte, role llms.Role, parts []llms.Part, own bool
 func appendOpenAIPart(dst []byte, role llms.Role, p llms.Part) []byte {
 	switch {
 	case p.Kind == llms.PartOther:
-		if len(p.Extra) > 0 && check(p.Extra) == nil {
+		if len(p.Extra) > 0 && Check(p.Extra) == nil {
 			dst = append(append(dst, ','), p.Extra...)
 		}
 		return dst
@@ -274,10 +274,10 @@ func appendOpenAIPart(dst []byte, role llms.Role, p llms.Part) []byte {
 
 // partType returns the type of block that Extra insists on.
 func partType(p llms.Part) string {
-	if len(p.Extra) == 0 || check(p.Extra) != nil {
+	if len(p.Extra) == 0 || Check(p.Extra) != nil {
 		return ""
 	}
-	return unquote(member(p.Extra, "type"))
+	return Unquote(member(p.Extra, "type"))
 }
 
 // appendOpenAIBlob writes a blob as an image, a recording or a file.
@@ -306,7 +306,7 @@ func appendOpenAIBlob(dst []byte, p llms.Part) []byte {
 	}
 	s := [...]slot{{name: typ}}
 	var extra json.RawMessage
-	if len(p.Extra) > 0 && check(p.Extra) == nil {
+	if len(p.Extra) > 0 && Check(p.Extra) == nil {
 		extra = pick(p.Extra, s[:])
 	}
 	dst = append(append(append(append(append(dst, `,{"type":"`...), typ...), `","`...), typ...), `":`...)

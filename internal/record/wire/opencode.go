@@ -74,7 +74,7 @@ func opencodeTool(id, name string, state []byte) []llms.Part {
 	default:
 		return parts
 	}
-	for item := range elements(s[4].val) {
+	for item := range Elements(s[4].val) {
 		if file, ok := opencodePart(item); ok {
 			r.Output = append(r.Output, file...)
 		}

@@ -1,16 +1,12 @@
 package wire
 
-import (
-	"iter"
-
-	"github.com/lossless-context/lcm/llms"
-)
+import "github.com/lossless-context/lcm/llms"
 
 // Members returns the raw values of the named members of a record that is a
 // JSON object, nil for one that it does not have. They are parts of the
 // record, not copies. An error says that the record is not JSON.
 func Members(record []byte, names ...string) ([][]byte, error) {
-	if err := check(record); err != nil {
+	if err := Check(record); err != nil {
 		return nil, err
 	}
 	slots := make([]slot, len(names))
@@ -24,22 +20,6 @@ func Members(record []byte, names ...string) ([][]byte, error) {
 	}
 	return values, nil
 }
-
-// Check reports the first error of a text that should be one JSON value.
-func Check(record []byte) error { return check(record) }
-
-// Space returns the index of the first byte at or after b[i] that is not white space.
-func Space(b []byte, i int) int { return space(b, i) }
-
-// End returns the index after the value that begins at b[i], in valid JSON.
-func End(b []byte, i int) int { return skip(b, i) }
-
-// Elements ranges over the raw values of an array, which must be valid JSON; any other value
-// has none. They are parts of the array, not copies.
-func Elements(array []byte) iter.Seq[[]byte] { return elements(array) }
-
-// Unquote returns the text of a JSON string literal, "" for any other value.
-func Unquote(literal []byte) string { return unquote(literal) }
 
 // find fills the slots from the members of obj.
 func find(obj []byte, slots []slot) {
@@ -56,14 +36,14 @@ func find(obj []byte, slots []slot) {
 // text returns the text of a string, and any other value as JSON.
 func text(val []byte) string {
 	if len(val) > 0 && val[0] == '"' {
-		return unquote(val)
+		return Unquote(val)
 	}
 	return string(val)
 }
 
 // textParts makes a part of a string literal that is not empty.
 func textParts(literal []byte) []llms.Part {
-	if s := unquote(literal); s != "" {
+	if s := Unquote(literal); s != "" {
 		return []llms.Part{{Kind: llms.PartText, Text: s}}
 	}
 	return nil

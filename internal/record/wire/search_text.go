@@ -11,7 +11,7 @@ import (
 // nothing but texts, calls and results is not decoded: decoding took 62 % of the
 // time of a search that reads every text.
 func AppendSearchText(dst []byte, f llms.Format, role llms.Role, record []byte) ([]byte, error) {
-	if f == llms.FormatLCM && check(record) == nil {
+	if f == llms.FormatLCM && Check(record) == nil {
 		env := readEnvelope(record)
 		t := textReader{dst: dst, base: len(dst)}
 		if _, err := env.message(lcmRoles); err == nil && string(env.version) == "1" && env.meta == nil && t.parts(env.parts, 0) {
@@ -36,7 +36,7 @@ func (t *textReader) parts(list []byte, depth int) bool {
 	if len(list) == 0 || list[0] != '[' || depth > 1 {
 		return false
 	}
-	for part := range elements(list) {
+	for part := range Elements(list) {
 		s := [...]slot{{name: "kind"}, {name: "text"}, {name: "signature"}, {name: "call"}, {name: "result"}, {name: "blob"}, {name: "ref"}, {name: "extra_text"}}
 		find(part, s[:])
 		if !s[0].is('"') || s[0].str() == string(llms.PartOther) || s[5].val != nil || s[6].val != nil || s[7].val != nil {

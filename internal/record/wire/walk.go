@@ -9,19 +9,19 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 )
 
-// The walkers of this file take bytes that check has passed.
+// The walkers of this file take bytes that Check has passed.
 
-// space returns the index of the first byte at or after b[i] that is not
+// Space returns the index of the first byte at or after b[i] that is not
 // white space.
-func space(b []byte, i int) int {
+func Space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
 	return i
 }
 
-// skip returns the index just after the value that starts at b[i].
-func skip(b []byte, i int) int {
+// End returns the index just after the value that starts at b[i], in valid JSON.
+func End(b []byte, i int) int {
 	switch b[i] {
 	case '"':
 		return skipString(b, i)
@@ -67,40 +67,41 @@ func skipString(b []byte, i int) int {
 // between its quotes, and the value.
 func members(obj []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, val []byte) bool) {
-		i := space(obj, 0)
+		i := Space(obj, 0)
 		if i >= len(obj) || obj[i] != '{' {
 			return
 		}
-		for i = space(obj, i+1); obj[i] != '}'; {
+		for i = Space(obj, i+1); obj[i] != '}'; {
 			end := skipString(obj, i)
 			key := obj[i+1 : end-1]
-			from := space(obj, space(obj, end)+1)
-			i = skip(obj, from)
+			from := Space(obj, Space(obj, end)+1)
+			i = End(obj, from)
 			if !yield(key, obj[from:i:i]) {
 				return
 			}
-			if i = space(obj, i); obj[i] == ',' {
-				i = space(obj, i+1)
+			if i = Space(obj, i); obj[i] == ',' {
+				i = Space(obj, i+1)
 			}
 		}
 	}
 }
 
-// elements ranges over the elements of the array arr.
-func elements(arr []byte) iter.Seq[[]byte] {
+// Elements ranges over the raw values of the array arr, which must be valid JSON; any other
+// value has none. They are parts of the array, not copies.
+func Elements(arr []byte) iter.Seq[[]byte] {
 	return func(yield func(val []byte) bool) {
-		i := space(arr, 0)
+		i := Space(arr, 0)
 		if i >= len(arr) || arr[i] != '[' {
 			return
 		}
-		for i = space(arr, i+1); arr[i] != ']'; {
+		for i = Space(arr, i+1); arr[i] != ']'; {
 			from := i
-			i = skip(arr, from)
+			i = End(arr, from)
 			if !yield(arr[from:i:i]) {
 				return
 			}
-			if i = space(arr, i); arr[i] == ',' {
-				i = space(arr, i+1)
+			if i = Space(arr, i); arr[i] == ',' {
+				i = Space(arr, i+1)
 			}
 		}
 	}
@@ -113,7 +114,7 @@ type slot struct {
 }
 
 func (s slot) is(first byte) bool { return len(s.val) > 0 && s.val[0] == first }
-func (s slot) str() string        { return unquote(s.val) }
+func (s slot) str() string        { return Unquote(s.val) }
 
 // pick fills the slots from the members of obj (the last one of a name wins,
 // as everywhere) and returns an object of the members that have no slot, nil
@@ -172,8 +173,8 @@ func member(obj []byte, name string) (val []byte) {
 	return val
 }
 
-// unquote returns the text of a string literal, "" for any other value.
-func unquote(lit []byte) string {
+// Unquote returns the text of a string literal, "" for any other value.
+func Unquote(lit []byte) string {
 	if len(lit) < 2 || lit[0] != '"' {
 		return ""
 	}
