@@ -48,7 +48,7 @@ func TestSetKeepsTheRestOfTheFile(t *testing.T) {
 
 func TestSetRefuses(t *testing.T) {
 	tests := []struct{ name, src, key, value, want string }{
-		{"unknown key", "", "log.leval", "info", "did you mean log.level?"},
+		{"unknown key", "", "log.leval", "info", "`lcm config` lists them all"},
 		{"bad value", "", "log.level", "loud", "give one of debug, info, warn, error"},
 		{"broken file", "[log\n", "log.level", "info", "repair the file first"},
 		{"a layout it cannot edit", "log = { level = \"warn\" }\n", "log.format", "json", "line 1 holds log in braces"},

@@ -62,42 +62,15 @@ func unknown(e *Error) *Error {
 	return e
 }
 
-// nearest returns the key that the user most likely meant, or "". It recognises a
-// key without its section, and the camel case of lossless-claw.
+// nearest returns the key that has the same name as another one but for its section and
+// underscores, or "". It recognises the camel case of lossless-claw.
 func nearest(key string) string {
-	if len(key) > 100 { // not a typing error
-		return ""
-	}
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
-	last := key[strings.LastIndexByte(key, '.')+1:]
-	best, distance := "", 1+len(last)/4
+	last := plain(key[strings.LastIndexByte(key, '.')+1:])
 	for _, s := range table {
-		env := strings.TrimPrefix(s.Env, "LCM_")
-		d := min(editDistance(plain(last), plain(s.Name())), editDistance(plain(last), plain(env)), editDistance(plain(key), plain(s.Key)))
-		if d < distance {
-			best, distance = s.Key, d
+		if last == plain(s.Name()) || last == plain(strings.TrimPrefix(s.Env, "LCM_")) {
+			return s.Key
 		}
 	}
-	return best
-}
-
-// editDistance is the Levenshtein distance between two ASCII words.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
