@@ -18,9 +18,9 @@ type describeCommand struct {
 	*program
 	where
 	recall.DescribeRequest
-	below            recall.ExpandRequest
-	expand           bool
-	raw, force, team bool
+	below     recall.ExpandRequest
+	expand    bool
+	raw, team bool
 }
 
 func newDescribe(p *program) *cobra.Command {
@@ -51,7 +51,6 @@ func newDescribe(p *program) *cobra.Command {
 	fl.IntVar(&cmd.below.Depth, "depth", 0, "with --expand: go down this many steps, 0 for all the way")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
 	fl.BoolVar(&cmd.raw, "raw", false, "write bytes and nothing else")
-	forceFlag(c, &cmd.force)
 	return cmd.jsonFlag(c)
 }
 
@@ -85,7 +84,7 @@ func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *
 			data, err = rec.rawContent(ctx, answer)
 		}
 		if err == nil {
-			err = cmd.writeBytes(data, cmd.force)
+			err = cmd.writeBytes(data)
 		}
 	default:
 		err = cmd.result(answer, "%s", cmd.shown(answer.Text()))

@@ -27,7 +27,7 @@ type exportCommand struct {
 	*program
 	output        string // "" is standard output
 	conversations []int64
-	raw, force    bool
+	raw           bool
 }
 
 // movedReport is the outcome of `lcm db backup`, restore, copy and export.
@@ -91,7 +91,6 @@ func newExport(p *program) *cobra.Command {
 	}
 	c.Flags().Int64SliceVarP(&cmd.conversations, "conversation", "c", nil, "only these conversations, with commas between them (default: all)")
 	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records of one conversation instead of an archive")
-	forceFlag(c, &cmd.force)
 	return cmd.jsonFlag(c)
 }
 
@@ -220,7 +219,7 @@ func (cmd *exportCommand) exportRaw(ctx context.Context, rec *openRecord) error 
 		return w.Flush()
 	}
 	if cmd.output == "" {
-		err = write(terminalWriter{cmd.program, cmd.force})
+		err = write(terminalWriter{cmd.program})
 	} else {
 		err = create(cmd.output, write)
 	}

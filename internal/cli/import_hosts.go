@@ -66,11 +66,7 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 		failures += len(s.Failures)
 	}
 	if failures > 0 {
-		hint := "everything else is stored; mend what is said above and repeat the command"
-		if filter.DryRun {
-			hint = "mend what is said above; everything else can be imported"
-		}
-		return failed(exitFailure, hint, "%s could not be read", prose.Count(failures, "transcript or part of one", "transcripts or parts of them"))
+		return failed(exitFailure, "mend what is said above and repeat the command; everything else was read", "%s could not be read", prose.Count(failures, "transcript or part of one", "transcripts or parts of them"))
 	}
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
-	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/settings/config"
@@ -258,14 +257,9 @@ func encoded(b []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
-// forceFlag adds the flag that lets --raw write to a terminal as it is.
-func forceFlag(c *cobra.Command, force *bool) {
-	c.Flags().BoolVar(force, "force", false, "with --raw: write control characters to a terminal too")
-}
-
 // writeBytes writes the output of --raw, with control characters escaped on a terminal.
-func (p *program) writeBytes(data []byte, force bool) error {
-	if p.terminal && !force {
+func (p *program) writeBytes(data []byte) error {
+	if p.terminal {
 		data = []byte(safetext.Text(string(data)))
 	}
 	_, err := p.out.Write(data)
@@ -273,12 +267,9 @@ func (p *program) writeBytes(data []byte, force bool) error {
 }
 
 // terminalWriter is writeBytes as an [io.Writer] of whole records.
-type terminalWriter struct {
-	p     *program
-	force bool
-}
+type terminalWriter struct{ p *program }
 
-func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.p.writeBytes(p, t.force) }
+func (t terminalWriter) Write(p []byte) (int, error) { return len(p), t.p.writeBytes(p) }
 
 // shown returns stored text, with control characters escaped on a terminal.
 func (p *program) shown(text string) string {

@@ -62,16 +62,12 @@ func ended(r proxy.Run) string {
 	}
 	add(r.Unknown, "unchanged: "+proxy.NoKnownAgent)
 	add(r.OverBudget()-r.Over[proxy.NoKnownAgent], "above the budget (`lcm run --list` says why)")
-	add(r.Unanswered, "without an answer of the model API")
 	add(r.PassedUnchanged(), "passed unchanged after a failure (`lcm run --list`)")
 	add(r.Subscription, "unchanged because of a subscription login (--subscription)")
-	if len(r.Problems) > 0 {
-		parts = append(parts, "the record could not be kept up to date: "+shortened(slices.Min(slices.Collect(maps.Keys(r.Problems)))))
+	if n := len(r.Problems); n > 0 {
+		parts = append(parts, prose.Count(n, "problem", "problems")+" with the record (`lcm run --list`)")
 	}
-	if r.Verbatim > 0 || len(r.Problems) == 0 {
-		parts = append(parts, prose.Count(r.Verbatim, "message", "messages")+" kept verbatim")
-	}
-	return strings.Join(parts, " · ")
+	return strings.Join(append(parts, prose.Count(r.Verbatim, "message", "messages")+" kept verbatim"), " · ")
 }
 
 // shortened returns the beginning of an error on one line.

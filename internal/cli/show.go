@@ -43,7 +43,6 @@ type showCommand struct {
 	limit  int
 	newest bool
 	raw    bool
-	force  bool
 	full   bool
 	all    bool
 	html   string
@@ -72,7 +71,6 @@ func newShow(p *program) *cobra.Command {
 	c.Flags().IntVarP(&cmd.limit, "limit", "n", 50, "at most this many messages, 0 for no limit (piped --raw and --json have none)")
 	c.Flags().BoolVar(&cmd.newest, "newest", false, "the newest messages instead of the oldest")
 	c.Flags().BoolVar(&cmd.raw, "raw", false, "the records exactly as they arrived")
-	forceFlag(c, &cmd.force)
 	c.Flags().BoolVar(&cmd.full, "full", false, "with externalised content in its place")
 	c.Flags().BoolVarP(&cmd.all, "all", "a", false, "with the bookkeeping records of the agent's program")
 	c.Flags().BoolVar(&cmd.tree, "tree", false, "draw the summaries and what they were made from")
@@ -195,7 +193,7 @@ func (cmd *showCommand) showMessage(ctx context.Context, rec *openRecord, m stor
 		if record == nil {
 			return damage
 		}
-		return errors.Join(cmd.writeBytes(append(record, '\n'), cmd.force), damage)
+		return errors.Join(cmd.writeBytes(append(record, '\n')), damage)
 	}
 	said := m.Body.Render()
 	var damage error
