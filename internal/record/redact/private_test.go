@@ -25,7 +25,7 @@ func TestOddTags(t *testing.T) {
 		"KEEP <Ⓟⓡⓘⓥⓐⓣⓔ>HUSH</private> KEEP", "KEEP <private>HUSH</private done KEEP", "KEEP <private\x00>HUSH</private> KEEP", "KEEP &amp;amp;lt;private&amp;amp;gt;HUSH&lt;/private> KEEP",
 		"KEEP \\<private\\>HUSH\\</private\\> KEEP", "KEEP =3Cprivate=3EHUSH=3C/private=3E KEEP", "KEEP ❮private❯HUSH❮/private❯ KEEP", "KEEP <private><b>HUSH</b></private> KEEP", "KEEP \\\\u003cprivate\\\\u003eHUSH\\\\u003c/private\\\\u003e KEEP",
 		"KEEP &lang;private&rang;HUSH&lang;/private&rang; KEEP", "KEEP 〈private〉HUSH〈/private〉 KEEP", "KEEP < p r i v a t e >HUSH< / p r i v a t e > KEEP", "KEEP <private >HUSH", "KEEP <private a=b c>HUSH",
-		"KEEP <priv​ate>HUSH</private>", "KEEP [PRIVATE]HUSH[/PRIVATE]", "KEEP [private note=x]HUSH[/private]",
+		"KEEP <priv\u200bate>HUSH</private>", "KEEP [PRIVATE]HUSH[/PRIVATE]", "KEEP [private note=x]HUSH[/private]",
 	} {
 		got, _ := r.Text([]byte(text))
 		if got == nil || strings.Contains(string(got), "HUSH") || !strings.Contains(string(got), "KEEP") && !strings.Contains(string(got), "as I said") {

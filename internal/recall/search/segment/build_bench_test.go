@@ -32,17 +32,3 @@ func benchDocs(n int) []segment.Doc {
 	}
 	return docs
 }
-
-// seal builds a segment in memory.
-func seal(t testing.TB, docs []segment.Doc) *segment.Segment {
-	t.Helper()
-	sealed, err := segment.Build(t.Context(), docs, segment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seg, err := sealed.Segment(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seg
-}

@@ -22,9 +22,6 @@ type listed struct {
 	codes uint32
 }
 
-// nameForm is the form of a camelCase identifier.
-const nameForm = ""
-
 // appendPositions encodes the positions of a term: its forms, the sizes of the
 // blocks when the list has more than one, and the codes of each block.
 func appendPositions(dst []byte, term []byte, forms []string, list []listed, codes []byte) []byte {
