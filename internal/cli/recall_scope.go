@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -39,7 +40,17 @@ func (w *where) flags(c *cobra.Command) {
 	}
 }
 
-// resolve returns the conversations to search. Claude Code names its current session.
+// currentSession returns the key of the session that a host names in the environment, or "".
+func currentSession() string {
+	for _, h := range all.Hosts() {
+		if env := h.About().MCP.SessionEnv; len(env) > 0 && os.Getenv(env[0]) != "" {
+			return h.About().Name + ":" + os.Getenv(env[0])
+		}
+	}
+	return ""
+}
+
+// resolve returns the conversations to search.
 func (w *where) resolve(ctx context.Context, rec *openRecord) (recall.Where, error) {
 	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
 	if w.number != 0 || w.all {
@@ -50,8 +61,8 @@ func (w *where) resolve(ctx context.Context, rec *openRecord) (recall.Where, err
 		return at, err
 	}
 	at.Projects = []store.Project{here}
-	if id := os.Getenv("CLAUDE_CODE_SESSION_ID"); id != "" {
-		named, err := rec.db.Conversations(ctx, store.ConversationQuery{Key: "claude:" + id, Limit: 1})
+	if key := currentSession(); key != "" {
+		named, err := rec.db.Conversations(ctx, store.ConversationQuery{Key: key, Limit: 1})
 		if err != nil {
 			return at, err
 		}

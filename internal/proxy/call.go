@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 )
 
@@ -42,7 +43,7 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 		return nil // the transport reports the error
 	}
 	if id == "" {
-		s.warnOnce("no transcript of a known agent (Claude Code, Codex, opencode) belongs to these requests, so they pass unchanged; " +
+		s.warnOnce("no transcript of a known agent (" + all.Titles() + ") belongs to these requests, so they pass unchanged; " +
 			"programs on the Go library fold by themselves: docs/hosts/RUN.md")
 	}
 	one := s.session(host, id)
