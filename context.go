@@ -37,6 +37,8 @@ type Context struct {
 	// Damaged are the messages and summaries shown whose stored texts are not those
 	// that arrived or were written; each says so in its text.
 	Damaged []record.ID
+	// ViewDamaged says that the list of what is shown is not the one that was written.
+	ViewDamaged bool
 	// Compaction reports the folding that Context waited for. It is nil if
 	// nothing had to be folded. With the reason "behind", folding took longer
 	// than a second and goes on in the background.
@@ -97,7 +99,7 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 	}
 	c := Context{
 		Messages: out.Messages, Tokens: out.Tokens, Budget: budget,
-		Dropped: out.Dropped, Skipped: view.Skipped, Repairs: out.Repairs, Compaction: report,
+		Dropped: out.Dropped, Skipped: view.Skipped, Repairs: out.Repairs, Compaction: report, ViewDamaged: view.Damaged,
 	}
 	for _, it := range out.Items {
 		c.Items = append(c.Items, ContextItem{ID: it.Node, Tokens: it.Tokens})
@@ -160,6 +162,11 @@ func (s *Session) load(ctx context.Context, view store.View, budget int) (assemb
 	if err := s.loadMessages(ctx, &in, items); err != nil {
 		return in, err
 	}
+	for i, it := range view.Items {
+		if m := in.Messages[it.Message]; m.ID != 0 && !m.Damaged { // whatever the view says
+			view.Items[i].Calls, view.Items[i].Results = store.Links(m.Body)
+		}
+	}
 	if err := s.loadSummaries(ctx, &in, items); err != nil {
 		return in, err
 	}
@@ -194,6 +201,12 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 			in.Messages[m.ID] = m
 		}
 	}
+	for _, it := range items {
+		if m, ok := in.Messages[it.Message]; ok && it.Damaged {
+			store.MarkDamaged(&m)
+			in.Messages[m.ID] = m
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = in.Messages // which nobody writes to from here on
@@ -215,6 +228,13 @@ func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items [
 			return err
 		}
 		in.Summaries[sum.ID] = sum
+	}
+	for _, it := range items {
+		if sum, ok := in.Summaries[it.Summary]; ok && it.Damaged {
+			sum.Damaged = true
+			store.MarkSummaryDamaged(&sum)
+			in.Summaries[sum.ID] = sum
+		}
 	}
 	return nil
 }

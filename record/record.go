@@ -61,6 +61,8 @@ type Conversation struct {
 	ViewTokens int   // of the view
 	// Head is the last link of the hash chain.
 	Head [sha256.Size]byte
+	// Damaged says that one of the fields above is not what was written.
+	Damaged bool
 }
 
 // Active reports whether the conversation still takes messages.

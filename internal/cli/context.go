@@ -28,8 +28,9 @@ type contextReport struct {
 	Dropped       []string             `json:"dropped,omitempty"`
 	Skipped       int                  `json:"skipped,omitempty"`
 	Repairs       []string             `json:"repairs,omitempty"`
-	Damaged       []string             `json:"damaged,omitempty"` // messages that changed since they arrived
-	Messages      []json.RawMessage    `json:"messages"`          // in lcm's own shape
+	Damaged       []string             `json:"damaged,omitempty"`     // messages that changed since they arrived
+	ViewDamaged   bool                 `json:"viewDamaged,omitempty"` // the items are not those that were written
+	Messages      []json.RawMessage    `json:"messages"`              // in lcm's own shape
 }
 
 type contextItem struct {
@@ -111,7 +112,11 @@ func (cmd *contextCommand) context(ctx context.Context, rec *openRecord) error {
 	case !cmd.fold:
 		cmd.noteFolding(c, view, rec.cfg.Context.HardThreshold)
 	}
-	return errors.Join(cmd.writeContext(rec, c, view), damageShown(len(view.Damaged)))
+	damaged := len(view.Damaged)
+	if view.ViewDamaged && damaged == 0 {
+		damaged = 1
+	}
+	return errors.Join(cmd.writeContext(rec, c, view), damageShown(damaged))
 }
 
 func (cmd *contextCommand) writeContext(rec *openRecord, c store.Conversation, view lcm.Context) error {
@@ -178,7 +183,7 @@ func (cmd *contextCommand) printContextJSON(c store.Conversation, view lcm.Conte
 	for _, it := range view.Items {
 		r.Items = append(r.Items, contextItem{it.ID.String(), it.Tokens})
 	}
-	r.Damaged, r.Dropped = texts(view.Damaged), texts(view.Dropped)
+	r.Damaged, r.ViewDamaged, r.Dropped = texts(view.Damaged), view.ViewDamaged, texts(view.Dropped)
 	records, err := wire.EncodeAll(llms.FormatLCM, view.Messages)
 	if err != nil {
 		return err

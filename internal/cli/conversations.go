@@ -35,6 +35,7 @@ type conversationReport struct {
 	UpdatedAt    time.Time            `json:"updatedAt"`
 	ArchivedAt   time.Time            `json:"archivedAt,omitzero"`
 	ArchiveCause string               `json:"archiveCause,omitempty"`
+	Damaged      bool                 `json:"damaged,omitempty"`
 }
 
 func describeConversation(c store.Conversation) conversationReport {
@@ -42,7 +43,7 @@ func describeConversation(c store.Conversation) conversationReport {
 		Number: c.ID, Key: c.Key, Segment: c.Segment, Agent: c.Agent, Title: c.Title, Origin: c.Project.Origin, Root: c.Project.Root,
 		Parent: c.Parent, ForkedFrom: c.ForkedFrom, Messages: c.Messages - c.Erased, Erased: c.Erased, Tokens: c.Tokens, Bytes: c.Bytes, Summaries: c.Summaries,
 		ViewItems: c.ViewItems, ViewTokens: c.ViewTokens,
-		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ArchivedAt: c.ArchivedAt, ArchiveCause: c.ArchiveCause,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ArchivedAt: c.ArchivedAt, ArchiveCause: c.ArchiveCause, Damaged: c.Damaged,
 	}
 }
 
@@ -107,17 +108,21 @@ func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) erro
 	if width := cmd.width(); width > 0 { // what the other columns leave
 		room = min(max(width-len(last)-47, leastTitle), mostTitle)
 	}
-	reports := make([]conversationReport, len(found))
+	reports, damaged := make([]conversationReport, len(found)), 0
 	for i, c := range found {
 		reports[i] = describeConversation(c)
 		title, err := titleOf(ctx, rec.db, c)
 		if err != nil {
 			return err
 		}
+		if c.Damaged {
+			damaged++
+			title = "[damaged] " + title
+		}
 		t.add(prose.Number(int64(c.ID)), clip(title, room), orDash(clip(safetext.Line(c.Agent), 9)), clipLeft(safetext.Line(projectName(c.Project)), 16), prose.Number(c.Messages-c.Erased), stamp(c.UpdatedAt))
 	}
 	cmd.printTable(t)
-	return cmd.emit(reports)
+	return errors.Join(cmd.emit(reports), damageShown(damaged))
 }
 
 // The bounds of a title's width.

@@ -48,6 +48,8 @@ type showCommand struct {
 	html   string
 	tree   bool
 	depth  int
+
+	damaged int // marked parts of the tree
 }
 
 func newShow(p *program) *cobra.Command {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -89,12 +90,20 @@ func (cmd *showCommand) showTree(ctx context.Context, rec *openRecord) error {
 	if err != nil {
 		return err
 	}
-	cmd.printf("%s\n", cmd.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(safetext.Line(c.Key), 50))))
+	name := cmd.paint(bold, fmt.Sprintf("conversation %d (%s)", c.ID, clipLeft(safetext.Line(c.Key), 50)))
+	if c.Damaged || view.Damaged {
+		cmd.damaged++
+		name += rowDamaged
+	}
+	cmd.printf("%s\n", name)
 	cmd.printf("%s, %s tokens; the view shows %s in %s tokens; times are %s\n", held(c.Messages, c.Erased), prose.Number(c.Tokens),
 		prose.Count(len(view.Items), "item", "items"), prose.Number(view.Tokens), prose.Zone(time.Now()))
 	cmd.draw(roots, "")
-	return cmd.emit(treeReport{describeConversation(c), roots})
+	return errors.Join(cmd.emit(treeReport{describeConversation(c), roots}), damageShown(cmd.damaged))
 }
+
+// rowDamaged marks a conversation or a summary that is shown without its text.
+const rowDamaged = " [damaged: it is not what was written]"
 
 // level returns the trees of nodes on a level, counted from 1.
 func (cmd *showCommand) level(ctx context.Context, r store.Reader, nodes []store.Node, level int) ([]*treeNode, error) {
@@ -128,6 +137,10 @@ func (cmd *showCommand) summary(ctx context.Context, r store.Reader, id store.Su
 	}
 	s.Body = "" // `lcm describe` prints it
 	line := summaryLine(s)
+	if s.Damaged { // its sources may be others, also itself
+		cmd.damaged++
+		return &treeNode{Summary: &s, drawn: line + rowDamaged}, nil
+	}
 	t := &treeNode{Summary: &s, drawn: cmd.paint([]style{cyan, green, yellow}[s.Depth%3], line[:len(id)]) + line[len(id):]}
 	if level == cmd.depth {
 		t.Below = &belowReport{Summaries: s.Descendants, Messages: s.Messages}

@@ -279,7 +279,12 @@ func (o Work) text() string {
 }
 
 // where names a session.
-func where(c store.Conversation) string { return quote.Session(int64(c.ID), c.Agent, 40) }
+func where(c store.Conversation) string {
+	if c.Damaged {
+		return quote.Session(int64(c.ID), c.Agent, 40) + " [damaged: these facts are not those that were written]"
+	}
+	return quote.Session(int64(c.ID), c.Agent, 40)
+}
 
 func sessions(n int) string {
 	if n == 1 {

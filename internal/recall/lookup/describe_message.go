@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -30,6 +31,10 @@ func (d *description) message(ctx context.Context, id store.MessageID) error {
 	if a.FileIDs, err = d.store.Attached(ctx, id); err != nil {
 		return err
 	}
+	if !attaches(m.Body.Parts, a.FileIDs) {
+		a.Damaged = true
+		a.Notes = append(a.Notes, "damaged: the list of its files is not the one that was written")
+	}
 	around, err := d.around(ctx, m, 1)
 	if err != nil {
 		return err
@@ -46,6 +51,17 @@ func (d *description) message(ctx context.Context, id store.MessageID) error {
 	return d.cut(window{from: r.Offset, to: int64(len(text)), read: func(from, to int64) ([]byte, error) { return text[from:to], nil }})
 }
 
+// attaches reports whether the files of a message are those that it refers to. The arguments
+// of a call may be a file without a reference.
+func attaches(parts []llms.Part, files []store.PayloadID) bool {
+	refs := store.Refs(parts)
+	return !slices.ContainsFunc(refs, func(r llms.Ref) bool { return !slices.Contains(files, store.PayloadID(r.ID)) }) &&
+		(slices.ContainsFunc(parts, func(p llms.Part) bool { return p.Call != nil }) ||
+			!slices.ContainsFunc(files, func(f store.PayloadID) bool {
+				return !slices.ContainsFunc(refs, func(r llms.Ref) bool { return r.ID == string(f) })
+			}))
+}
+
 // maxChain bounds the way up, which is as long as the DAG is deep.
 const maxChain = 64
 
@@ -58,9 +74,19 @@ func (d *description) chain(ctx context.Context, n store.Node) ([]store.SummaryI
 			return ids, err
 		}
 		ids = append(ids, over.ID)
+		if over.Damaged {
+			d.damagedAbove(over.ID)
+			return ids, nil // its sources may be others, also itself
+		}
 		n = store.Node{Summary: over.ID}
 	}
 	return ids, nil
+}
+
+// damagedAbove marks a description that names a damaged summary: the node may be no source of it.
+func (d *description) damagedAbove(id store.SummaryID) {
+	d.answer.Damaged = true
+	d.answer.Notes = append(d.answer.Notes, "damaged: a summary above it is not what was written: "+string(id))
 }
 
 func partInfos(parts []llms.Part) []recall.PartInfo {

@@ -53,6 +53,13 @@ func (d *description) summary(ctx context.Context, id store.SummaryID) error {
 		return err
 	}
 	detail.ChildIDs = append([]store.SummaryID{}, derived...)
+	for _, id := range derived {
+		if above, err := d.Service.summary(ctx, id); err != nil {
+			return err
+		} else if above.Damaged {
+			d.damagedAbove(id)
+		}
+	}
 	if len(d.bounded([]byte(sum.Body))) < len(sum.Body) {
 		return d.longSummary(ctx, sum)
 	}

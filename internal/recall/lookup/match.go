@@ -128,7 +128,7 @@ func (s sessions) describe(ctx context.Context, q *query, m *recall.Match) error
 		}
 		s.known[m.ConversationID] = c
 	}
-	m.Host, m.Title = c.Agent, c.Title
+	m.Host, m.Title, m.Damaged = c.Agent, c.Title, m.Damaged || c.Damaged
 	if q.scope.Kind == recall.ScopeAll && (q.home == nil || !q.home.Contains(c.ID)) {
 		m.Project = c.Project.Name()
 	}

@@ -54,6 +54,7 @@ func (p *page) add(ctx context.Context, st step) (full bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	piece.Damaged = piece.Damaged || st.damaged
 	if p.at.Offset > 0 && (p.at.Node != piece.ID.String() || p.at.Size != piece.Size || p.at.Offset > piece.Size) {
 		return false, refuse("begin anew without a cursor", "%s was reworded since the cursor was made", piece.ID)
 	}

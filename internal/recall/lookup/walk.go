@@ -12,6 +12,8 @@ type step struct {
 	store.Node
 	level  int           // 1 for a source of a summary that was asked for
 	holder store.Message // of a message or file that was asked for
+	// damaged says that it may be no source of the summary that led to it.
+	damaged bool
 }
 
 // descend yields first, and then the nodes beneath summaries, breadth first and in the order
@@ -43,8 +45,13 @@ func (s *Service) descend(ctx context.Context, first []step, roots []store.Summa
 				yield(step{}, err)
 				return
 			}
+			above, err := s.summary(ctx, at.Summary)
+			if err != nil {
+				yield(step{}, err)
+				return
+			}
 			for _, n := range sources {
-				next := step{Node: n, level: at.level + 1}
+				next := step{Node: n, level: at.level + 1, damaged: above.Damaged}
 				if seen[n] || !messages && !n.IsSummary() {
 					continue
 				}

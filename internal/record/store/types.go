@@ -78,6 +78,8 @@ type Item struct {
 	Results []string
 	// Stub says that a message is shown as a reference.
 	Stub bool
+	// Damaged says that the message or summary does not belong here.
+	Damaged bool
 }
 
 // Window bounds how much of a view is read: the oldest and the newest items.
@@ -104,6 +106,9 @@ type View struct {
 	// LastUserItem is its item if it was skipped.
 	LastUser     int64
 	LastUserItem *Item
+	// Damaged says that the items are not those that were written, as far as the places of
+	// those that were read tell, and the number and size of all.
+	Damaged bool
 }
 
 // MessageQuery selects messages: by id, by native id, or a range of a

@@ -60,6 +60,7 @@ func ScanConversation(s sqldb.Row) (r Row) {
 		&r.CreatedAt, &r.UpdatedAt, &r.ArchivedAt, &r.ArchiveCause,
 		&r.Messages, &r.Summaries, &r.Tokens, &r.Bytes, &r.ViewItems, &r.ViewTokens, &r.Head, &r.Base, &r.LastUser, &r.Inherited,
 		&r.ErasedAt, &r.Erased, &r.Seal)
+	r.Damaged = !r.Sealed()
 	return r
 }
 
@@ -195,6 +196,7 @@ func (r *Records) Open(ctx context.Context, n store.NewConversation) (store.Conv
 // sealConversation seals a new conversation.
 func sealConversation(c sqldb.Conn, id store.ConversationID) (Row, error) {
 	row, err := ReadConversation(c, id)
+	row.Damaged = false
 	if err == nil {
 		err = c.Exec(`UPDATE conversations SET seal = ? WHERE id = ?`, row.seal(), int64(id))
 	}

@@ -24,8 +24,14 @@ type ViewItem struct {
 
 // Most items are messages: a join would look for a summary of each.
 const itemColumns = `
-	v.pos, v.message, v.summary, ` + itemSummary + `, v.tokens, v.role, v.depth, v.stub, v.links
+	v.pos, v.message, v.summary, ` + itemSummary + `, v.tokens, v.role, v.depth, v.stub, v.links, ` + itemHolds + `
 	FROM view v`
+
+// itemHolds tells whether an item stands where its message or summary belongs. Items of other
+// conversations are those that a fork began with.
+const itemHolds = `CASE WHEN v.summary IS NULL THEN (SELECT m.role = v.role AND CASE WHEN m.conversation = v.conversation THEN m.seq + c.base = v.pos ELSE v.pos <= c.base END
+		FROM messages m, conversations c WHERE m.id = v.message AND c.id = v.conversation)
+	ELSE (SELECT s.pos = v.pos AND s.depth = v.depth FROM summaries s WHERE s.num = v.summary) END`
 
 // itemSummary is the id of an item's summary, if it is one.
 const itemSummary = `CASE WHEN v.summary IS NULL THEN NULL ELSE (SELECT id FROM summaries WHERE num = v.summary) END`
@@ -41,6 +47,7 @@ func scanItem(s sqldb.Row) (ViewItem, error) {
 	it.Role = store.RoleOf(s.ColumnInt(5))
 	it.Depth = s.ColumnInt(6)
 	it.Stub = s.ColumnBool(7)
+	it.Damaged = !s.ColumnBool(9)
 	if links := s.ColumnText(8); links != "" {
 		var err error
 		if it.Calls, it.Results, err = parseLinks(links); err != nil {
@@ -123,7 +130,7 @@ func (r *Records) View(ctx context.Context, id store.ConversationID, w store.Win
 		if err != nil {
 			return store.View{}, err
 		}
-		v := store.View{Conversation: id, Count: row.ViewItems, Tokens: row.ViewTokens, LastUser: row.LastUser}
+		v := store.View{Conversation: id, Count: row.ViewItems, Tokens: row.ViewTokens, LastUser: row.LastUser, Damaged: row.Damaged}
 		return v, fillWindow(c, &v, w)
 	})
 }
@@ -148,7 +155,13 @@ func fillWindow(c sqldb.Conn, v *store.View, w store.Window) error {
 		v.Gap = len(oldest)
 		v.Items = append(oldest, newest...)
 	}
-	if whole {
+	tokens := 0
+	for _, it := range v.Items {
+		tokens += it.Tokens
+		v.Damaged = v.Damaged || it.Damaged
+	}
+	if whole || w.Newest == 0 && tokens < w.NewestTokens { // that is all
+		v.Damaged = v.Damaged || len(v.Items) != v.Count || tokens != v.Tokens
 		return nil
 	}
 	v.Skipped = v.Count - len(v.Items)
