@@ -151,7 +151,6 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"what the model saw", false, func() string { return fmt.Sprintf("/session/1/context?at=%d", anywhere()) }},
 		{"what was sent", false, func() string { return "/session/1/sent" }},
 		{"ask", false, func() string { return "/ask?q=" + words() }},
-		{"health and cost", false, func() string { return "/health" }},
 		{"forget", false, func() string { return fmt.Sprintf("/forget?ids=msg_%d", anywhere()) }},
 		{"map of the session (loaded after)", true, func() string { return "/session/1/map?fragment=1" }},
 		{"matches of a search (loaded after)", true, func() string { return "/search?fragment=1&q=" + words() }},
