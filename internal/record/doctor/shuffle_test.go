@@ -230,7 +230,7 @@ func TestDropped(t *testing.T) {
 					t.Errorf("left: %+v; failures %q", treated.Findings, treated.Failures)
 				}
 				return // nothing is stored that may have been erased
-			case "tombstones", "forgotten":
+			case "tombstones", "forgotten", "erasures":
 				if !slices.Equal(left, is("tombstones")) {
 					t.Errorf("left: %+v; failures %q", treated.Findings, treated.Failures)
 				}
