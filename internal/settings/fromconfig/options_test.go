@@ -33,7 +33,6 @@ func configuredEngine(t *testing.T, model llmtest.Responder, env map[string]stri
 	h := llmtest.NewHandler(model)
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	t.Cleanup(h.Release)
 	usual := map[string]string{"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.URL + "/v1"}
 	cfg, err := config.Load(config.Options{
 		Home:     t.TempDir(),
