@@ -411,7 +411,7 @@ func (p *pool) retryable(err error, n int) bool {
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
-		case "40001", "40P01": // serialization failure, deadlock
+		case "40001", "40P01", "25P03": // serialization failure, deadlock, ended because it hung
 			return true
 		case "23505": // unique violation
 			return n < maxConflicts

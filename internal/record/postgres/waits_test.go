@@ -104,7 +104,7 @@ func TestWritersOfOneConversationLeaveOthersAlone(t *testing.T) {
 // it writes too.
 func TestAHungProcessLosesItsLocks(t *testing.T) {
 	url := pgtest.URL(t)
-	postgres.SetHungAfter(t, "200ms")
+	postgres.SetHungAfter(t, "500ms")
 	hung, db := open(t, url, postgres.Options{}), open(t, url, postgres.Options{MaxWriters: 1})
 	id := conversation(t, db, "held")
 	inside, wake, done := make(chan bool, 9), make(chan bool), make(chan error, 1)
