@@ -43,7 +43,7 @@ var kinds = []*nameKind{
 			"privatekey", "private_key", "private-key", "private key", "secret", "credential", "credentials", "key-data", "accountkey", "account_key",
 			"account-key", "encryption_key", "encryption-key", "encryptionkey", "signing_key", "signing-key", "signingkey", "master_key", "master-key",
 			"masterkey", "license_key", "licensekey", "app_key", "appkey", "admin_key", "adminkey", "auth_key", "auth-key", "authkey", "secret_key_base", "creds",
-			"unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey",
+			"secret id", "unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey",
 		},
 		accepts: assignment.isKey,
 	},
@@ -117,8 +117,11 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	}
 	v, from, to := valueAfter(text, i)
 	v.joined = start > 0 && urlsafe[text[start-1]]
-	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || bytes.HasSuffix(suffix, []byte("id")) || bytes.HasSuffix(suffix, []byte("challenge")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
+	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || text[end-1]|0x20 == 'y' && bytes.HasSuffix(suffix, []byte("id")) || bytes.HasSuffix(suffix, []byte("challenge")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return Finding{}, false // cache_key, PublicKey
+	}
+	if v.joined && bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) {
+		return Finding{}, false // PublicKeyToken
 	}
 	switch {
 	case v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value) || isHash(v.value):

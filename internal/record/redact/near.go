@@ -36,7 +36,7 @@ func hints() map[hint][]string {
 
 // harmless are the last words of names whose values are random and no secrets.
 const harmless = " id ids uuid guid hash sum digest integrity checksum sha sha1 sha256 sha384 sha512 md5 h1 commit rev revision ref etag nonce fingerprint thumbprint kid public rsa ed25519 nistp256 " +
-	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site event socket job session user customer task run build message thread conversation order ticket track "
+	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site event socket job uid session user customer task run build message thread conversation order ticket track "
 
 // isHarmless reports whether a value that begins at i has a harmless name before it, on
 // its line.
@@ -69,7 +69,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			return nil
 		}
 	}
-	if bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) || h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)) {
+	if bytes.HasSuffix(text[:start], []byte("-----BEGIN PGP ")) || bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) || h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return nil
 	}
 	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
@@ -121,7 +121,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
 		switch {
 		case (h == sure || b-a >= 10) && isStrong(value) && !isHarmless(text, a):
-		case called && words < 5 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && !fileHash().Match(text[from:to]):
+		case called && words < 8 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && !fileHash().Match(text[from:to]):
 		default:
 			continue
 		}

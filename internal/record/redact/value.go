@@ -81,7 +81,7 @@ func isHash(word []byte) bool {
 
 var hashes = []string{"h1:", "sha", "SHA256:", "age1", "pk_live_", "pk_test_", "pk.", "phc_", "msg_", "call_", "chatcmpl-", "price_", "cus_", "pi_",
 	"sub_", "prod_", "acct_", "evt_", "ch_", "u_", "usr_", "user_", "org_", "team_", "job_", "run_", "req_", "order_", "txn_", "ami-", "vpc-", "bafy", "urn:", "GHSA-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh",
-	"MIGfMA0GCSqG", "MIIBIjANBgkq", "MIICIjANBgkq", "MFkwEwYHKoZI", "MCowBQYDK2V"} // the last five are public keys in ASN.1
+	"RWQ", "RWR", "RWT", "MIGfMA0GCSqG", "MIIBIjANBgkq", "MIICIjANBgkq", "MFkwEwYHKoZI", "MCowBQYDK2V"} // the last five are public keys in ASN.1
 
 // isKebab reports whether a word is the name of a pod, a host or a branch: two words and
 // perhaps something random, joined by dashes.
