@@ -13,7 +13,7 @@ BENCHTIME ?= 1s
 # Anything here adds the runs of minutes to e2e: a million tokens, every scene in opencode.
 LONG     ?=
 # What `make race` tests: the packages in which several goroutines share something.
-RACE     ?= ./internal/view/compact ./internal/record/lease ./internal/record/sqlite ./internal/proxy ./internal/team/... ./internal/mcpserver ./internal/recall/delegation ./internal/hosts
+RACE     ?= ./internal/record/lease ./internal/proxy ./internal/team/... ./internal/mcpserver ./internal/recall/delegation ./internal/hosts
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 

@@ -134,7 +134,7 @@ var general = words(`
 		gestern vorgestern neulich kurzlich vorhin damals nochmal zuletzt fruher bereits schon jetzt wieder beschlossen entschieden vereinbart besprochen gewahlt
 		eingestellt geandert umgestellt eingerichtet festgelegt geeinigt gesagt gemacht genommen genannt heisst hiess erinnere erinnern erinnert weisst vergessen
 		nimmt gibt muss mussen steht stand steckt liegt lag dauert bekommt haben hatten hatte hast hattest bitte danke kannst konntest machen mach mache lass lassen
-		konvention regel regeln vorgabe ging gingen eigentlich dafur dagegen daran darauf davon dazu dabei daruber genau gerade immer wirklich irgendwie uberhaupt sonst
+		konvention regel regeln vorgabe weiter letzte letzten letzter gefunden nachdem brauchte brauchten wohin woher ging gingen eigentlich dafur dagegen daran darauf davon dazu dabei daruber genau gerade immer wirklich irgendwie uberhaupt sonst
 		musste mussten durfte durften konnte konnten sollten mochten wollte sitzung woche monat jahr heute wann warum wieso weshalb welche welcher welches welchen welchem wer wen wem wessen womit worauf woran worin`)
 
 // foreign are the function words of German, folded. The search needs them to tell the
