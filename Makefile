@@ -12,8 +12,8 @@ SOAK     ?= 1h
 BENCHTIME ?= 1s
 # Anything here adds the runs of minutes to e2e: a million tokens, every scene in opencode.
 LONG     ?=
-# What `make race` tests: the packages in which several goroutines share something.
-RACE     ?= ./internal/record/lease ./internal/proxy ./internal/team/... ./internal/mcpserver ./internal/recall/delegation ./internal/hosts
+# What `make race` tests.
+RACE     ?= ./...
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -45,7 +45,7 @@ test: ## Vet, and run every test that needs no network but the long ones
 test-long: ## The tests that take minutes: their names end in _Long
 	$(GO) test -timeout 30m -run '_Long$$' ./...
 
-race: ## Test the concurrent packages under the race detector (needs a C compiler)
+race: ## Test under the race detector (needs a C compiler); RACE names packages
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m -skip '_Long$$' $(RACE)
 
 lint: ## Check formatting, vet (also for Windows and macOS) and staticcheck

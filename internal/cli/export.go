@@ -89,7 +89,7 @@ func newExport(p *program) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64SliceVarP(&cmd.conversations, "conversation", "c", nil, "only these conversations, with commas between them (default: all)")
+	c.Flags().Int64SliceVarP(&cmd.conversations, "conversation", "c", nil, "only these conversations, with commas between them; without it all")
 	c.Flags().BoolVar(&cmd.raw, "raw", false, "the original records of one conversation instead of an archive")
 	return cmd.jsonFlag(c)
 }

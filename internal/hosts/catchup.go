@@ -67,7 +67,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 		return r.report, nil
 	}
 	if e := r.held.release(ctx); e != nil && !errors.Is(e, errBusy) {
-		err = e
+		err = errors.Join(err, e)
 	}
 	return r.report, err
 }

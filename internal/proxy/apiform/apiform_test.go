@@ -143,7 +143,7 @@ func TestShapes(t *testing.T) {
 		"no messages":      `{"model":"x"}`,
 		"empty messages":   `{"messages":[]}`,
 		"messages twice":   `{"messages":[{"role":"user","content":"a"}],"messages":[]}`,
-		"escaped key":      `{"messages":[{"role":"user","cont\u0065nt":"a"}]}`,
+		"escaped key":      `{"messages":[{"role":"user","content":"a","cont\u0065nt":"b"}]}`,
 		"more after it":    `{"messages":[{"role":"user","content":"a"}]} x`,
 		"cut":              `{"messages":[{"role":"user","content":"a"}`,
 		"brackets crossed": `{"messages":[{"role":"user","content":"a"]}`,

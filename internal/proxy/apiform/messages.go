@@ -37,7 +37,7 @@ func fields(b []byte, names ...string) ([][]byte, error) {
 	for i := wire.Space(b, 1); b[i] != '}'; {
 		end := wire.End(b, i)
 		key := string(b[i+1 : end-1])
-		if strings.Contains(key, `\\`) || slices.Contains(seen, key) {
+		if strings.Contains(key, `\`) || slices.Contains(seen, key) {
 			return nil, shapeError("an escaped key, or two members called %.40q", key)
 		}
 		seen = append(seen, key)

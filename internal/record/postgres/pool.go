@@ -389,6 +389,9 @@ func (p *pool) retry(ctx context.Context, run func() error) error {
 	begun := time.Now()
 	for n := 0; ; n++ {
 		err := run()
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == hungUp && n < maxConflicts {
+			begun = time.Now() // the server has waited for as long
+		}
 		if err == nil || !p.retryable(err, n) || ctx.Err() != nil || time.Since(begun) > retryTime {
 			return err
 		}
@@ -401,6 +404,9 @@ func (p *pool) retry(ctx context.Context, run func() error) error {
 	}
 }
 
+// hungUp is the code of a transaction that the server ended because its process hung.
+const hungUp = "25P03"
+
 // maxConflicts is how often a transaction that violates a unique index is tried again.
 // Two that store the same thing at once do so one after the other then.
 const maxConflicts = 5
@@ -411,7 +417,7 @@ func (p *pool) retryable(err error, n int) bool {
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
-		case "40001", "40P01", "25P03": // serialization failure, deadlock, ended because it hung
+		case "40001", "40P01", hungUp: // serialization failure, deadlock
 			return true
 		case "23505": // unique violation
 			return n < maxConflicts

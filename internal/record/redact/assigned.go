@@ -120,16 +120,21 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || text[end-1]|0x20 == 'y' && bytes.HasSuffix(suffix, []byte("id")) || bytes.HasSuffix(suffix, []byte("challenge")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return Finding{}, false // cache_key, PublicKey
 	}
-	if v.joined && bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) {
+	if k.kind != "password" && isPublicName(text[:start]) {
 		return Finding{}, false // PublicKeyToken
 	}
 	switch {
-	case v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value) || isHash(v.value):
-	case !v.joined && !v.quoted && !v.tight && string(text[start:end]) == "PASS": // the result of a test
+	case v.value == nil || len(v.value) > longestValue || isMark(v.value) || isPlaceholder(v.value) || k.kind != "password" && isPublic(v.value):
+	case !v.joined && !v.quoted && !v.tight && string(text[start:end]) == "PASS" && isTest(v.value):
 	case k.accepts(v):
 		return Finding{from, quoteEnd(text, from, to, v.quoted), k.kind}, true
 	}
 	return Finding{}, false
+}
+
+// isTest reports whether a value is the name of a test.
+func isTest(value []byte) bool {
+	return bytes.HasPrefix(value, []byte("Test")) || bytes.HasPrefix(value, []byte("test")) || bytes.IndexByte(value, '/') >= 0
 }
 
 // quoteEnd returns the end of the quoted value of which text[from:to] is the beginning:

@@ -36,7 +36,7 @@ func hints() map[hint][]string {
 
 // harmless are the last words of names whose values are random and no secrets.
 const harmless = " id ids uuid guid hash sum digest integrity checksum sha sha1 sha256 sha384 sha512 md5 h1 commit rev revision ref etag nonce fingerprint thumbprint kid public rsa ed25519 nistp256 " +
-	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site event socket job uid session user customer task run build message thread conversation order ticket track "
+	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site socket uid "
 
 // isHarmless reports whether a value that begins at i has a harmless name before it, on
 // its line.
@@ -52,7 +52,7 @@ func isHarmless(text []byte, i int) bool {
 		}
 	}
 	return strings.Contains(harmless, " "+strings.ToLower(string(text[from:i]))+" ") || i-from == 1 && from > 0 && text[from-1] == '"' || // "n" of a public JSON web key
-		bytes.Contains(bytes.ToLower(text[max(0, i-12):i]), []byte("publi"))
+		isPublicName(text[:i])
 }
 
 var beforeAny = classOf(" \t\"'`:=>()\\")
@@ -69,7 +69,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			return nil
 		}
 	}
-	if bytes.HasSuffix(text[:start], []byte("-----BEGIN PGP ")) || bytes.Contains(bytes.ToLower(text[max(0, start-12):start]), []byte("publi")) || h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)) {
+	if bytes.HasSuffix(text[:start], []byte("-----BEGIN PGP ")) || isPublicName(text[:start]) || h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return nil
 	}
 	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
@@ -115,7 +115,8 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			continue
 		}
 		value := text[a:b]
-		if isHash(value) || bytes.HasSuffix(text[:a], []byte("base64,")) || isNamed(text, a, b) || isListed(text, a, b) || inAddress(text, a) { // or a data URL
+		if isHash(value) || bytes.HasSuffix(text[:a], []byte("base64,")) || isNamed(text, a, b) || isListed(text, a, b) || // or a data URL
+			h == weak && (inAddress(text, a) || isID(value)) || b <= start && isIDAfter(text[:a]) {
 			continue
 		}
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
@@ -143,6 +144,20 @@ func isListed(text []byte, from, to int) bool {
 	n := to - from
 	return (n == 32 || n == 40 || n == 64) && isHexadecimal(text[from:to]) && to+1 < len(text) && text[to] == ' ' && text[to+1] != '\n' &&
 		len(bytes.TrimRight(text[bytes.LastIndexByte(text[:from], '\n')+1:from], " +-U")) == 0
+}
+
+// isPublicName reports whether the last words of a text say that what follows is public.
+func isPublicName(text []byte) bool {
+	before := bytes.TrimRight(bytes.ToLower(text[max(0, len(text)-14):]), "_- ")
+	before = bytes.TrimRight(bytes.TrimSuffix(before, []byte("key")), "_- ")
+	return bytes.HasSuffix(before, []byte("public")) || bytes.HasSuffix(before, []byte("publishable"))
+}
+
+// isIDAfter reports whether a text ends with a word for something that has an id: the hint
+// comes later, as in "event 4f… : token missing".
+func isIDAfter(text []byte) bool {
+	words := bytes.Fields(text[max(0, len(text)-24):])
+	return len(words) > 0 && text[len(text)-1] == ' ' && bytes.Contains([]byte(" event session user customer job task run build message thread order ticket "), append(append([]byte(" "), bytes.ToLower(words[len(words)-1])...), ' '))
 }
 
 // inAddress reports whether the value at i is a parameter of a URL. Those with the name of a

@@ -219,7 +219,7 @@ func (r *rule) find(set *ruleSet, text []byte, from, to int, found []Finding) []
 // accepts reports whether a match is a secret.
 func (r *rule) accepts(set *ruleSet, text []byte, secret, match Finding) bool {
 	value := text[secret.Start:secret.End]
-	if len(value) == 0 || r.Entropy > 0 && entropy(value) <= r.Entropy || isMark(value) || isPlaceholder(value) || isHash(value) && r.Entropy > 0 {
+	if len(value) == 0 || r.Entropy > 0 && entropy(value) <= r.Entropy || isMark(value) || isPlaceholder(value) || isPublic(value) {
 		return false
 	}
 	if check := checks[r.Check]; check != nil && !check(value) {

@@ -76,12 +76,25 @@ func isHash(word []byte) bool {
 	if hex := bytes.TrimPrefix(bytes.TrimLeft(word, "+-"), []byte("0x")); len(hex) < len(word) && len(hex) <= 40 && isHexadecimal(hex) {
 		return true
 	}
-	return bytes.Contains(word, []byte("://")) || isULID(word) || isKebab(word) || slices.ContainsFunc(hashes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
+	return bytes.Contains(word, []byte("://")) || isULID(word) || isKebab(word) || isPublic(word) || hasPrefix(word, hashes)
 }
 
-var hashes = []string{"h1:", "sha", "SHA256:", "age1", "pk_live_", "pk_test_", "pk.", "phc_", "msg_", "call_", "chatcmpl-", "price_", "cus_", "pi_",
-	"sub_", "prod_", "acct_", "evt_", "ch_", "u_", "usr_", "user_", "org_", "team_", "job_", "run_", "req_", "order_", "txn_", "ami-", "vpc-", "bafy", "urn:", "GHSA-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh",
-	"RWQ", "RWR", "RWT", "MIGfMA0GCSqG", "MIIBIjANBgkq", "MIICIjANBgkq", "MFkwEwYHKoZI", "MCowBQYDK2V"} // the last five are public keys in ASN.1
+var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy"}
+
+// isPublic reports whether a value is meant to be seen: the key of a site, or a public key.
+func isPublic(value []byte) bool { return hasPrefix(value, public) }
+
+var public = []string{"pk_live_", "pk_test_", "pk.", "phc_", "age1", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "RWQ", "RWR", "RWT",
+	"MIGfMA0GCSqG", "MIIBIjANBgkq", "MIICIjANBgkq", "MFkwEwYHKoZI", "MCowBQYDK2V"} // the last five in ASN.1
+
+// isID reports whether a value begins as the ids of payment and cloud services do.
+func isID(value []byte) bool { return hasPrefix(value, ids) }
+
+var ids = []string{"price_", "cus_", "pi_", "sub_", "prod_", "acct_", "evt_", "ch_", "u_", "usr_", "user_", "org_", "team_", "job_", "run_", "req_", "order_", "txn_", "ami-", "vpc-"}
+
+func hasPrefix(word []byte, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
+}
 
 // isKebab reports whether a word is the name of a pod, a host or a branch: two words and
 // perhaps something random, joined by dashes.
@@ -263,6 +276,7 @@ var checks = map[string]func([]byte) bool{
 		return !isPlaceholder(value) && len(value) >= 16 && (random(value) || isUUID(value))
 	},
 	"letters": isGibberish,
+	"codes":   func(value []byte) bool { return count(value, digit)*3 >= count(value, alnum) },
 	"value": func(value []byte) bool {
 		return !isPlaceholder(value) && !isReference(value) && !isIdentifier(value) || turns(value) >= 2
 	},

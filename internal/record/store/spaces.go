@@ -16,7 +16,7 @@ const (
 	CursorSpace      = "hosts"             // how far the transcripts of hosts were read
 	TokenSpace       = "token"             // the tokens of a team server
 	AuditSpace       = "audit"             // the audit of a team server
-	SyncSpace        = "sync"              // how far conversations were pushed
+	SyncSpace        = "sync"              // how far conversations were pushed, and which project a pushed session belongs to
 	HookShownSpace   = "hooks.shown"       // the context that hooks gave to sessions
 	HookFiredSpace   = "hooks.fired"       // the last events of hosts, with their errors
 	HookSurveySpace  = "hooks.count"       // when the sessions of hosts were last surveyed

@@ -146,9 +146,8 @@ func TestSent(t *testing.T) {
 	}
 	_ = proxy.Wait() // its end writes the record of the run
 	b := open(r)
-	b.visit("/health")
+	b.visit("/session/1/stored")
 	b.until(`document.querySelector('a[href$="/sent"]')`)
-	b.accessible("health with runs")
 	b.run(chromedp.Click(`a[href$="/sent"]`, chromedp.ByQuery))
 	b.until(`document.querySelector('main h2')?.innerText === 'Request 2 of 2'`)
 	if text := eval[string](b, `document.querySelector('main').innerText`); !strings.Contains(text, "claude-test") || !strings.Contains(text, "counted 120 tokens, 1,000 more read from its cache") || !strings.Contains(text, "input cost 270") {

@@ -42,8 +42,11 @@ func OrphanWAL(path string) error {
 // SQLite: a power cut leaves some, and they were never acknowledged as safe from it.
 func DamagedWAL(path string) error {
 	for range 2 { // another process may be writing it
+		if !hasLog(path) {
+			return nil
+		}
 		log, err := os.Open(path + "-wal")
-		if err != nil || !hasLog(path) {
+		if err != nil {
 			return nil // opening the database reports the error
 		}
 		head := make([]byte, WALHeader)
