@@ -159,7 +159,7 @@ func (cmd *grepCommand) printBeside(m recall.Match, all []recall.Neighbour) {
 func (cmd *grepCommand) matchedLine(m recall.Match) string {
 	runes, at := []rune(m.Snippet), 0
 	if len(m.MatchRanges) > 0 {
-		at = min(m.MatchRanges[0][0], len(runes))
+		at = max(0, min(m.MatchRanges[0][0], len(runes))) // a team server may lie
 	}
 	from, to := at, at+len([]rune(firstLine(string(runes[at:]))))
 	for from > 0 && runes[from-1] != '\n' {

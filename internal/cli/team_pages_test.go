@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/team/teamsync"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // TestTeamPagesEnd: a search without a limit ends, whatever pages a server answers with.
@@ -37,5 +38,15 @@ func TestTeamPagesEnd(t *testing.T) {
 				t.Errorf("%v after %d pages, want %q after %d", err, n, c.want, c.pages)
 			}
 		})
+	}
+}
+
+// TestLyingRanges: a server may say that a match is anywhere.
+func TestLyingRanges(t *testing.T) {
+	cmd := &grepCommand{program: &program{}}
+	for _, r := range [][2]int{{-9, 2}, {3, 1 << 50}, {2, 1}} {
+		if got := cmd.matchedLine(recall.Match{Snippet: "über zebra", MatchRanges: [][2]int{r}}); !strings.Contains(got, "zebra") {
+			t.Errorf("%v: %q", r, got)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/scope"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/internal/team/access"
@@ -121,6 +122,9 @@ func (c *client) push(ctx context.Context, body []byte) (any, error) {
 		return nil, fmt.Errorf("%w: it has %d, and this begins after %d", errBehind, p.Through, b.After)
 	}
 	if p.Key == "" {
+		if !c.token.Covers(b.Project) { // before anything tells what was erased there
+			return nil, fmt.Errorf("a push into this project is %w with this token", scope.ErrDenied)
+		}
 		if p.Key, err = c.sessionKey(ctx, b, inputs); err != nil {
 			return nil, err
 		}

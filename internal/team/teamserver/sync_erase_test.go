@@ -90,6 +90,9 @@ func TestErasedSessionInAnotherProject(t *testing.T) {
 			if r := again.push(); r.Forgotten != 2 || r.Messages != 0 {
 				t.Errorf("the same project: %+v", r)
 			}
+			if code, text := f.post(teamsync.PushPath, f.token(access.Token{Append: true, Projects: []string{other.Origin}}), batch(`{"role":"user","content":"one"}`), true); code != http.StatusForbidden {
+				t.Errorf("a guess at what another project erased: %d %s", code, text)
+			}
 			narrow := f.laptop("three", f.token(access.Token{Append: true, Projects: []string{other.Origin}}))
 			narrow.say("s", other, "one", "two")
 			if r := narrow.push(); r.Forgotten != 0 || r.Messages != 2 {
