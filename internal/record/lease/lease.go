@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -34,6 +35,9 @@ type Leases struct {
 	// Ended reports whether an owner is known to have ended. Nil knows of none.
 	Ended func(owner string) bool
 	TTL   time.Duration
+	// unreturned has the versions, by key, of leases that this process could not
+	// give back because the disk was full.
+	unreturned sync.Map
 }
 
 // Lease is a lease that this process holds. The methods of a nil Lease do
@@ -88,7 +92,8 @@ func (l *Lease) takeOver(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if l.abandoned(v) {
+	version, mine := l.unreturned.Load(l.key)
+	if mine && version == v.Version || l.abandoned(v) {
 		return l.put(ctx, v.Version)
 	}
 	return store.ErrConflict
@@ -159,5 +164,6 @@ func (l *Lease) Release(ctx context.Context) error {
 	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
+	l.unreturned.Store(l.key, l.version)
 	return fmt.Errorf("giving the lease back: %w", err)
 }
