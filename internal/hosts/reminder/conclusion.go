@@ -16,7 +16,7 @@ import (
 // Bounds of the conclusion of an exchange.
 const (
 	maxTurn  = 80 // messages after a request that are searched for its reply
-	maxAsked = 80 // characters of the request that are shown with the reply
+	maxAsked = 120 // characters of the request that are shown with the reply
 	minReply = 40 // bytes of a reply to a statement: "done" says less than the request
 )
 
