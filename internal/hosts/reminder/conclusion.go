@@ -15,9 +15,9 @@ import (
 
 // Bounds of the conclusion of an exchange.
 const (
-	maxTurn  = 80 // messages after a request that are searched for its reply
+	maxTurn  = 80  // messages after a request that are searched for its reply
 	maxAsked = 120 // characters of the request that are shown with the reply
-	minReply = 40 // bytes of a reply to a statement: "done" says less than the request
+	minReply = 40  // bytes of a reply to a statement: "done" says less than the request
 )
 
 // conclude replaces a line that cites a request by the reply, which has the answer, and
