@@ -88,17 +88,17 @@ func refers(prompt string) reference {
 	case past().MatchString(low), slices.ContainsFunc(pastElsewhere, func(cue string) bool { return strings.Contains(low, cue) }):
 		return namesThePast
 	case teaches().MatchString(low):
-	case known().MatchString(low), isQuestion(low) && asks().MatchString(low):
+	case known().MatchString(low), isQuestion(low):
 		return asksForFact
 	}
 	return noReference
 }
 
-// isQuestion reports whether a folded prompt asks something: "a page where admins can log in"
+// isQuestion reports whether a folded prompt asks for a fact: "a page where admins can log in"
 // does not.
 func isQuestion(low string) bool {
 	at := asks().FindStringIndex(low)
-	return strings.Contains(low, "?") || at != nil && at[0] < 12
+	return at != nil && (at[0] < 12 || strings.Contains(low, "?"))
 }
 
 var folding = strings.NewReplacer("’", "'", "ä", "a", "ö", "o", "ü", "u", "ß", "ss")

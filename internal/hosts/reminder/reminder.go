@@ -62,15 +62,16 @@ const MaxLines = 3
 // or asks for a known fact, and names something specific, or three ordinary things of the
 // past. For others [For] finds nothing.
 func RefersBack(prompt string) bool {
-	ref, words := refers(prompt), content(prompt)
-	ordinary := 0
-	for _, w := range words {
-		if !foreign()[fold(w)] && isOrdinary(strings.ToLower(w)) {
+	ref, specific, ordinary := refers(prompt), 0, 0
+	for _, w := range content(prompt) {
+		switch {
+		case !isOrdinary(strings.ToLower(w)):
+			specific++
+		case !foreign()[fold(w)]:
 			ordinary++
 		}
 	}
-	specific := slices.ContainsFunc(words, func(word string) bool { return !isOrdinary(strings.ToLower(word)) })
-	return ref != noReference && (specific || ref == namesThePast && ordinary >= 3)
+	return ref != noReference && (specific > 0 || ref == namesThePast && ordinary >= 3)
 }
 
 // For finds the messages that a prompt refers to, the best first. When ctx ends it returns

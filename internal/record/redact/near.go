@@ -142,8 +142,9 @@ func isNamed(text []byte, from, to int) bool {
 // of a file after it, as md5sum and git write them.
 func isListed(text []byte, from, to int) bool {
 	n := to - from
+	before := bytes.TrimRight(text[max(0, from-4):from], " +-U") // near enough, so that time stays linear
 	return (n == 32 || n == 40 || n == 64) && isHexadecimal(text[from:to]) && to+1 < len(text) && text[to] == ' ' && text[to+1] != '\n' &&
-		len(bytes.TrimRight(text[bytes.LastIndexByte(text[:from], '\n')+1:from], " +-U")) == 0
+		(bytes.HasSuffix(before, []byte("\n")) || len(before) == 0 && from < 4)
 }
 
 // isPublicName reports whether the last words of a text say that what follows is public.
