@@ -101,7 +101,16 @@ func (v *site) get(path string) (int, string) {
 
 func (v *site) request(path string) (int, string) {
 	v.t.Helper()
-	resp, err := v.client.Get(v.url + path)
+	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.url+path, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return v.send(req)
+}
+
+func (v *site) send(req *http.Request) (int, string) {
+	v.t.Helper()
+	resp, err := v.client.Do(req)
 	if err != nil {
 		v.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package ui_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,16 +29,7 @@ func (v *site) postRaw(path string, form url.Values, origin string) (int, string
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Origin", origin)
-	resp, err := v.client.Do(req)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
+	return v.send(req)
 }
 
 // TestSentShowsProxiedRequests checks the requests of a session and their cost.
