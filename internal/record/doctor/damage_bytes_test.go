@@ -12,27 +12,35 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
+// logOf returns a log that holds all the pages of a database.
+func logOf(t *testing.T, path string) []byte {
+	t.Helper()
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// Every page is written once more, so that the log holds all of them.
+	for _, sql := range []string{"PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", "VACUUM"} {
+		if err := c.Exec(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wal, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return wal
+}
+
 // logged gives a database a log that holds all of its pages, with a changed byte, and
 // takes the pages of the file.
 func logged(at int) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
-		c, err := sqlite3.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		for _, sql := range []string{"PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", "VACUUM"} {
-			if err := c.Exec(sql); err != nil {
-				t.Fatal(err)
-			}
-		}
-		wal, err := os.ReadFile(path + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		wal := logOf(t, path)
 		edit(func(b []byte) []byte { clear(b[4096:]); return b })(t, path)
 		wal[at] ^= 0x40
 		if err := os.WriteFile(path+"-wal", wal, 0o600); err != nil {

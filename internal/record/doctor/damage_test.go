@@ -277,24 +277,7 @@ var files = []kind{
 	{"a garbage header", edit(func(b []byte) []byte { copy(b, "garbage garbage!"); return b }), is("file"), nil},
 	{"a file of garbage", edit(func(b []byte) []byte { return []byte(strings.Repeat("garbage ", 1000)) }), is("file"), is("file")},
 	{"a log without its file", func(t *testing.T, path string) {
-		c, err := sqlite3.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		// Every page is written once more, so that the log holds all of them.
-		for _, sql := range []string{"PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", "VACUUM"} {
-			if err := c.Exec(sql); err != nil {
-				t.Fatal(err)
-			}
-		}
-		wal, err := os.ReadFile(path + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		wal := logOf(t, path)
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
