@@ -249,8 +249,6 @@ type describeArgs struct {
 	ConversationID   record.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
 	AllConversations bool                  `json:"allConversations" default:"false" description:"Allow lookups across conversations" project:"As in lcm_grep"`
 	MaxTokens        int                   `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000" description:"Most content in one answer; nextCursor leads to the rest"`
-	StartLine        int                   `json:"startLine,omitempty" minimum:"1" description:"First line of a file to show"`
-	EndLine          int                   `json:"endLine,omitempty" minimum:"1" description:"Last line of a file to show"`
 	Cursor           string                `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
 }
 
@@ -262,7 +260,7 @@ func (t *toolset) describe(ctx context.Context, in describeArgs) (any, error) {
 		return nil, err
 	}
 	return t.session.Describe(ctx, recall.DescribeRequest{
-		ID: id, Where: t.where(ctx, in.ConversationID, in.AllConversations), MaxTokens: in.MaxTokens, StartLine: in.StartLine, EndLine: in.EndLine, Cursor: in.Cursor,
+		ID: id, Where: t.where(ctx, in.ConversationID, in.AllConversations), MaxTokens: in.MaxTokens, Cursor: in.Cursor,
 	})
 }
 

@@ -13,22 +13,9 @@ type DescribeRequest struct {
 	// ID is sum_…, file_… or msg_…, bare or in a pasted reference.
 	ID record.ID `json:"id"`
 	Where
-	// Offset and Length choose bytes of a file or message, StartLine and
-	// EndLine (from 1, both included) lines of a file. Without any the content
-	// is whole.
-	Offset    int64 `json:"offset,omitempty"`
-	Length    int64 `json:"length,omitempty"`    // how many bytes; 0 is all
-	StartLine int   `json:"startLine,omitempty"` // the first line of a file, from 1
-	EndLine   int   `json:"endLine,omitempty"`   // the last line of a file
-	// MaxTokens and MaxBytes bound the content of one answer; the rest
-	// follows with NextCursor. 0 is no bound.
-	MaxTokens int `json:"maxTokens,omitempty"`
-	MaxBytes  int `json:"maxBytes,omitempty"` // most bytes of content in one answer; 0 is no bound
-	// Limit bounds the manifest of a summary, 1 to 1000; 0 is 50.
-	Limit int `json:"limit,omitempty"`
-	// IncludeMessages lists messages in the manifest, not only summaries.
-	IncludeMessages bool   `json:"includeMessages,omitempty"`
-	Cursor          string `json:"cursor,omitempty"` // NextCursor of the answer before
+	// MaxTokens bounds the content of one answer; the rest follows with NextCursor. 0 is no bound.
+	MaxTokens int    `json:"maxTokens,omitempty"`
+	Cursor    string `json:"cursor,omitempty"` // NextCursor of the answer before
 }
 
 // DescribeAnswer has the details of a summary, a file or a message: those that all
@@ -109,27 +96,6 @@ type SummaryDetail struct {
 	Model         string              `json:"model,omitempty"`    // that wrote it
 	Revision      int                 `json:"revision,omitempty"` // how often it was reworded
 	Retired       bool                `json:"retired,omitempty"`  // a rewind took it out of the view
-	// Manifest lists the nodes beneath, breadth first, in pages.
-	Manifest []Branch `json:"manifest"`
-}
-
-// Branch is a node beneath a summary, with the cost of expanding it.
-type Branch struct {
-	ID         record.ID          `json:"id"`              // of the node
-	Type       string             `json:"type"`            // summary or message
-	Level      int                `json:"level"`           // steps below the described summary
-	Depth      *int               `json:"depth,omitempty"` // of a summary
-	Kind       record.SummaryKind `json:"kind,omitempty"`  // of a summary
-	Role       llms.Role          `json:"role,omitempty"`  // of a message
-	TokenCount int                `json:"tokenCount"`      // of the node itself
-	// SourceTokens is the cost of one step down, MessageTokens that of all
-	// messages beneath.
-	SourceTokens    int       `json:"sourceTokens,omitempty"`
-	MessageTokens   int64     `json:"messageTokens,omitempty"`   // cost of all messages beneath
-	MessageCount    int       `json:"messageCount,omitempty"`    // messages beneath
-	DescendantCount int       `json:"descendantCount,omitempty"` // summaries beneath
-	EarliestAt      time.Time `json:"earliestAt"`                // of the messages beneath
-	LatestAt        time.Time `json:"latestAt"`                  // of the messages beneath
 }
 
 // FileDetail has the fields of a file.
@@ -157,22 +123,9 @@ type MessageDetail struct {
 	StoredAt time.Time   `json:"storedAt"`           // when it was stored
 	// ContentSize is the bytes of the whole content.
 	ContentSize int64      `json:"contentSize"`
-	Parts       []PartInfo `json:"parts"`              // of the message, in order
 	Previous    *Neighbour `json:"previous,omitempty"` // the message before it
 	Next        *Neighbour `json:"next,omitempty"`     // the message after it
 	// CoveringIDs leads from the summary that covers the message up to the one
 	// in the view; a message in the view has none.
 	CoveringIDs []record.SummaryID `json:"coveringIds"`
-}
-
-// PartInfo describes a part of a message.
-type PartInfo struct {
-	Kind     llms.PartKind    `json:"kind"`              // of the part
-	Bytes    int              `json:"bytes"`             // its size
-	Tool     string           `json:"tool,omitempty"`    // of a call or result
-	CallID   string           `json:"callId,omitempty"`  // of a call or result
-	IsError  bool             `json:"isError,omitempty"` // of a result: the call failed
-	FileID   record.PayloadID `json:"fileId,omitempty"`  // where the content is kept
-	FileName string           `json:"name,omitempty"`    // of a file
-	MIMEType string           `json:"mime,omitempty"`    // of a file
 }

@@ -37,9 +37,6 @@ func (a DescribeAnswer) Text() string {
 	}
 	rule := fence(content)
 	fmt.Fprintf(&b, "\n%s %s %s\n%s\n%s end %s\n", rule, title, rule, strings.TrimSuffix(content, "\n"), rule, rule)
-	if a.SummaryDetail != nil {
-		a.writeManifest(&b)
-	}
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
@@ -77,21 +74,6 @@ func (a DescribeAnswer) writeSummary(b *strings.Builder) {
 	list(b, "went into (childIds)", a.ChildIDs)
 }
 
-func (a DescribeAnswer) writeManifest(b *strings.Builder) {
-	if len(a.Manifest) == 0 {
-		return
-	}
-	b.WriteString("\nbeneath it (tokens: itself / one step down / all messages):\n")
-	for _, n := range a.Manifest {
-		pad := strings.Repeat("  ", n.Level)
-		if n.Type == "message" {
-			fmt.Fprintf(b, "%s%s · %s · %d\n", pad, n.ID, n.Role, n.TokenCount)
-			continue
-		}
-		fmt.Fprintf(b, "%s%s · depth %d · %s · %d / %d / %d\n", pad, n.ID, *n.Depth, prose.Plural(n.MessageCount, "message", "messages"), n.TokenCount, n.SourceTokens, n.MessageTokens)
-	}
-}
-
 func (a DescribeAnswer) writeFile(b *strings.Builder) {
 	fmt.Fprintf(b, "%s · %s · %s · %s · %s\n", a.ID, orNone(a.FileName, "no name"), orNone(a.MIMEType, "unknown type"),
 		prose.Plural(int(a.ByteSize), "byte", "bytes"), prose.Plural(a.TokenCount, "token", "tokens"))
@@ -111,11 +93,6 @@ func (a DescribeAnswer) writeMessage(b *strings.Builder) {
 	if len(a.Flags) > 0 {
 		fmt.Fprintf(b, "flags: %s\n", strings.Join(a.Flags, ", "))
 	}
-	var parts []string
-	for _, p := range a.Parts {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s", p.Kind, p.Tool)))
-	}
-	list(b, "parts", parts)
 	if len(a.CoveringIDs) == 0 {
 		b.WriteString("covered by no summary\n")
 	}

@@ -20,6 +20,7 @@ type describeCommand struct {
 	recall.DescribeRequest
 	below     recall.ExpandRequest
 	expand    bool
+	messages  bool // with expand
 	raw, team bool
 }
 
@@ -40,13 +41,8 @@ func newDescribe(p *program) *cobra.Command {
 	cmd.where.flags(c)
 	fl := c.Flags()
 	teamFlag(c, &cmd.team)
-	fl.Int64Var(&cmd.Offset, "offset", 0, "begin at this byte of a file or message")
-	fl.Int64Var(&cmd.Length, "length", 0, "at most this many bytes, 0 for all")
-	fl.IntVar(&cmd.StartLine, "start-line", 0, "begin at this line of a file")
-	fl.IntVar(&cmd.EndLine, "end-line", 0, "end with this line of a file")
 	fl.IntVar(&cmd.MaxTokens, "max-tokens", 0, "show content in pages of this many tokens, 0 for all")
-	fl.IntVar(&cmd.MaxBytes, "max-bytes", 0, "show content in pages of this many bytes, 0 for all")
-	fl.BoolVar(&cmd.IncludeMessages, "include-messages", false, "list messages beneath a summary as well")
+	fl.BoolVar(&cmd.messages, "include-messages", true, "with --expand: print messages, not only the summaries above them")
 	fl.BoolVar(&cmd.expand, "expand", false, "print everything beneath summaries, word for word")
 	fl.IntVar(&cmd.below.Depth, "depth", 0, "with --expand: go down this many steps, 0 for all the way")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
@@ -59,9 +55,7 @@ func (cmd *describeCommand) complete(c *cobra.Command, args []string) (err error
 		return recallFailure(c, err)
 	}
 	cmd.below.SummaryIDs, cmd.below.Cursor, cmd.below.TokenCap, cmd.below.Raw = typedIDs[store.SummaryID](args), cmd.Cursor, cmd.MaxTokens, cmd.raw
-	if c.Flags().Changed("include-messages") {
-		cmd.below.IncludeMessages = &cmd.IncludeMessages
-	}
+	cmd.below.IncludeMessages = &cmd.messages
 	return nil
 }
 
@@ -69,10 +63,10 @@ func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *
 	if cmd.expand {
 		return cmd.expandAll(ctx, svc)
 	}
-	ranged := cmd.Offset != 0 || cmd.Length != 0 || cmd.StartLine != 0 || cmd.EndLine != 0 || cmd.MaxTokens != 0 || cmd.MaxBytes != 0 || cmd.Cursor != ""
+	ranged := cmd.MaxTokens != 0 || cmd.Cursor != ""
 	r := cmd.DescribeRequest
 	if cmd.raw && !ranged && r.ID.Summary == "" {
-		r.MaxBytes = 1 // the content is written below, however large it is
+		r.MaxTokens = 1 // the content is written below, however large it is
 	}
 	answer, err := svc.Describe(ctx, r)
 	switch {

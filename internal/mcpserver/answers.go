@@ -119,7 +119,6 @@ func (c *call) describe(ctx context.Context) (answer, error) {
 	}
 	c.report("reading")
 	r.MaxTokens = min(r.MaxTokens, c.config.MaxTokens*3/4)
-	r.Limit = min(50, max(1, c.config.MaxTokens/300)) // of the manifest: an entry costs about a hundred tokens
 	for {
 		a, err := c.config.Engine.Describe(ctx, r.DescribeRequest)
 		if err != nil {
@@ -130,11 +129,11 @@ func (c *call) describe(ctx context.Context) (answer, error) {
 			return answer{text: a.Text(), value: a}, nil
 		}
 		shortenLists(&a)
-		if c.fits(a.Text(), a) || r.MaxTokens == 1 && r.Limit == 1 {
+		if c.fits(a.Text(), a) || r.MaxTokens == 1 {
 			return answer{text: a.Text(), value: a}, nil
 		}
 		// JSON escapes make the structured content longer than the text.
-		r.MaxTokens, r.Limit = max(1, r.MaxTokens*2/3), max(1, r.Limit*2/3)
+		r.MaxTokens = max(1, r.MaxTokens*2/3)
 	}
 }
 

@@ -56,8 +56,6 @@ type describeArgs struct {
 	ConversationID   int64 `json:"conversationId,omitempty"`
 	AllConversations *bool `json:"allConversations,omitempty"`
 	MaxTokens        int   `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000"`
-	StartLine        int   `json:"startLine,omitempty" minimum:"1"`
-	EndLine          int   `json:"endLine,omitempty" minimum:"1"`
 }
 
 type expandQueryListed struct {

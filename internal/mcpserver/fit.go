@@ -40,12 +40,8 @@ func shortenLists(a *recall.DescribeAnswer) {
 	shorten(a, "fileIds", &a.FileIDs, `lcm_grep with scope "files" finds the others`)
 	if d := a.SummaryDetail; d != nil {
 		shorten(a, "sourceMessageIds", &d.SourceMessageIDs, "lcm_describe of a message names the one after it, and lcm_expand_query with this summary reads them all")
-		shorten(a, "parentIds", &d.ParentIDs, "the manifest lists them all, page by page")
+		shorten(a, "parentIds", &d.ParentIDs, "lcm_expand_query with this summary reads them all")
 		shorten(a, "childIds", &d.ChildIDs, "each of them is in lcm_describe of the others")
-	}
-	if d := a.MessageDetail; d != nil && len(d.Parts) > maxIDs {
-		a.Notes = append(a.Notes, fmt.Sprintf("parts has %d of %d entries: content has them all", maxIDs, len(d.Parts)))
-		d.Parts = d.Parts[:maxIDs:maxIDs]
 	}
 	if d := a.FileDetail; d != nil {
 		const most = 4000

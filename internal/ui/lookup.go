@@ -105,7 +105,7 @@ func (s *Server) messagePage(r *http.Request) (d messageData, err error) {
 	if d.Erased = m.Flags&store.FlagErased != 0; d.Erased {
 		return d, nil
 	}
-	about, err := s.Engine.Describe(ctx, recall.DescribeRequest{ID: id, Where: everywhere, MaxBytes: 1})
+	about, err := s.Engine.Describe(ctx, recall.DescribeRequest{ID: id, Where: everywhere, MaxTokens: 1})
 	if err != nil {
 		return d, err
 	}

@@ -234,7 +234,7 @@ func (w *World) collectCursors(t testing.TB, engine *lcm.Engine) {
 		}
 	}
 	for _, id := range []record.ID{{Payload: w.Files[0]}, {Summary: w.Summaries[0]}, {Message: w.Messages[len(w.Messages)-1]}} {
-		a, err := engine.Describe(t.Context(), recall.DescribeRequest{ID: id, Where: recall.Where{AllConversations: true}, MaxTokens: 20, MaxBytes: 80, Limit: 1})
+		a, err := engine.Describe(t.Context(), recall.DescribeRequest{ID: id, Where: recall.Where{AllConversations: true}, MaxTokens: 20})
 		check(t, err)
 		if a.NextCursor != "" {
 			w.Cursors[lcm.DescribeName] = append(w.Cursors[lcm.DescribeName], a.NextCursor)

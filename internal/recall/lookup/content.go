@@ -33,10 +33,17 @@ func harmless(err error) (damaged bool, other error) {
 	return false, err
 }
 
+// bytesPerToken is more than any tokenizer in use makes a token of, blanks
+// aside.
+const bytesPerToken = 32
+
 // fit returns how many bytes of a text cost at most so many tokens: whole
 // characters, and at least one.
 func (s *Service) fit(text []byte, tokens int) int {
 	high := len(text)
+	if tokens >= high {
+		return high
+	}
 	if tokens < high/bytesPerToken {
 		high = boundary(text, tokens*bytesPerToken)
 	}

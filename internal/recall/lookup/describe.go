@@ -1,8 +1,10 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
+	"math"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -21,26 +23,31 @@ func ParseID(text string) (store.ID, error) {
 	return id, err
 }
 
-// Describe shows one thing whole.
+// Describe shows one thing whole, or a page of it.
 func (s *Service) Describe(ctx context.Context, r recall.DescribeRequest) (_ recall.DescribeAnswer, err error) {
 	ctx, span := tracing.Start(ctx, "recall.describe")
 	defer func() { span.End(err) }()
-	id := r.ID
-	if err := checkDescribe(r, id); err != nil {
-		return recall.DescribeAnswer{}, err
-	}
-	scope, err := s.scopes.reach(ctx, r.Where)
-	if err != nil {
-		return recall.DescribeAnswer{}, err
-	}
-	d := description{Service: s, request: r, answer: recall.DescribeAnswer{Scope: scope}}
 	switch {
-	case id.Summary != "":
-		err = d.summary(ctx, id.Summary)
-	case id.Payload != "":
-		err = d.file(ctx, id.Payload)
+	case r.ID == store.ID{}:
+		return recall.DescribeAnswer{}, refuse("lcm_grep finds ids", "no id was given")
+	case r.MaxTokens < 0:
+		return recall.DescribeAnswer{}, refuse("leave it out for no bound", "maxTokens cannot be negative")
+	}
+	d := description{Service: s, answer: recall.DescribeAnswer{ID: r.ID}}
+	if d.answer.Scope, err = s.scopes.reach(ctx, r.Where); err != nil {
+		return recall.DescribeAnswer{}, err
+	}
+	st := step{Node: r.ID}
+	switch {
+	case r.ID.Summary != "":
+		err = d.summary(ctx, r.ID.Summary)
+	case r.ID.Payload != "":
+		st.holder, err = d.file(ctx, r.ID.Payload)
 	default:
-		err = d.message(ctx, id.Message)
+		st.holder, err = d.message(ctx, r.ID.Message)
+	}
+	if err == nil {
+		err = d.content(ctx, r, st)
 	}
 	if err == nil && d.answer.ConversationID != 0 {
 		err = nameMachine(ctx, s.store, &d.answer)
@@ -51,11 +58,64 @@ func (s *Service) Describe(ctx context.Context, r recall.DescribeRequest) (_ rec
 	return d.answer, nil
 }
 
-// description is a request on its way to an answer.
+// description is an answer in the making.
 type description struct {
 	*Service
-	request recall.DescribeRequest
-	answer  recall.DescribeAnswer
+	answer recall.DescribeAnswer
+}
+
+// content fills in a page of the content, as Expand does.
+func (d *description) content(ctx context.Context, r recall.DescribeRequest, st step) error {
+	a := &d.answer
+	digest := question(d.store, "content", a.ID, r.ConversationID, r.AllConversations, r.Current)
+	at, err := unseal[spot](r.Cursor, digest)
+	if err != nil {
+		return err
+	}
+	p := &page{Service: d.Service, answer: &recall.ExpandAnswer{}, left: cmp.Or(r.MaxTokens, math.MaxInt), at: at, binary: true}
+	more, err := p.fill(ctx, d.descend(ctx, []step{st}, nil, 0, false))
+	if err != nil {
+		return err
+	}
+	if len(p.answer.Pieces) == 0 {
+		return refuse(cursorHint, "the cursor points behind the end")
+	}
+	piece := p.answer.Pieces[0]
+	a.Content, a.Offset, a.Truncated, a.Damaged = piece.Text, int64(piece.Offset), piece.Offset > 0 || more, a.Damaged || piece.Damaged
+	if a.MessageDetail != nil {
+		a.ContentSize = int64(piece.Size)
+	}
+	if more {
+		a.NextCursor = seal(digest, p.at)
+		a.Notes = append(a.Notes, p.rest())
+	}
+	return nil
+}
+
+// maxHolders bounds how many messages of a file are named.
+const maxHolders = 20
+
+// file describes a file, and returns the newest message that it belongs to.
+func (d *description) file(ctx context.Context, id store.PayloadID) (newest store.Message, err error) {
+	a := &d.answer
+	p, err := d.store.Payload(ctx, id)
+	if err != nil {
+		return newest, lookup(string(id), err)
+	}
+	holders, err := d.store.Holders(ctx, id, a.Scope.ConversationIDs, maxHolders)
+	if err != nil {
+		return newest, err
+	}
+	if newest, err = d.holder(ctx, a.Scope, id); err != nil {
+		return newest, err
+	}
+	a.FileDetail = &recall.FileDetail{
+		FileName: p.Name, MIMEType: p.MIME, FileKind: p.Kind, ExplorationSummary: p.Summary,
+		StoragePath: "lcm://file/" + string(p.ID), OriginalPath: p.Path, MessageIDs: append([]store.MessageID{}, holders...),
+	}
+	a.Type, a.ConversationID, a.CreatedAt = "file", newest.Conversation, p.Created
+	a.TokenCount, a.ByteSize, a.SHA256, a.Damaged = p.Tokens, p.Size, hexSum(p.SHA256), p.Damaged
+	return newest, nil
 }
 
 // nameMachine notes the agent, the user and the machine of a session that was pushed to
@@ -66,37 +126,6 @@ func nameMachine(ctx context.Context, from store.Reader, a *recall.DescribeAnswe
 		a.Notes = append(a.Notes, "from a session of "+prose.OneLine(safetext.Line(c.Agent)))
 	}
 	return err
-}
-
-// Bounds of a manifest.
-const (
-	defaultManifest = 50
-	maxManifest     = 1000
-)
-
-func checkDescribe(r recall.DescribeRequest, id store.ID) error {
-	bytes, lines := r.Offset != 0 || r.Length != 0, r.StartLine != 0 || r.EndLine != 0
-	switch {
-	case id == store.ID{}:
-		return refuse("lcm_grep finds ids", "no id was given")
-	case r.Offset < 0 || r.Length < 0:
-		return refuse("", "offset and length count bytes: they cannot be negative")
-	case r.StartLine < 0 || r.EndLine < 0:
-		return refuse("", "lines are numbered from 1")
-	case lines && bytes:
-		return refuse("give one of them", "a range is either of bytes or of lines")
-	case r.EndLine != 0 && r.EndLine < r.StartLine:
-		return refuse("", "startLine %d comes after endLine %d", r.StartLine, r.EndLine)
-	case lines && id.Payload == "":
-		return refuse("use offset and length for a message", "lines are those of files")
-	case bytes && id.Summary != "":
-		return refuse("a summary is shown whole", "ranges are those of files and messages")
-	case r.MaxTokens < 0 || r.MaxBytes < 0:
-		return refuse("leave them out for no bound", "maxTokens and maxBytes cannot be negative")
-	case r.Limit < 0 || r.Limit > maxManifest:
-		return refuse("page through more with nextCursor", "limit is %d: it must be from 1 to %d", r.Limit, maxManifest)
-	}
-	return nil
 }
 
 func hexSum(sum [32]byte) string { return hex.EncodeToString(sum[:]) }

@@ -9,27 +9,23 @@ import (
 	"github.com/lossless-context/lcm/recall"
 )
 
-func (d *description) message(ctx context.Context, id store.MessageID) error {
-	r, a := d.request, &d.answer
+// message describes a message, and returns it.
+func (d *description) message(ctx context.Context, id store.MessageID) (store.Message, error) {
+	a := &d.answer
 	m, err := d.Service.message(ctx, id)
 	if err != nil {
-		return lookup(id.String(), err)
+		return m, err
 	}
 	if err := within(a.Scope, id.String(), m.Conversation); err != nil {
-		return err
+		return m, err
 	}
-	text, damaged, err := d.original(ctx, m)
-	if err != nil {
-		return err
-	}
-	a.ID, a.Type, a.ConversationID, a.CreatedAt = store.ID{Message: m.ID}, "message", m.Conversation, m.Body.Time
-	a.TokenCount, a.ByteSize, a.SHA256, a.Damaged = m.Tokens, m.Size, hexSum(m.SHA256), damaged
+	a.Type, a.ConversationID, a.CreatedAt = "message", m.Conversation, m.Body.Time
+	a.TokenCount, a.ByteSize, a.SHA256 = m.Tokens, m.Size, hexSum(m.SHA256)
 	a.MessageDetail = &recall.MessageDetail{
 		Role: m.Body.Role, Seq: m.Seq, NativeID: m.Native, Format: m.Format, Flags: flagNames(m.Flags), StoredAt: m.Stored,
-		ContentSize: int64(len(text)), Parts: partInfos(m.Body.Parts),
 	}
 	if a.FileIDs, err = d.store.Attached(ctx, id); err != nil {
-		return err
+		return m, err
 	}
 	if !attaches(m.Body.Parts, a.FileIDs) {
 		a.Damaged = true
@@ -37,7 +33,7 @@ func (d *description) message(ctx context.Context, id store.MessageID) error {
 	}
 	around, err := d.around(ctx, m, 1)
 	if err != nil {
-		return err
+		return m, err
 	}
 	if len(around.Before) > 0 {
 		a.Previous = &around.Before[0]
@@ -45,10 +41,8 @@ func (d *description) message(ctx context.Context, id store.MessageID) error {
 	if len(around.After) > 0 {
 		a.MessageDetail.Next = &around.After[0]
 	}
-	if a.CoveringIDs, err = d.chain(ctx, store.Node{Message: id}); err != nil {
-		return err
-	}
-	return d.cut(window{from: r.Offset, to: int64(len(text)), read: func(from, to int64) ([]byte, error) { return text[from:to], nil }})
+	a.CoveringIDs, err = d.chain(ctx, store.Node{Message: id})
+	return m, err
 }
 
 // attaches reports whether the files of a message are those that it refers to. The arguments
@@ -87,34 +81,6 @@ func (d *description) chain(ctx context.Context, n store.Node) ([]store.SummaryI
 func (d *description) damagedAbove(id store.SummaryID) {
 	d.answer.Damaged = true
 	d.answer.Notes = append(d.answer.Notes, "damaged: a summary above it is not what was written: "+string(id))
-}
-
-func partInfos(parts []llms.Part) []recall.PartInfo {
-	infos := []recall.PartInfo{}
-	for _, p := range parts {
-		info := recall.PartInfo{Kind: p.Kind, Bytes: len(p.Text)}
-		switch {
-		case p.Call != nil:
-			info.Tool, info.CallID, info.Bytes = p.Call.Name, p.Call.ID, len(p.Call.Arguments)
-		case p.Result != nil:
-			info.Tool, info.CallID, info.IsError = p.Result.Name, p.Result.CallID, p.Result.IsError
-			for _, o := range partInfos(p.Result.Output) {
-				info.Bytes += o.Bytes
-				if info.FileID == "" {
-					info.FileID = o.FileID
-				}
-			}
-		case p.Blob != nil:
-			info.FileName, info.MIMEType, info.Bytes = p.Blob.Name, p.Blob.MIME, len(p.Blob.Data)
-		case p.Kind == llms.PartOther:
-			info.Bytes = len(p.Extra)
-		}
-		if p.Ref != nil {
-			info.FileID, info.Bytes = store.PayloadID(p.Ref.ID), int(p.Ref.Bytes)
-		}
-		infos = append(infos, info)
-	}
-	return infos
 }
 
 var flagWords = []struct {

@@ -45,18 +45,12 @@ func TestDescribeSummaryInTheSeedsWords(t *testing.T) {
 	c, left, right, top := deep(f)
 	above := f.fold(c, 0, 1, "one to eight")
 	got := fields(t, f.describe(recall.DescribeRequest{ID: idOf(string(top.ID)), Where: recall.Where{Current: c}}))
-	branch := func(s store.Summary) map[string]any {
-		return map[string]any{"id": string(s.ID), "type": "summary", "level": 1.0, "depth": 0.0, "kind": "leaf", "tokenCount": 7.0,
-			"sourceTokens": float64(s.SourceTokens), "messageTokens": float64(s.MessageTokens), "messageCount": 3.0,
-			"earliestAt": s.Earliest.Format("2006-01-02T15:04:05Z"), "latestAt": s.Latest.Format("2006-01-02T15:04:05Z")}
-	}
 	want := map[string]any{
 		"id": string(top.ID), "type": "summary", "conversationId": 1.0, "content": "one to seven", "byteSize": 12.0,
 		"depth": 1.0, "kind": "condensed", "tokenCount": 7.0, "createdAt": "2026-02-18T09:12:00Z",
 		"earliestAt": "2026-02-18T09:00:00Z", "latestAt": "2026-02-18T09:06:00Z", "descendantCount": 2.0, "messageCount": 7.0,
 		"parentIds": []any{string(left.ID), string(right.ID)}, "childIds": []any{string(above.ID)}, "sourceMessageIds": []any{"msg_4"},
 		"sourceTokens": float64(top.SourceTokens), "messageTokens": float64(top.MessageTokens), "level": "normal", "method": "extractive",
-		"manifest": []any{branch(left), branch(right)},
 		"scope":    map[string]any{"kind": "current", "conversationIds": []any{1.0}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -64,28 +58,6 @@ func TestDescribeSummaryInTheSeedsWords(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"msg_1", "msg_2", "msg_3"}, texts(f.describe(recall.DescribeRequest{ID: idOf(string(left.ID)), Where: recall.Where{Current: c}}).SourceMessageIDs)); diff != "" {
 		t.Errorf("the messages of a leaf (-want +got):\n%s", diff)
-	}
-}
-
-// The manifest goes down to sources, every node beneath once, over however
-// many pages.
-func TestManifestPages(t *testing.T) {
-	f := newFixture(t)
-	c, left, right, top := deep(f)
-	r := recall.DescribeRequest{ID: idOf(string(top.ID)), IncludeMessages: true, Limit: 2, Where: recall.Where{Current: c}}
-	var got []string
-	for {
-		a := f.describe(r)
-		for _, b := range a.Manifest {
-			got = append(got, b.ID.String())
-		}
-		if r.Cursor = a.NextCursor; r.Cursor == "" {
-			break
-		}
-	}
-	want := []string{string(left.ID), "msg_4", string(right.ID), "msg_1", "msg_2", "msg_3", "msg_5", "msg_6", "msg_7"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -103,17 +75,6 @@ func TestDescribeFileInTheSeedsWords(t *testing.T) {
 	}
 	if got["storagePath"] != "lcm://file/"+s.file || got["type"] != "file" {
 		t.Errorf("storagePath %v, type %v", got["storagePath"], got["type"])
-	}
-	a := s.describe(recall.DescribeRequest{ID: idOf("[" + s.file + " | notes.txt | text/plain]"), StartLine: 200, EndLine: 202, Where: s.here()})
-	want := "a line of output about nothing in particular\nthe marmalade is here\nand then some more lines that say little\n"
-	if diff := cmp.Diff(want, a.Content); diff != "" || !a.Truncated {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
-	if a := s.describe(recall.DescribeRequest{ID: idOf(s.file), Offset: 9004, Length: 9, Where: s.here()}); a.Content != "marmalade" {
-		t.Errorf("bytes: %q", a.Content)
-	}
-	if a := s.describe(recall.DescribeRequest{ID: idOf(s.file), StartLine: 401, Where: s.here()}); a.Content != "and then some more lines that say little\n" {
-		t.Errorf("the last line: %q", a.Content)
 	}
 }
 
@@ -137,19 +98,14 @@ func TestContentPages(t *testing.T) {
 		}
 		for _, id := range ids {
 			rapid.Check(t, func(rt *rapid.T) {
-				r := recall.DescribeRequest{ID: idOf(id), Where: recall.Where{Current: c}}
-				if rapid.Bool().Draw(rt, "by bytes") {
-					r.MaxBytes = rapid.IntRange(max(1, len(text)/20), len(text)+2).Draw(rt, "bytes")
-				} else {
-					r.MaxTokens = rapid.IntRange(100, 4000).Draw(rt, "tokens")
-				}
+				r := recall.DescribeRequest{ID: idOf(id), Where: recall.Where{Current: c}, MaxTokens: rapid.IntRange(100, 4000).Draw(rt, "tokens")}
 				got := ""
 				for {
 					a, err := f.Describe(t.Context(), r)
 					if err != nil {
 						rt.Fatal(err)
 					}
-					if int(a.Offset) != len(got) || r.MaxBytes > 3 && len(a.Content) > r.MaxBytes {
+					if int(a.Offset) != len(got) || llms.Estimate.Count(a.Content) > r.MaxTokens {
 						rt.Fatalf("a page of %d bytes at %d, %d came before", len(a.Content), a.Offset, len(got))
 					}
 					got += a.Content
@@ -176,8 +132,6 @@ func TestDescribeMessage(t *testing.T) {
 		"id": "msg_2", "type": "message", "conversationId": 1.0, "createdAt": "2026-02-18T09:01:00Z", "role": "assistant", "seq": 2.0, "format": "lcm",
 		"content": "I look at it.\n→ shell({\"cmd\":\"make deploy_staging\"})", "contentSize": 54.0, "byteSize": float64(len(record)),
 		"sha256": got["sha256"], "tokenCount": got["tokenCount"], "storedAt": "2026-02-18T09:06:00Z",
-		"parts": []any{map[string]any{"kind": "text", "bytes": 13.0},
-			map[string]any{"kind": "tool_call", "tool": "shell", "callId": "c1", "bytes": 29.0}},
 		"previous":    map[string]any{"id": "msg_1", "role": "user", "createdAt": "2026-02-18T09:00:00Z", "snippet": "Why does the deployment fail? 配置文件 is missing"},
 		"next":        map[string]any{"id": "msg_3", "role": "tool", "createdAt": "2026-02-18T09:02:00Z", "snippet": "← error: exit status 2: missing TLS_CERT_PATH"},
 		"coveringIds": []any{string(s.leaf.ID)},
@@ -193,7 +147,6 @@ func TestDescribeMessage(t *testing.T) {
 
 func TestDescribeRefuses(t *testing.T) {
 	s := newStory(t)
-	c, _, _, top := deep(s.fixture)
 	there := recall.Where{Current: s.b}
 	foreign := []string{fmt.Sprintf("conversationId: %d", s.a), "allConversations: true", "conversation 1"}
 	for _, x := range []struct {
@@ -209,15 +162,7 @@ func TestDescribeRefuses(t *testing.T) {
 		{"another's file", recall.DescribeRequest{ID: idOf(s.file), Where: there}, recall.ErrOutOfScope, foreign},
 		{"another's message", recall.DescribeRequest{ID: idOf("msg_1"), Where: there}, recall.ErrOutOfScope, foreign},
 		{"nowhere", recall.DescribeRequest{ID: idOf("msg_1")}, nil, []string{"current", "allConversations: true"}},
-		{"two ranges", recall.DescribeRequest{ID: idOf(s.file), StartLine: 1, Offset: 1, Where: s.here()}, nil, []string{"either"}},
-		{"lines backwards", recall.DescribeRequest{ID: idOf(s.file), StartLine: 3, EndLine: 2, Where: s.here()}, nil, []string{"3", "2"}},
-		{"lines of a message", recall.DescribeRequest{ID: idOf("msg_1"), StartLine: 3, Where: s.here()}, nil, []string{"files"}},
-		{"one line too far", recall.DescribeRequest{ID: idOf(s.file), StartLine: 402, Where: s.here()}, nil, []string{"401 lines", "402"}},
-		{"a range one line too far", recall.DescribeRequest{ID: idOf(s.file), StartLine: 402, EndLine: 500, Where: s.here()}, nil, []string{"401 lines", "402"}},
-		{"a line too far", recall.DescribeRequest{ID: idOf(s.file), StartLine: 9999, Where: s.here()}, nil, []string{"401 lines", "9999"}},
-		{"bytes too far", recall.DescribeRequest{ID: idOf(s.file), Offset: 1 << 40, Where: s.here()}, nil, []string{"behind the end"}},
-		{"negative bytes", recall.DescribeRequest{ID: idOf(s.file), Offset: -1, Where: s.here()}, nil, []string{"negative"}},
-		{"a limit", recall.DescribeRequest{ID: idOf(string(top.ID)), Limit: 1001, Where: recall.Where{Current: c}}, nil, []string{"1 to 1000"}},
+		{"negative tokens", recall.DescribeRequest{ID: idOf(s.file), MaxTokens: -1, Where: s.here()}, nil, []string{"negative"}},
 		{"a cursor", recall.DescribeRequest{ID: idOf(s.file), Cursor: "nonsense", Where: s.here()}, nil, []string{"cursor"}},
 	} {
 		_, err := s.Describe(t.Context(), x.r)
@@ -236,7 +181,7 @@ func TestDescribeRefuses(t *testing.T) {
 }
 
 // A host takes only so much in one answer: a summary of any length is shown in
-// pages, and then the nodes beneath it.
+// pages.
 func TestALongSummaryPagesAsAFileDoes(t *testing.T) {
 	f := newFixture(t)
 	c := f.open("long")
@@ -244,21 +189,14 @@ func TestALongSummaryPagesAsAFileDoes(t *testing.T) {
 	body := strings.Repeat("Everything was decided twice. ", 200)
 	f.fold(c, 0, 1, body)
 	top := f.fold(c, 0, 0, body+"The end.")
-	r := recall.DescribeRequest{ID: idOf(string(top.ID)), Where: recall.Where{Current: c}, MaxTokens: 300, Limit: 1, IncludeMessages: true}
+	r := recall.DescribeRequest{ID: idOf(string(top.ID)), Where: recall.Where{Current: c}, MaxTokens: 300}
 	var text strings.Builder
-	var beneath []string
 	for page := 0; ; page++ {
 		a, err := f.Describe(t.Context(), r)
 		if err != nil {
 			t.Fatalf("page %d: %v", page, err)
 		}
-		if len(beneath) > 0 && a.Content != "" {
-			t.Errorf("page %d shows the text again", page)
-		}
 		text.WriteString(a.Content)
-		for _, b := range a.Manifest {
-			beneath = append(beneath, b.ID.String())
-		}
 		if r.Cursor = a.NextCursor; r.Cursor == "" {
 			break
 		}
@@ -268,9 +206,6 @@ func TestALongSummaryPagesAsAFileDoes(t *testing.T) {
 	}
 	if text.String() != top.Body {
 		t.Errorf("the pages hold %d bytes of %d", text.Len(), len(top.Body))
-	}
-	if len(beneath) != 3 {
-		t.Errorf("beneath it: %v", beneath)
 	}
 }
 

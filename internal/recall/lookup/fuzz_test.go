@@ -54,16 +54,16 @@ func FuzzCursors(f *testing.F) {
 	c, _, _, top := deep(fix)
 	where := recall.Where{Current: c}
 	a := fix.expand(recall.ExpandRequest{SummaryIDs: []store.SummaryID{top.ID}, TokenCap: 3, Where: where})
-	f.Add(a.NextCursor, string(top.ID), int64(0), int64(0))
-	d := fix.describe(recall.DescribeRequest{ID: idOf("msg_1"), MaxBytes: 3, Where: where})
-	f.Add(d.NextCursor, "msg_1", int64(2), int64(5))
-	f.Add("", "[LCM Summary: sum_0]", int64(1), int64(-1))
-	f.Fuzz(func(t *testing.T, cursor, id string, offset, length int64) {
+	f.Add(a.NextCursor, string(top.ID))
+	d := fix.describe(recall.DescribeRequest{ID: idOf("msg_1"), MaxTokens: 3, Where: where})
+	f.Add(d.NextCursor, "msg_1")
+	f.Add("", "[LCM Summary: sum_0]")
+	f.Fuzz(func(t *testing.T, cursor, id string) {
 		_, err := fix.Expand(t.Context(), recall.ExpandRequest{SummaryIDs: []store.SummaryID{store.SummaryID(id)}, TokenCap: 3, Cursor: cursor, Where: where})
 		if err != nil && !errors.Is(err, recall.ErrRefused) {
 			t.Fatalf("expand: the error is no refusal: %v", err)
 		}
-		a, err := fix.Describe(t.Context(), recall.DescribeRequest{ID: idOf(id), Offset: offset, Length: length, MaxBytes: 3, Cursor: cursor, Where: where})
+		a, err := fix.Describe(t.Context(), recall.DescribeRequest{ID: idOf(id), MaxTokens: 3, Cursor: cursor, Where: where})
 		if err != nil {
 			if !errors.Is(err, recall.ErrRefused) {
 				t.Fatalf("describe: the error is no refusal: %v", err)
@@ -82,34 +82,33 @@ func FuzzCursors(f *testing.F) {
 }
 
 // FuzzDescribeBounds holds Describe to whole characters of the right bytes, no
-// more than was allowed, whatever the range and the bounds.
+// more than was allowed, whatever the bound.
 func FuzzDescribeBounds(f *testing.F) {
 	s := newStory(f)
 	whole := map[string]string{}
 	for _, id := range []string{"msg_1", s.file} {
 		whole[id] = s.describe(recall.DescribeRequest{ID: idOf(id), Where: s.here()}).Content
 	}
-	f.Add(int64(0), int64(0), 7, 0)
-	f.Add(int64(3), int64(40), 0, 2)
-	f.Add(int64(0), int64(math.MaxInt64), math.MaxInt, 0)
-	f.Add(int64(1), int64(0), 0, math.MaxInt/32+1)
-	f.Fuzz(func(t *testing.T, offset, length int64, maxBytes, maxTokens int) {
+	for _, n := range []int{0, 2, 7, math.MaxInt, math.MaxInt/32 + 1, -1} {
+		f.Add(n)
+	}
+	f.Fuzz(func(t *testing.T, maxTokens int) {
 		for id, text := range whole {
-			a, err := s.Describe(t.Context(), recall.DescribeRequest{ID: idOf(id), Offset: offset, Length: length, MaxBytes: maxBytes, MaxTokens: maxTokens, Where: s.here()})
+			a, err := s.Describe(t.Context(), recall.DescribeRequest{ID: idOf(id), MaxTokens: maxTokens, Where: s.here()})
 			if err != nil {
 				if !errors.Is(err, recall.ErrRefused) {
 					t.Fatalf("the error is no refusal: %v", err)
 				}
 				continue
 			}
-			if !strings.HasPrefix(text[offset:], a.Content) {
-				t.Fatalf("%s from %d on is not %q", id, offset, a.Content)
+			if !strings.HasPrefix(text, a.Content) || !utf8.ValidString(a.Content) {
+				t.Fatalf("%s does not begin with %q", id, a.Content)
 			}
-			if length == 0 && (maxBytes == 0 || maxBytes >= len(text)) && (maxTokens == 0 || maxTokens >= len(text)) && a.Content != text[offset:] {
-				t.Errorf("%s from %d on: %d bytes of %d, with room for all", id, offset, len(a.Content), len(text))
+			if (maxTokens == 0 || maxTokens >= len(text)) && a.Content != text {
+				t.Errorf("%s: %d bytes of %d, with room for all", id, len(a.Content), len(text))
 			}
-			if maxBytes > 0 && len(a.Content) > max(maxBytes, utf8.UTFMax) {
-				t.Errorf("%s: %d bytes, %d were allowed", id, len(a.Content), maxBytes)
+			if n := llms.Estimate.Count(a.Content); maxTokens > 1 && n > maxTokens {
+				t.Errorf("%s: %d tokens, %d were allowed", id, n, maxTokens)
 			}
 		}
 	})

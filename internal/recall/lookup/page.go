@@ -10,12 +10,13 @@ import (
 	"github.com/lossless-context/lcm/recall"
 )
 
-// page fills an answer of Expand up to its cap.
+// page fills an answer of Expand or Describe up to its cap.
 type page struct {
 	*Service
 	answer *recall.ExpandAnswer
-	left   int // tokens
-	raw    bool
+	left   int  // tokens
+	raw    bool // the records of messages, in place of their text
+	binary bool // also files that are no text
 	at     spot
 }
 
@@ -121,9 +122,12 @@ func (p *page) file(ctx context.Context, piece recall.Piece, st step) (recall.Pi
 	}
 	piece.Type, piece.ConversationID, piece.CreatedAt, piece.Damaged, piece.Size = "file", st.holder.Conversation, f.Created, f.Damaged, int(f.Size)
 	from := min(int64(p.at.Offset), f.Size)
-	most := min(int64(p.left)*bytesPerToken, f.Size-from)
+	most := f.Size - from
+	if int64(p.left) < most/bytesPerToken { // compared before it is multiplied: a caller may send the largest integer there is
+		most = int64(p.left) * bytesPerToken
+	}
 	text, err := io.ReadAll(io.NewSectionReader(f.Content, from, min(most+utf8.UTFMax, f.Size-from)))
-	if text = text[:boundary(text, int(most))]; err == nil && !utf8.Valid(text) {
+	if text = text[:boundary(text, int(most))]; err == nil && !p.binary && !utf8.Valid(text) {
 		note(&p.answer.Notes, fmt.Sprintf("%s holds no text: lcm_describe says what is known of it", st.Payload))
 		text = nil
 	}

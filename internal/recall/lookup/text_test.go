@@ -63,7 +63,7 @@ func TestText(t *testing.T) {
 		"grep_nothing":     s.grep(recall.GrepRequest{Pattern: "zeppelins", Where: s.here()}).Text(),
 		"grep_files":       s.grep(recall.GrepRequest{Pattern: "marmalade", Kinds: "files", Where: s.here()}).Text(),
 		"describe_summary": s.describe(recall.DescribeRequest{ID: idOf(string(top.ID)), Where: here}).Text(),
-		"describe_file":    s.describe(recall.DescribeRequest{ID: idOf(s.file), StartLine: 201, EndLine: 201, Where: s.here()}).Text(),
+		"describe_file":    s.describe(recall.DescribeRequest{ID: idOf(s.file), MaxTokens: 40, Where: s.here()}).Text(),
 		"describe_message": s.describe(recall.DescribeRequest{ID: idOf("msg_2"), Where: s.here()}).Text(),
 		"expand":           s.expand(recall.ExpandRequest{SummaryIDs: []store.SummaryID{top.ID}, TokenCap: 20, Where: here}).Text(),
 	} {
