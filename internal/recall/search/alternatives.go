@@ -142,6 +142,7 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 	letters := utf8.RuneCountInString(t.typed)
 	number := strings.ContainsFunc(t.typed, unicode.IsDigit)
 	word := !number && letters >= 4
+	unknown := word && !analysis.IsCommon(t.typed) // a known word of the language is meant as it stands
 	for _, way := range []struct {
 		when   bool
 		find   func(t queryTerm) ([]string, error)
@@ -151,11 +152,11 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		{true, v.particles, maxForms, 1},
 		{number, hashes, maxAlternatives, 1},
 		{number, v.beginning, maxAlternatives, 1},
-		{word, v.within(1), maxAlternatives, near},
-		{word, v.mistypedEnding, maxAlternatives, near},
-		{word, v.parts, 2, near},
+		{unknown, v.within(1), maxAlternatives, near},
+		{unknown, v.mistypedEnding, maxAlternatives, near},
+		{unknown, v.parts, 2, near},
 		{word, v.beginning, maxAlternatives, near},
-		{word, v.within(2), maxAlternatives, near},
+		{unknown, v.within(2), maxAlternatives, near},
 		{word && letters >= 6 && !v.anyKnown(), v.containing, maxAlternatives, near},
 	} {
 		if !way.when {
@@ -240,8 +241,8 @@ func (v *vocabulary) beginning(t queryTerm) ([]string, error) {
 }
 
 // within are the terms at a distance from the word, if it is long enough for so
-// many mistakes. The first letter is right, which people rarely mistype, or with
-// one mistake left out or exchanged with the second.
+// many mistakes. The first letter is right, which people rarely mistype, or
+// exchanged with the second.
 func (v *vocabulary) within(distance int) func(queryTerm) ([]string, error) {
 	return func(t queryTerm) ([]string, error) {
 		letters := utf8.RuneCountInString(t.typed)
@@ -253,7 +254,7 @@ func (v *vocabulary) within(distance int) func(queryTerm) ([]string, error) {
 		}
 		near := variants.Near(t.term, distance)
 		begins := func(term []byte) bool {
-			return len(term) == 0 || term[0] == t.term[0] || distance == 1 && term[0] == t.term[1]
+			return len(term) == 0 || term[0] == t.term[0] || distance == 1 && term[0] == t.term[1] && (len(term) == 1 || term[1] == t.term[0])
 		}
 		return v.walk(func(beginning []byte) bool { return begins(beginning) && near.MayBegin(beginning) }, func(term []byte) bool {
 			return begins(term) && max(len(term)-len(t.term), len(t.term)-len(term)) <= 4*distance && near.Distance(term) == distance &&
@@ -263,7 +264,7 @@ func (v *vocabulary) within(distance int) func(queryTerm) ([]string, error) {
 }
 
 // mistypedEnding are the stems of the words that one mistake in the last letters
-// may have been: the ending decides the stem, so that the stem of the mistyped
+// may have been: the ending decides the stem, so that the stem of the unknown
 // word may be far from all.
 func (v *vocabulary) mistypedEnding(t queryTerm) ([]string, error) {
 	word := t.typed

@@ -47,7 +47,7 @@ func alsoOf(t *testing.T, query string, w *Weights, texts ...string) (map[string
 func TestAlternatives(t *testing.T) {
 	texts := []string{
 		"the databases are slow", "a database of birds", "the data base", "forms of the form", "from here on",
-		"commit 3f9a1c7d0e4b58a6", "the Datenbankverbindung", "volunteering is fun", "it runs in a loop and breaks",
+		"we proceed during the aria", "commit 3f9a1c7d0e4b58a6", "the Datenbankverbindung", "volunteering is fun", "it runs in a loop and breaks",
 	}
 	for query, want := range map[string]map[string][]string{
 		"databse":         {"databse": {"database"}},          // nearest
@@ -66,6 +66,9 @@ func TestAlternatives(t *testing.T) {
 		"rounding":        {}, // not run, which is two mistakes from its stem
 		"broker":          {}, // not broke, and so break
 		"pinned":          {}, // not in
+		"procedure":       {}, // a known word of the language is not during
+		"pricing":         {}, // and not proceed
+		"maria":           {}, // of which the first letter is right
 		"basefrom":        {}, // of which one part is a function word
 	} {
 		got, res := alsoOf(t, query, nil, texts...)
