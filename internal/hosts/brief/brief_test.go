@@ -3,6 +3,7 @@ package brief_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/proof/sample"
 	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -226,6 +228,25 @@ func TestBounds(t *testing.T) {
 			r.Fatalf("%q", block)
 		}
 	})
+}
+
+// TestALostBeginningIsMarked: a session whose first message is missing did not begin with
+// the next one.
+func TestALostBeginningIsMarked(t *testing.T) {
+	e := engine(t)
+	for i := range 8 {
+		tell(t, e, "one", llms.Text(llms.RoleUser, fmt.Sprintf("please change part %d of the parser", i)), llms.Text(llms.RoleAssistant, fmt.Sprintf("part %d is changed", i)))
+	}
+	if w := of(t, e, brief.Options{}).Work; w.Began == nil || w.Began.ID != 1 {
+		t.Fatalf("it began with %+v", w.Began)
+	}
+	err := e.Store().(*sqlite.DB).SQL().Transact(t.Context(), func(c sqldb.Conn) error { return c.Exec(`UPDATE messages SET seq = 0 WHERE id = 1`) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := of(t, e, brief.Options{}).Work; w.Began == nil || !strings.HasPrefix(w.Began.Text, store.DamageNotice) {
+		t.Errorf("it began with %+v", w.Began)
+	}
 }
 
 // TestQuotationsDoNotEnd: stored text cannot close its own quotation and go on

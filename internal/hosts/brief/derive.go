@@ -155,9 +155,13 @@ func request(m store.Message) string {
 // began returns the first request of a conversation, which tells its subject.
 func began(ctx context.Context, s store.Reader, id store.ConversationID, known []Quote) (*Quote, error) {
 	const look = 24
-	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look}) {
+	seq := int64(0)
+	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look, Erased: true}) {
 		if err != nil {
 			return nil, err
+		}
+		if seq++; m.Seq != seq { // it began with a message that is missing
+			store.MarkDamaged(&m)
 		}
 		if text := request(m); text != "" && m.Flags.Said() {
 			if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
