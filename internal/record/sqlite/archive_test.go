@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +232,33 @@ func TestMergeRefusesTheForgotten(t *testing.T) {
 	s := d.load(t, path)
 	if _, err := move.Merge(t.Context(), db.File(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
 		t.Errorf("what was erased comes back: %v", err)
+	}
+}
+
+// A conversation whose row was left out of an archive is made again of its messages, and
+// named: its title is lost.
+func TestMendedRowsAreNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	if err := build(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	all := dump(t, open(t, path, sqlite.Options{})).rows(t)
+	s, err := move.Build(t.Context(), path, func(yield func(portable.Item, error) bool) {
+		for item, err := range all {
+			if item.Table == "conversations" && slices.Contains(item.Values, any("rewound")) {
+				continue
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Remove()
+	if s.Proof.Conversations != 3 || !slices.ContainsFunc(s.Damage, func(f store.Fault) bool { return f.Code == "conversation-missing" }) {
+		t.Errorf("%d conversations, damage %v", s.Proof.Conversations, s.Damage)
 	}
 }
 

@@ -151,7 +151,7 @@ func (b *Built) settle(ctx context.Context, f *dbfile.File, damaged bool) (err e
 	if b.Proof, err = check.Run(ctx, f, nil); err != nil {
 		return err
 	}
-	if len(check.Damage(b.Proof.Faults)) > 0 {
+	if b.found(check.Damage(b.Proof.Faults)); len(b.Damage) > 0 {
 		if !damaged {
 			err = f.Transact(ctx, func(c *dbfile.Conn) error { return leaveOut(c, b.Proof.Faults) })
 		}
