@@ -133,6 +133,7 @@ func TestSealsNameForgedTexts(t *testing.T) {
 			{`UPDATE summaries SET body = 'forged'`, `UPDATE summaries SET body = 'another text 1'`, "summary-text"},
 			{`UPDATE summaries SET model = 'x'`, `UPDATE summaries SET model = 'm'`, "summary-text"},
 			{`UPDATE summaries SET messages = 7`, `UPDATE summaries SET messages = 3`, "summary-text"},
+			{`UPDATE summaries SET retired = TRUE`, `UPDATE summaries SET retired = FALSE`, "summary-text"},
 			{`UPDATE edges SET message = 6 WHERE message = 3`, `UPDATE edges SET message = 3 WHERE message = 6`, "summary-text"},
 			{`UPDATE revisions SET body = 'forged' WHERE revision = 0`, `UPDATE revisions SET body = 'the first text' WHERE revision = 0`, "revision"},
 			{`UPDATE conversations SET title = 'forged' WHERE id = 1`, `UPDATE conversations SET title = 'about one' WHERE id = 1`, "session"},
@@ -151,8 +152,8 @@ func TestSealsNameForgedTexts(t *testing.T) {
 				t.Errorf("%s: verify says %v, want %q", c.damage, v.Faults, c.code)
 			}
 			s, err := store.First(db.Summaries(t.Context(), store.SummaryQuery{IDs: []store.SummaryID{id}}))
-			if marked := strings.HasPrefix(s.Body, "[damaged: "); err != nil || marked != (c.code == "summary-text") || s.Damaged != marked {
-				t.Errorf("%s: the summary says %q, %v", c.damage, s.Body, err)
+			if marked := strings.HasPrefix(s.Body, "[damaged: "); err != nil || marked != (c.code == "summary-text") || s.Damaged != marked || s.Retired {
+				t.Errorf("%s: the summary says %q, retired %t, %v", c.damage, s.Body, s.Retired, err)
 			}
 			if c.undo != "" {
 				run(t, db, c.undo)

@@ -8,10 +8,10 @@ import (
 )
 
 // MarkSummaryDamaged marks a summary whose text is not the one that was written, so that every
-// reader shows it.
+// reader shows it. That it was taken apart is not believed either: readers pass over those.
 func MarkSummaryDamaged(s *Summary) {
 	if s.Damaged && !strings.HasPrefix(s.Body, DamagedSummaryNotice) {
-		s.Body = DamagedSummaryNotice + "\n" + s.Body
+		s.Body, s.Retired = DamagedSummaryNotice+"\n"+s.Body, false
 	}
 }
 
