@@ -318,6 +318,36 @@ func TestSwappedRowsAreMarked(t *testing.T) {
 	})
 }
 
+// A view is marked if it shows a message in part, or in full, that it should not, or with
+// another size.
+func TestChangedItemsAreMarked(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b backendtest.Backend) {
+		db, _ := b.New(t, nil)
+		sealed(t, db)
+		err := db.Update(t.Context(), 2, func(w store.Writer) error { return w.Stub(t.Context(), 8, 1) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct{ damage, undo string }{
+			{``, ``},
+			{`UPDATE view SET stub = TRUE WHERE message = 9`, `UPDATE view SET stub = FALSE WHERE message = 9`},
+			{`UPDATE view SET stub = FALSE WHERE message = 8`, `UPDATE view SET stub = TRUE WHERE message = 8`},
+			{`UPDATE view SET tokens = tokens - 1 WHERE message = 9`, `UPDATE view SET tokens = tokens + 1 WHERE message = 9`},
+		} {
+			if c.damage != "" {
+				run(t, db, c.damage)
+			}
+			v, err := db.View(t.Context(), 2, store.Window{Newest: 5})
+			if err != nil || v.Damaged != (c.damage != "") {
+				t.Errorf("%s: marked %t, %v", c.damage, v.Damaged, err)
+			}
+			if c.undo != "" {
+				run(t, db, c.undo)
+			}
+		}
+	})
+}
+
 func run(t *testing.T, db backendtest.DB, sql string) {
 	t.Helper()
 	if err := db.SQL().Transact(t.Context(), func(c sqldb.Conn) error { return c.Exec(sql) }); err != nil {

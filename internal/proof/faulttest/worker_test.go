@@ -199,7 +199,7 @@ func (w *worker) stub(ctx context.Context, session string) error {
 	if err != nil || len(ms) == 0 {
 		return err
 	}
-	err = w.db.Update(ctx, c.ID, func(tx store.Writer) error { return tx.Stub(ctx, ms[w.rng.IntN(len(ms))].ID, 5) })
+	err = w.db.Update(ctx, c.ID, func(tx store.Writer) error { return tx.Stub(ctx, ms[w.rng.IntN(len(ms))].ID, 1) })
 	if errors.Is(err, store.ErrStale) {
 		return nil
 	}

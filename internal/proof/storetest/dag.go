@@ -188,6 +188,9 @@ func testStub(t *testing.T, f *fixture) {
 	f.sound(t, c.ID)
 	err := f.Update(t.Context(), c.ID, func(w store.Writer) error { return w.Stub(t.Context(), 99, 4) })
 	wantErr(t, "stub of a message that is not in the view", err, store.ErrStale)
+	if err := f.Update(t.Context(), c.ID, func(w store.Writer) error { return w.Stub(t.Context(), ids[0], 10) }); err == nil {
+		t.Error("a stub is as large as its message")
+	}
 }
 
 func testPayloads(t *testing.T, f *fixture) {

@@ -234,10 +234,10 @@ func (m *machine) stub(rt *rapid.T) {
 		rt.Skip("an empty view")
 	}
 	i := rapid.IntRange(0, len(c.view)-1).Draw(rt, "item")
-	if c.view[i].IsSummary() {
-		rt.Skip("a summary")
+	if c.view[i].IsSummary() || c.view[i].Tokens == 0 {
+		rt.Skip("a summary, or nothing smaller")
 	}
-	tokens := rapid.IntRange(1, 5).Draw(rt, "tokens")
+	tokens := rapid.IntRange(0, c.view[i].Tokens-1).Draw(rt, "tokens")
 	m.must("stub", m.f.Update(m.ctx, c.ID, func(w store.Writer) error { return w.Stub(m.ctx, c.view[i].Message, tokens) }))
 	c.view[i].Stub, c.view[i].Tokens = true, tokens
 }

@@ -211,6 +211,7 @@ var columns = []kind{
 	column("edges", "ord", "99", "message = 5", is("source-order"), nil),
 	column("view", "pos", "pos + 100", "conversation = 1 AND message = 23", is("view-order"), nil),
 	column("view", "tokens", "tokens + 1", "conversation = 1 AND message = 23", is("view-item", "view-totals"), nil),
+	column("view", "stub", "1", "conversation = 1 AND message = 23", is("view-item"), nil),
 	column("view", "role", "2", "conversation = 1 AND message = 23", is("view-item"), nil),
 	column("view", "depth", "5", "conversation = 1 AND summary = 3", is("view-item"), nil),
 	column("view", "links", `'[["a"],["b"]]'`, "conversation = 1 AND message = 23", is("view-item"), nil),

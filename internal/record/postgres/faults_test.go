@@ -65,7 +65,7 @@ func TestUnansweredStubIsReported(t *testing.T) {
 	say(t, db, id, "a long message")
 	for _, lose := range []func(){proxy.Swallow, proxy.Terminate} {
 		lose()
-		err := db.Update(t.Context(), id, func(w store.Writer) error { return w.Stub(t.Context(), 1, 1) })
+		err := db.Update(t.Context(), id, func(w store.Writer) error { return w.Stub(t.Context(), 1, 0) })
 		if err == nil || !strings.Contains(err.Error(), "being committed") {
 			t.Errorf("the error is %v", err)
 		}

@@ -108,8 +108,8 @@ type Writer interface {
 	Fold(ctx context.Context, s NewSummary) (Summary, error)
 	// Reword replaces the body of a summary and keeps the old one as a revision.
 	Reword(ctx context.Context, id SummaryID, w Wording) (Summary, error)
-	// Stub shows a message in the view as a reference of the given size instead of
-	// in full; its record stays.
+	// Stub shows a message in the view as a reference of the given size, which must be
+	// smaller than the message, instead of in full; its record stays.
 	Stub(ctx context.Context, id MessageID, tokens int) error
 	// Rewind makes the given message the newest of the view. The messages after it
 	// are kept as a branch. A message on a kept branch makes that branch active

@@ -27,9 +27,10 @@ const itemColumns = `
 	v.pos, v.message, v.summary, ` + itemSummary + `, v.tokens, v.role, v.depth, v.stub, v.links, ` + itemHolds + `
 	FROM view v`
 
-// itemHolds tells whether an item stands where its message or summary belongs. Items of other
-// conversations are those that a fork began with.
-const itemHolds = `CASE WHEN v.summary IS NULL THEN (SELECT m.role = v.role AND CASE WHEN m.conversation = v.conversation THEN m.seq + c.base = v.pos ELSE v.pos <= c.base END
+// itemHolds tells whether an item stands where its message or summary belongs. A message that
+// is shown in part, and no other, has fewer tokens there. Items of other conversations are
+// those that a fork began with.
+const itemHolds = `CASE WHEN v.summary IS NULL THEN (SELECT m.role = v.role AND CASE WHEN v.stub THEN v.tokens < m.tokens ELSE v.tokens = m.tokens END AND CASE WHEN m.conversation = v.conversation THEN m.seq + c.base = v.pos ELSE v.pos <= c.base END
 		FROM messages m, conversations c WHERE m.id = v.message AND c.id = v.conversation)
 	ELSE (SELECT s.pos = v.pos AND s.depth = v.depth FROM summaries s WHERE s.num = v.summary) END`
 

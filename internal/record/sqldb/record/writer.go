@@ -283,14 +283,16 @@ func (w *Writer) Stub(_ context.Context, id store.MessageID, tokens int) error {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	var old int
-	found, err := w.One(`SELECT tokens FROM view WHERE conversation = ? AND message = ? AND pos = ?`,
-		sqldb.Into(&old), int64(w.ID), int64(id), pos)
+	var old, whole int
+	found, err := w.One(`SELECT v.tokens, m.tokens FROM view v JOIN messages m ON m.id = v.message WHERE v.conversation = ? AND v.message = ? AND v.pos = ?`,
+		sqldb.Into(&old, &whole), int64(w.ID), int64(id), pos)
 	switch {
 	case err != nil:
 		return err
 	case !found:
 		return fmt.Errorf("%s: %w", id, store.ErrStale)
+	case tokens >= whole:
+		return fmt.Errorf("%s has %d tokens: a reference of %d is not smaller", id, whole, tokens)
 	}
 	w.dirty = true
 	w.ViewTokens += tokens - old

@@ -214,7 +214,7 @@ func (r *rebuild) itemOf(p placement) (record.ViewItem, error) {
 	}
 	it := items[0]
 	it.Num, it.Pos = p.Num, p.pos
-	if p.stub {
+	if p.stub && p.tokens < it.Tokens {
 		it.Stub, it.Tokens = true, p.tokens
 	}
 	return it, err
