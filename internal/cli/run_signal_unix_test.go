@@ -14,9 +14,9 @@ import (
 )
 
 // TestSignalForAgent: an INT that is sent to lcm alone reaches the agent, unless a terminal
-// may have sent it, which sends it to the agent too. TERM and USR1 always reach it.
+// may have sent it, which sends it to the agent too. TERM, USR1 and WINCH always reach it.
 func TestSignalForAgent(t *testing.T) {
-	const script = `trap 'exit 9' INT; trap 'exit 8' TERM; trap 'exit 7' USR1; : > "$1"; while :; do sleep 0.05; done`
+	const script = `trap 'exit 9' INT; trap 'exit 8' TERM; trap 'exit 7' USR1; trap 'exit 6' WINCH; : > "$1"; while :; do sleep 0.05; done`
 	for name, c := range map[string]struct {
 		terminal bool
 		signals  []syscall.Signal
@@ -25,6 +25,7 @@ func TestSignalForAgent(t *testing.T) {
 		"no terminal": {false, []syscall.Signal{syscall.SIGINT}, 9},
 		"a terminal":  {true, []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, 8},
 		"its own":     {true, []syscall.Signal{syscall.SIGUSR1}, 7},
+		"a new size":  {true, []syscall.Signal{syscall.SIGWINCH}, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ready := filepath.Join(t.TempDir(), "ready")

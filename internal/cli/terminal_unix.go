@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// userSignals are those whose meaning is the agent's own.
-var userSignals = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2}
+// userSignals are those whose meaning is the agent's own. A second SIGWINCH, after that of a
+// terminal, changes nothing.
+var userSignals = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
 
 // hasTerminal reports whether this process has a controlling terminal, which sends Ctrl-C
 // to a process and its children.
