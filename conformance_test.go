@@ -69,7 +69,7 @@ func TestToolParameters(t *testing.T) {
 		"lcm_grep": {
 			"pattern":          {Type: "string", Required: true},
 			"mode":             {Type: "string", Default: "regex", Enum: []any{"regex", "full_text"}},
-			"scope":            {Type: "string", Default: "both", Enum: []any{"messages", "summaries", "both", "files"}},
+			"scope":            {Type: "string", Default: "both", Enum: []any{"messages", "summaries", "both"}},
 			"conversationId":   {Type: "integer"},
 			"allConversations": {Type: "boolean", Default: false},
 			"since":            {Type: "string"},
@@ -176,7 +176,7 @@ func TestDescribeReturnsTheSpecifiedFields(t *testing.T) {
 		if tool.GetName() != "lcm_grep" {
 			continue
 		}
-		out := tool.Call(nil, map[string]any{"pattern": "started", "scope": "files"})
+		out := tool.Call(nil, map[string]any{"pattern": "started"})
 		file = regexp.MustCompile(`file_[0-9a-f]{16}`).FindString(out)
 	}
 	if file == "" {

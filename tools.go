@@ -195,24 +195,23 @@ func (t *toolset) where(ctx context.Context, conversation record.ConversationID,
 type grepArgs struct {
 	Pattern          string                `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
 	Mode             recall.Mode           `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
-	Scope            string                `json:"scope" enum:"messages,summaries,both,files" default:"both" description:"What is searched; files are stored payloads alone"`
+	Scope            string                `json:"scope" enum:"messages,summaries,both" default:"both" description:"What is searched"`
 	ConversationID   record.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
 	AllConversations bool                  `json:"allConversations" default:"false" description:"Search all conversations" project:"true: every project; false: only the current conversation (default: the project)"`
 	Since            string                `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
 	Before           string                `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
 	Limit            int                   `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
-	Sort             recall.Sort           `json:"sort,omitempty" enum:"recency,relevance,hybrid" description:"Order (default: relevance for full_text, recency for regex)"`
+	Sort             recall.Sort           `json:"sort,omitempty" enum:"recency,relevance" description:"Order (default: relevance for full_text, recency for regex)"`
 	Role             llms.Role             `json:"role,omitempty" enum:"user,assistant,system,tool" description:"Only messages of this role"`
 	Tool             string                `json:"tool,omitempty" description:"Only calls of this tool and their results"`
 	Context          int                   `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
-	FileIDs          []record.PayloadID    `json:"fileIds,omitempty" description:"With scope files: only these (file_…)"`
 	Everything       bool                  `json:"everything,omitempty" description:"Also find the current prompt, lcm's own output and hosts' bookkeeping"`
 	Cursor           string                `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
 }
 
 func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
 	return t.session.Grep(ctx, recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, FileIDs: in.FileIDs, Where: t.where(ctx, in.ConversationID, in.AllConversations),
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: t.where(ctx, in.ConversationID, in.AllConversations),
 		Since: in.Since, Before: in.Before, Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context,
 		Cursor: in.Cursor, Everything: in.Everything,
 	})

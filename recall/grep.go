@@ -23,7 +23,6 @@ type Sort string
 const (
 	ByRecency   Sort = "recency"
 	ByRelevance Sort = "relevance"
-	ByHybrid    Sort = "hybrid" // relevance, fading with age
 )
 
 // The kinds of thing that Grep looks at.
@@ -31,7 +30,6 @@ const (
 	InMessages  = "messages"  // payloads belong to their messages
 	InSummaries = "summaries" // of compaction
 	InBoth      = "both"
-	InFiles     = "files" // payloads alone
 )
 
 // Bounds of a grep.
@@ -48,9 +46,7 @@ type GrepRequest struct {
 	// OrWords answers with full text where a regex without operators matches
 	// nothing: words that are apart, or in another case.
 	OrWords bool   `json:"-"`
-	Kinds   string `json:"scope,omitempty"` // messages, summaries, both (the default) or files
-	// FileIDs narrows kinds files down to these.
-	FileIDs []record.PayloadID `json:"fileIds,omitempty"`
+	Kinds   string `json:"scope,omitempty"` // messages, summaries or both (the default)
 	Where
 	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a
 	// summary is that of the newest message that it covers, its latestAt, not the
@@ -60,7 +56,7 @@ type GrepRequest struct {
 	// Limit is the total over all kinds, 1 to 200; 0 is 50. Messages that ranking
 	// brings in beside matches come along and do not count.
 	Limit int `json:"limit,omitempty"`
-	// Sort is recency, relevance or hybrid; the default is relevance for
+	// Sort is recency or relevance; the default is relevance for
 	// full_text and recency for regex.
 	Sort Sort      `json:"sort,omitempty"`
 	Role llms.Role `json:"role,omitempty"` // only messages of this role
@@ -84,8 +80,8 @@ type GrepRequest struct {
 
 // Match is one thing that was found.
 type Match struct {
-	ID   record.ID `json:"id"`   // msg_…, sum_… or file_…, for Describe
-	Type string    `json:"type"` // message, summary or file
+	ID   record.ID `json:"id"`   // msg_… or sum_…, for Describe
+	Type string    `json:"type"` // message or summary
 	// Snippet is text around the match exactly as it is stored, cut between
 	// words; a byte that is not UTF-8 is one U+FFFD.
 	Snippet string `json:"snippet"`
@@ -119,9 +115,7 @@ type Match struct {
 	// AlsoIn are summaries that match too and cover the message, which is their
 	// best one in this answer.
 	AlsoIn []record.SummaryID `json:"alsoIn,omitempty"`
-	// MessageID is the message that a file belongs to.
-	MessageID record.MessageID `json:"messageId,omitempty"`
-	// FileIDs are the payloads that hold the match.
+	// FileIDs are the files of a message whose match is in one of them.
 	FileIDs []record.PayloadID `json:"fileIds,omitempty"`
 	// Beside says that the match has none of the words itself but is next
 	// to messages that do: ranking brings in the messages around an answer.

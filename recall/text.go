@@ -100,14 +100,11 @@ func (m Match) write(b *strings.Builder) {
 	}
 }
 
-// Who says who spoke, or that it is a summary or a file.
+// Who says who spoke, or that it is a summary.
 func (m Match) Who() string {
 	who := string(m.Role)
-	switch {
-	case m.Depth != nil:
+	if m.Depth != nil {
 		who = fmt.Sprintf("%s summary d%d", m.Kind, *m.Depth)
-	case m.Type == "file":
-		who = "file of " + m.MessageID.String()
 	}
 	if m.Retired {
 		who += ", retired"
@@ -139,7 +136,7 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 			parts = append(parts, "in "+string(id))
 		}
 	}
-	if len(m.FileIDs) > 0 && m.Type != "file" {
+	if len(m.FileIDs) > 0 {
 		parts = append(parts, "inside "+prose.Join(m.FileIDs, ", ", 0))
 	}
 	if m.Beside {

@@ -17,8 +17,8 @@ import (
 // flagValues are the values of flags that take one of a few.
 var flagValues = map[string][]string{
 	"mode":       {string(store.Regex), string(store.FullText)},
-	"scope":      {recall.InMessages, recall.InSummaries, recall.InBoth, recall.InFiles},
-	"sort":       {string(store.ByRecency), string(store.ByRelevance), string(store.ByHybrid)},
+	"scope":      {recall.InMessages, recall.InSummaries, recall.InBoth},
+	"sort":       {string(store.ByRecency), string(store.ByRelevance)},
 	"role":       {string(llms.RoleUser), string(llms.RoleAssistant), string(llms.RoleSystem), string(llms.RoleTool)},
 	"since":      {"1h", "today", "yesterday", "7d", "4w"},
 	"before":     {"1h", "today", "yesterday", "7d", "4w"},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/record"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,6 @@ type grepCommand struct {
 	where
 	recall.GrepRequest
 	mode, sort, role string
-	files            []string
 	words            bool
 	ignoreCase       bool
 	team             bool
@@ -47,12 +45,11 @@ func newGrep(p *program) *cobra.Command {
 	fl.StringVar(&cmd.mode, "mode", string(store.Regex), "regex or full_text")
 	fl.BoolVarP(&cmd.words, "full-text", "F", false, "short for --mode full_text")
 	fl.BoolVarP(&cmd.ignoreCase, "ignore-case", "i", false, "match upper and lower case alike, as --full-text always does")
-	fl.StringVar(&cmd.Kinds, "scope", recall.InBoth, "messages, summaries, both or files")
-	fl.StringSliceVar(&cmd.files, "file-ids", nil, "only these payloads; sets --scope files")
+	fl.StringVar(&cmd.Kinds, "scope", recall.InBoth, "messages, summaries or both")
 	fl.StringVar(&cmd.Since, "since", "", "not before this time, like 7d, yesterday, 2026-02-19 or 2026-02-19T08:30")
 	fl.StringVar(&cmd.Before, "before", "", "before this time, written as for --since")
 	fl.IntVarP(&cmd.Limit, "limit", "n", grepLimit, "at most this many matches, up to 200; 0 for no limit")
-	fl.StringVar(&cmd.sort, "sort", "", "recency, relevance or hybrid (default recency for a regex, else relevance)")
+	fl.StringVar(&cmd.sort, "sort", "", "recency or relevance (default recency for a regex, else relevance)")
 	fl.StringVar(&cmd.role, "role", "", "only messages of user, assistant, system or tool")
 	fl.StringVar(&cmd.Tool, "tool", "", "only calls of this tool and their results")
 	fl.IntVarP(&cmd.Context, "context", "C", 0, "show this many messages before and after each, 0 to 20")
@@ -72,10 +69,6 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 	}
 	if cmd.Limit < 0 || cmd.Limit > recall.MaxLimit {
 		return wrongUsage(c, fmt.Errorf("--limit is %d: it must be from 1 to %d, or 0 for no limit", cmd.Limit, recall.MaxLimit))
-	}
-	cmd.FileIDs = typedIDs[record.PayloadID](cmd.files)
-	if len(cmd.FileIDs) > 0 && !c.Flags().Changed("scope") {
-		cmd.Kinds = recall.InFiles
 	}
 	if cmd.Since, cmd.Before, err = timeSpan(cmd.Since, cmd.Before, time.Now()); err != nil {
 		return wrongUsage(c, err)

@@ -36,13 +36,12 @@ type grepListed struct {
 
 type grepArgs struct {
 	grepListed
-	Scope      string   `json:"scope" enum:"messages,summaries,both,files" default:"both"`
-	Sort       string   `json:"sort,omitempty" enum:"recency,relevance,hybrid"`
-	Role       string   `json:"role,omitempty" enum:"user,assistant,system,tool"`
-	Tool       string   `json:"tool,omitempty"`
-	Context    int      `json:"context,omitempty" minimum:"0" maximum:"20"`
-	FileIDs    []string `json:"fileIds,omitempty"`
-	Everything bool     `json:"everything,omitempty"`
+	Scope      string `json:"scope" enum:"messages,summaries,both" default:"both"`
+	Sort       string `json:"sort,omitempty" enum:"recency,relevance"`
+	Role       string `json:"role,omitempty" enum:"user,assistant,system,tool"`
+	Tool       string `json:"tool,omitempty"`
+	Context    int    `json:"context,omitempty" minimum:"0" maximum:"20"`
+	Everything bool   `json:"everything,omitempty"`
 }
 
 type describeListed struct {

@@ -37,7 +37,7 @@ func shorten[T any](a *recall.DescribeAnswer, name string, ids *[]T, rest string
 
 // shortenLists cuts long lists.
 func shortenLists(a *recall.DescribeAnswer) {
-	shorten(a, "fileIds", &a.FileIDs, `lcm_grep with scope "files" finds the others`)
+	shorten(a, "fileIds", &a.FileIDs, `lcm_describe of a message lists its own`)
 	if d := a.SummaryDetail; d != nil {
 		shorten(a, "sourceMessageIds", &d.SourceMessageIDs, "lcm_describe of a message names the one after it, and lcm_expand_query with this summary reads them all")
 		shorten(a, "parentIds", &d.ParentIDs, "lcm_expand_query with this summary reads them all")

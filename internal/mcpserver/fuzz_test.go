@@ -22,7 +22,7 @@ func FuzzMCPCall(f *testing.F) {
 	for _, seed := range []struct{ tool, args string }{
 		{"lcm_grep", `{"pattern":"needle"}`},
 		{"lcm_grep", `{"pattern":"(","mode":"full_text","limit":200,"context":20,"allConversations":true}`},
-		{"lcm_grep", `{"pattern":".*","since":"2026-01-01","before":"x","sort":"hybrid","cursor":"eyJ2IjoxfQ"}`},
+		{"lcm_grep", `{"pattern":".*","since":"2026-01-01","before":"x","sort":"relevance","cursor":"eyJ2IjoxfQ"}`},
 		{"lcm_grep", `{"pattern":"a","conversationId":-1e99}`},
 		{"lcm_describe", `{"id":"msg_1","maxTokens":1}`},
 		{"lcm_describe", `{"id":"sum_ file_ msg_99999999999999999999","startLine":3}`},

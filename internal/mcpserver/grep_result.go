@@ -22,7 +22,7 @@ type grepResult struct {
 
 type grepMatch struct {
 	ID      record.ID `json:"id"`
-	Who     string    `json:"who"`  // the role, "summary" or "file"
+	Who     string    `json:"who"`  // the role or "summary"
 	When    string    `json:"when"` // UTC
 	Session int64     `json:"session"`
 	// Snippet is the text around the match, which is between « and ».

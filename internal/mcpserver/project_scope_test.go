@@ -69,7 +69,6 @@ func TestProjectOnlyAnswersFromNoOtherProject(t *testing.T) {
 		callOf("lcm_describe", args{"id": r.first(foreign), "conversationId": foreign}),
 		callOf("lcm_describe", args{"id": string(secret.ID), "allConversations": true}),
 		callOf("lcm_describe", args{"id": files[0], "allConversations": true}),
-		callOf("lcm_grep", args{"pattern": "secret", "scope": "files", "fileIds": []string{files[0]}, "allConversations": true}),
 		callOf("lcm_expand_query", args{"prompt": "What is the secret?", "summaryIds": []string{string(secret.ID)}, "allConversations": true}),
 	}
 	for _, p := range calls {

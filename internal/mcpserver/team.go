@@ -35,7 +35,7 @@ const (
 
 // theirs are arguments that name something in the team's record: the same id means another
 // thing in the record of this machine.
-var theirs = []string{"id", "cursor", "conversationId", "summaryIds", "fileIds"}
+var theirs = []string{"id", "cursor", "conversationId", "summaryIds"}
 
 // run answers a call, from the team's server if it asks for that. If the server cannot be
 // reached, the record of this machine answers, with a note.

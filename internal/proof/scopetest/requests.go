@@ -32,11 +32,9 @@ func (w *World) Refused() []Call {
 		{Kind: "conversation", Tool: lcm.ExpandQueryName, Args: args{"prompt": "Where is the needle?", "query": "needle", "conversationId": w.Conversations[0]}},
 		{Kind: "regex over all", Tool: lcm.GrepName, Args: args{"pattern": "qzforeign", "allConversations": true, "everything": true}, Searches: true},
 		{Kind: "regex over all", Tool: lcm.GrepName, Args: args{"pattern": "s3c[0-9a-f]+", "allConversations": true, "scope": "both"}, Searches: true},
-		{Kind: "regex over all", Tool: lcm.GrepName, Args: args{"pattern": "(?i)S3C", "allConversations": true, "scope": "files"}, Searches: true},
 		{Kind: "words over all", Tool: lcm.GrepName, Args: args{"pattern": "qzforeign", "mode": "full_text", "allConversations": true}, Searches: true},
 		{Kind: "words over all", Tool: lcm.ExpandQueryName, Args: args{"prompt": "What is qzforeign?", "query": "qzforeign", "allConversations": true}, Searches: true},
 		{Kind: "typing mistake", Tool: lcm.GrepName, Args: args{"pattern": "qzforeing", "mode": "full_text", "allConversations": true}, Searches: true},
-		{Kind: "file", Tool: lcm.GrepName, Args: args{"pattern": "needle", "scope": "files", "fileIds": []string{file}, "allConversations": true}},
 		{Kind: "message", Tool: lcm.ExpandQueryName, Args: args{"prompt": "What does it say?", "summaryIds": []string{message}, "allConversations": true}},
 		{Kind: "file", Tool: lcm.ExpandQueryName, Args: args{"prompt": "What does it say?", "summaryIds": []string{file}, "allConversations": true}},
 	}
@@ -90,8 +88,8 @@ func (w *World) Random(r *rand.Rand) Call {
 	}
 	args["pattern"] = w.pattern(r)
 	maybe("mode", pick(r, []string{"regex", "full_text"}))
-	maybe("scope", pick(r, []string{"messages", "summaries", "both", "files"}))
-	maybe("sort", pick(r, []string{"recency", "relevance", "hybrid"}))
+	maybe("scope", pick(r, []string{"messages", "summaries", "both"}))
+	maybe("sort", pick(r, []string{"recency", "relevance"}))
 	maybe("role", pick(r, []string{"user", "assistant", "tool"}))
 	maybe("tool", "cat")
 	maybe("context", r.IntN(4))

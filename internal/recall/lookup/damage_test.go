@@ -71,7 +71,7 @@ func TestDamageIsMarked(t *testing.T) {
 	if err != nil || !file.Damaged || !strings.Contains(file.Content, "marmelade") || !strings.Contains(file.Text(), store.DamageNotice) {
 		t.Errorf("%+v, %v", file, err)
 	}
-	in := s.grep(recall.GrepRequest{Pattern: "marmelade", Kinds: recall.InFiles, Where: everywhere})
+	in := s.grep(recall.GrepRequest{Pattern: "marmelade", Where: everywhere})
 	if len(in.Matches) != 1 || !in.Matches[0].Damaged {
 		t.Errorf("%+v", in.Matches)
 	}

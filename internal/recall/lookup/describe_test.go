@@ -51,7 +51,7 @@ func TestDescribeSummaryInTheSeedsWords(t *testing.T) {
 		"earliestAt": "2026-02-18T09:00:00Z", "latestAt": "2026-02-18T09:06:00Z", "descendantCount": 2.0, "messageCount": 7.0,
 		"parentIds": []any{string(left.ID), string(right.ID)}, "childIds": []any{string(above.ID)}, "sourceMessageIds": []any{"msg_4"},
 		"sourceTokens": float64(top.SourceTokens), "messageTokens": float64(top.MessageTokens), "level": "normal", "method": "extractive",
-		"scope":    map[string]any{"kind": "current", "conversationIds": []any{1.0}},
+		"scope": map[string]any{"kind": "current", "conversationIds": []any{1.0}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -135,7 +135,7 @@ func TestPagesAddUp(t *testing.T) {
 		r := recall.GrepRequest{
 			Pattern: rapid.SampledFrom([]string{"otter", "the otter", "swims"}).Draw(rt, "pattern"),
 			Mode:    rapid.SampledFrom([]store.Mode{store.Regex, store.FullText}).Draw(rt, "mode"),
-			Sort:    rapid.SampledFrom([]store.Sort{"", store.ByRecency, store.ByRelevance, store.ByHybrid}).Draw(rt, "sort"),
+			Sort:    rapid.SampledFrom([]store.Sort{"", store.ByRecency, store.ByRelevance}).Draw(rt, "sort"),
 			Kinds:   rapid.SampledFrom([]string{recall.InBoth, recall.InMessages, recall.InSummaries}).Draw(rt, "scope"),
 			Where:   recall.Where{Current: c},
 			Limit:   recall.MaxLimit,

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/tracing"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
@@ -140,9 +139,6 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	}
 	if slices.ContainsFunc(a.Matches, func(m recall.Match) bool { return m.Damaged }) {
 		note(&a.Notes, "a match that is called DAMAGED does not match the SHA-256 taken when it arrived: its text may have changed")
-	}
-	if n := len(picked) - len(a.Matches); n > 0 && q.kinds == recall.InFiles {
-		note(&a.Notes, "left out: "+prose.Plural(n, "message", "messages")+" with the words beside a file, not in it")
 	}
 	if a.NextCursor != "" && !q.compact { // a compact answer has no room to explain its cursor
 		note(&a.Notes, "there is more: ask again with cursor set to nextCursor")

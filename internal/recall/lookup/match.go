@@ -2,9 +2,7 @@ package lookup
 
 import (
 	"context"
-	"io"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
@@ -23,23 +21,19 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]re
 	var beside []store.Hit
 	for _, h := range hits {
 		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Score: h.Score}
-		ok := true
-		switch {
-		case h.IsSummary():
-			q.matchSummary(&m, summaries[h.Summary])
-		case q.compact && h.Beside && q.kinds != recall.InFiles && besideOneOf(hits, h):
+		if q.compact && h.Beside && !h.IsSummary() && besideOneOf(hits, h) {
 			beside = append(beside, h)
-			ok = false
-		default:
-			ok, err = s.matchMessage(ctx, q, &m, messages[h.Message])
+			continue
 		}
-		if err == nil && ok {
-			err = hosts.describe(ctx, q, &m)
-		}
-		if err != nil {
+		if h.IsSummary() {
+			q.matchSummary(&m, summaries[h.Summary])
+		} else if err := s.matchMessage(ctx, q, &m, messages[h.Message]); err != nil {
 			return nil, err
 		}
-		if ok && !(q.compact && blank(m.Snippet)) {
+		if err := hosts.describe(ctx, q, &m); err != nil {
+			return nil, err
+		}
+		if !q.compact || !blank(m.Snippet) {
 			out = append(out, m)
 		}
 	}
@@ -175,119 +169,35 @@ func (q *query) matchSummary(m *recall.Match, sum store.Summary) {
 	show(m, text, e)
 }
 
-// matchMessage fills in a message, or the file of it that matched. It reports
-// false for a message that was found for words outside its files when only
-// files were asked for.
-func (s *Service) matchMessage(ctx context.Context, q *query, m *recall.Match, msg store.Message) (bool, error) {
+// matchMessage fills in a message.
+func (s *Service) matchMessage(ctx context.Context, q *query, m *recall.Match, msg store.Message) error {
 	m.Type = "message"
 	over, ok, err := s.covering(ctx, store.Node{Message: msg.ID})
 	if err != nil {
-		return false, err
+		return err
 	}
 	if ok {
 		m.CoveredBy = over.ID
 	}
 	if q.context > 0 {
 		if m.Context, err = s.around(ctx, msg, q.context); err != nil {
-			return false, err
+			return err
 		}
 	}
 	attached, err := s.store.Attached(ctx, msg.ID)
 	if err != nil {
-		return false, err
-	}
-	if q.kinds == recall.InFiles {
-		return s.matchFiles(ctx, q, m, attached)
+		return err
 	}
 	text, err := s.store.Text(ctx, store.Node{Message: msg.ID})
 	if m.Damaged, err = harmless(err); err != nil {
-		return false, err
+		return err
 	}
 	e, found := q.excerpt(text)
 	show(m, text, e)
-	if found && len(attached) > 0 && len(e.ranges) > 0 && !m.Damaged { // else the places in the text prove nothing
-		m.FileIDs, err = s.holding(ctx, msg, attached, int64(len(text)), e.ranges)
+	if found && len(attached) > 0 && e.ranges[len(e.ranges)-1][1] > len(msg.Body.SearchText()) {
+		m.FileIDs = attached // their texts follow the message's own words
 	}
-	return true, err
-}
-
-// matchFiles shows the first of a message's payloads that matches, and names
-// them all.
-func (s *Service) matchFiles(ctx context.Context, q *query, m *recall.Match, attached []store.PayloadID) (bool, error) {
-	m.MessageID = m.ID.Message
-	for _, id := range attached {
-		if len(q.search.Payloads) > 0 && !slices.Contains(q.search.Payloads, id) {
-			continue
-		}
-		text, damaged, err := s.whole(ctx, id)
-		if err != nil {
-			return false, err
-		}
-		if !utf8.Valid(text) {
-			continue
-		}
-		e, found := q.excerpt(text)
-		if !found {
-			continue
-		}
-		if len(m.FileIDs) == 0 {
-			m.Type, m.ID, m.Beside, m.Damaged = "file", store.ID{Payload: id}, false, damaged
-			show(m, text, e)
-		}
-		m.FileIDs = append(m.FileIDs, id)
-	}
-	return len(m.FileIDs) > 0, nil
-}
-
-// whole reads all of a payload, and tells whether it is damaged.
-func (s *Service) whole(ctx context.Context, id store.PayloadID) (text []byte, damaged bool, err error) {
-	p, err := s.store.Payload(ctx, id)
-	if err != nil {
-		return nil, false, err
-	}
-	text, err = io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
-	if unread, other := harmless(err); unread || other != nil {
-		return text, unread, other
-	}
-	return text, p.Damaged, nil
-}
-
-// holding lists the payloads in which ranges of a message's text lie: the text
-// is the message's own words and then, a line break before each, its payloads
-// that are text.
-func (s *Service) holding(ctx context.Context, msg store.Message, attached []store.PayloadID, size int64, ranges [][2]int) ([]store.PayloadID, error) {
-	at := int64(len(msg.Body.SearchText()))
-	if int64(ranges[len(ranges)-1][1]) <= at {
-		return nil, nil
-	}
-	payloads := make([]store.Payload, len(attached))
-	rest := size - at
-	for i, id := range attached {
-		p, err := s.store.Payload(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		payloads[i] = p
-		rest -= p.Size + 1
-	}
-	var ids []store.PayloadID
-	for _, p := range payloads {
-		if rest != 0 { // some payload is not text, and has no place in it
-			text, _, err := s.whole(ctx, p.ID)
-			if err != nil {
-				return nil, err
-			}
-			if !utf8.Valid(text) {
-				continue
-			}
-		}
-		from, to := at+1, at+1+p.Size
-		at = to
-		if slices.ContainsFunc(ranges, func(r [2]int) bool { return int64(r[0]) < to && int64(r[1]) > from }) {
-			ids = append(ids, p.ID)
-		}
-	}
-	return ids, nil
+	return nil
 }
 
 // covering returns the summary that was made of a node and is not retired.

@@ -87,7 +87,7 @@ func TestRankingSaysWhatItLeftOut(t *testing.T) {
 // What is said while somebody turns the pages neither repeats nor hides a
 // match: the pages are those of the answer at the time of the first.
 func TestPagesStandStill(t *testing.T) {
-	for _, sort := range []store.Sort{store.ByRecency, store.ByRelevance, store.ByHybrid} {
+	for _, sort := range []store.Sort{store.ByRecency, store.ByRelevance} {
 		t.Run(string(sort), func(t *testing.T) {
 			f := newFixture(t)
 			c := f.open("busy")

@@ -54,11 +54,6 @@ func (s *Service) check(ctx context.Context, r recall.GrepRequest) (*query, erro
 	if q.scope, err = s.scopes.scope(ctx, r.Where); err != nil {
 		return nil, err
 	}
-	for _, id := range q.search.Payloads {
-		if _, err := s.store.Payload(ctx, id); err != nil {
-			return nil, lookup(string(id), err)
-		}
-	}
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, current(r.Where)
 	Narrow(&q.search, q.scope)
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
@@ -66,7 +61,7 @@ func (s *Service) check(ctx context.Context, r recall.GrepRequest) (*query, erro
 	if q.scope.Kind != recall.ScopeCurrent {
 		current = nil // which sessions are going on may change between two pages
 	}
-	q.digest = question(s.store, "grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.FileIDs, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
+	q.digest = question(s.store, "grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
 		r.Projects, r.Since, r.Before, r.Role, r.Tool, r.Everything)
 	return q, nil
 }
@@ -88,24 +83,10 @@ func (q *query) bounds(r recall.GrepRequest) error {
 func (q *query) kind(r recall.GrepRequest) error {
 	if q.kinds == "" {
 		q.kinds = recall.InBoth
-		if len(r.FileIDs) > 0 {
-			q.kinds = recall.InFiles
-		}
 	}
-	if !slices.Contains([]string{recall.InMessages, recall.InSummaries, recall.InBoth, recall.InFiles}, q.kinds) {
-		return refuse("", "scope is %q: it must be messages, summaries, both or files", prose.Clip(q.kinds, 40))
+	if !slices.Contains([]string{recall.InMessages, recall.InSummaries, recall.InBoth}, q.kinds) {
+		return refuse("", "scope is %q: it must be messages, summaries or both", prose.Clip(q.kinds, 40))
 	}
-	if len(r.FileIDs) > 0 && q.kinds != recall.InFiles {
-		return refuse(`set scope to "files"`, "fileIds narrows scope files, not %s", q.kinds)
-	}
-	for _, text := range r.FileIDs {
-		id, err := store.ParseID(string(text))
-		if err != nil || id.Payload == "" {
-			return refuse("fileIds are file_… as in a match, a summary or a reference", "%q is not the id of a file", prose.Clip(string(text), 60))
-		}
-		q.search.Payloads = append(q.search.Payloads, id.Payload)
-	}
-	q.search.Files = q.kinds == recall.InFiles
 	if r.Role != "" {
 		if !r.Role.Valid() {
 			return refuse("", "role is %q: it must be user, assistant, system or tool", prose.Clip(string(r.Role), 40))
@@ -162,8 +143,8 @@ var expression = lazyregexp.New(`\.\*|\.\+|\\[dwsb.(]|\[[^\]]+\][*+]|^\^|\(\?`)
 // order chooses how matches are sorted.
 func (q *query) order(r recall.GrepRequest) error {
 	q.search.Sort = r.Sort
-	if !slices.Contains([]store.Sort{"", store.ByRecency, store.ByRelevance, store.ByHybrid}, r.Sort) {
-		return refuse("", "sort is %q: it must be recency, relevance or hybrid", prose.Clip(string(r.Sort), 40))
+	if !slices.Contains([]store.Sort{"", store.ByRecency, store.ByRelevance}, r.Sort) {
+		return refuse("", "sort is %q: it must be recency or relevance", prose.Clip(string(r.Sort), 40))
 	}
 	switch {
 	case q.search.Mode == store.Regex:

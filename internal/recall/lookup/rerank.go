@@ -70,7 +70,7 @@ const WordsOnly = "ordered by words only"
 // operators keeps the order of the words: it asks for texts that have them.
 func (r *Reranker) Search(ctx context.Context, from Store, q store.Search) (store.Found, error) {
 	first := q.After.Offset == 0
-	if r == nil || q.Mode != store.FullText || q.Sort != store.ByRelevance || q.Summaries || q.Files ||
+	if r == nil || q.Mode != store.FullText || q.Sort != store.ByRelevance || q.Summaries ||
 		q.After.Offset >= rerankFirst && !q.After.Joined || !first && !q.After.Reranked || !asksForMeaning(q.Pattern) {
 		return from.Search(ctx, q)
 	}

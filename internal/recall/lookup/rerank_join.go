@@ -57,7 +57,7 @@ func weakness(words store.Found) float64 {
 // are weak: behind the first ones, which are ordered anew. It returns how many it
 // added or moved there.
 func (r *Reranker) join(ctx context.Context, from Store, q store.Search, words store.Found) (store.Found, int, error) {
-	if q.Tool != "" || len(q.Payloads) > 0 || strength(words) >= strongMatch {
+	if q.Tool != "" || strength(words) >= strongMatch {
 		return words, 0, nil
 	}
 	if has, err := r.vectors.HasVectors(ctx, r.embedder.Name()); err != nil || !has {

@@ -61,7 +61,6 @@ func TestText(t *testing.T) {
 		"grep":             s.grep(recall.GrepRequest{Pattern: "deployment|marmalade", Context: 1, Where: recall.Where{AllConversations: true}}).Text(),
 		"grep_words":       s.grep(recall.GrepRequest{Pattern: "Which certificate does the deployment lack?", Mode: "full_text", Limit: 3, Where: s.here()}).Text(),
 		"grep_nothing":     s.grep(recall.GrepRequest{Pattern: "zeppelins", Where: s.here()}).Text(),
-		"grep_files":       s.grep(recall.GrepRequest{Pattern: "marmalade", Kinds: "files", Where: s.here()}).Text(),
 		"describe_summary": s.describe(recall.DescribeRequest{ID: idOf(string(top.ID)), Where: here}).Text(),
 		"describe_file":    s.describe(recall.DescribeRequest{ID: idOf(s.file), MaxTokens: 40, Where: s.here()}).Text(),
 		"describe_message": s.describe(recall.DescribeRequest{ID: idOf("msg_2"), Where: s.here()}).Text(),

@@ -80,14 +80,12 @@ func TestPhrasesEqualAScan(t *testing.T) {
 					want = append(want, d.ID)
 				}
 			}
-			for name, parts := range map[string]bool{"positions": false, "texts": true} {
-				res, err := l.ix.Search(t.Context(), search.Request{Query: q, Sort: search.ByRecency, Limit: len(docs), Parts: parts}, l.fetch)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := newestIDs(res); !slices.Equal(got, want) || res.Matched != len(want) || res.AtLeast {
-					t.Fatalf("seed %d, %s: by %s %d texts of %d, a scan finds %d: %v, %v", seed, query, name, len(got), res.Matched, len(want), got, want)
-				}
+			res, err := l.ix.Search(t.Context(), search.Request{Query: q, Sort: search.ByRecency, Limit: len(docs)}, l.fetch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := newestIDs(res); !slices.Equal(got, want) || res.Matched != len(want) || res.AtLeast {
+				t.Fatalf("seed %d, %s: %d texts of %d, a scan finds %d: %v, %v", seed, query, len(got), res.Matched, len(want), got, want)
 			}
 			if len(want) > 0 {
 				found++
@@ -113,10 +111,8 @@ func TestPhraseAfterTooManyWords(t *testing.T) {
 	}
 	query := strings.Join(words, " ") + ` +"zebra crossing"`
 	l := newLibrary(t, docs, len(docs))
-	for name, parts := range map[string]bool{"positions": false, "texts": true} {
-		if got := newestIDs(l.search(t, query, search.Request{Parts: parts})); !slices.Equal(got, []int64{2}) {
-			t.Errorf("by %s: documents %v, want the second", name, got)
-		}
+	if got := newestIDs(l.search(t, query, search.Request{})); !slices.Equal(got, []int64{2}) {
+		t.Errorf("documents %v, want the second", got)
 	}
 }
 

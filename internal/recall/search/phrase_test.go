@@ -123,7 +123,7 @@ func phraseCases(docs []segment.Doc) []phraseCase {
 func TestPhrasesAreExact(t *testing.T) {
 	docs := phraseDocs(3500)
 	l, one := newLibrary(t, docs, 1500), newLibrary(t, docs, len(docs))
-	complete, many, none, short := 0, 0, 0, 0
+	complete, many, none := 0, 0, 0
 	for _, c := range phraseCases(docs) {
 		t.Run(fmt.Sprintf("%s/%v", c.query(), c.filter.Conversations), func(t *testing.T) {
 			want := c.expected(docs)
@@ -159,25 +159,10 @@ func TestPhrasesAreExact(t *testing.T) {
 			if pages := l.pages(t, c, 37); !slices.Equal(pages, want) {
 				t.Errorf("pages have %d hits, a loop finds %d", len(pages), len(want))
 			}
-			res = l.search(t, c.query(), search.Request{Filter: c.filter, Parts: true})
-			got = newestIDs(res)
-			switch {
-			case !res.AtLeast:
-				if !slices.Equal(got, want) || res.Matched != len(want) {
-					t.Errorf("in parts: %d hits of %d, a loop finds %d", len(got), res.Matched, len(want))
-				}
-			case len(got) < 400 || res.Matched > len(want):
-				t.Errorf("in parts: at least %d, %d of them ranked, where a loop finds %d", res.Matched, len(got), len(want))
-			default:
-				short++
-				if slices.ContainsFunc(got, func(id int64) bool { return !slices.Contains(want, id) }) {
-					t.Error("in parts: a hit does not hold the phrase")
-				}
-			}
 		})
 	}
-	if complete < 10 || many < 3 || none < 1 || short < 3 {
-		t.Errorf("%d complete, %d many, %d without a match, %d cut short: the cases cover too little", complete, many, none, short)
+	if complete < 10 || many < 3 || none < 1 {
+		t.Errorf("%d complete, %d many, %d without a match: the cases cover too little", complete, many, none)
 	}
 }
 

@@ -31,7 +31,7 @@ func (p *search) narrow(n int, chosen []int) ([]segment.PassageRange, error) {
 			live = withPosting(live, list)
 		}
 	}
-	if err != nil || p.parts {
+	if err != nil {
 		return live, err
 	}
 	return sh.withoutPhrases(p.query, live)

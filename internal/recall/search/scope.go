@@ -57,7 +57,6 @@ type search struct {
 	spans   []dates.Span // of time, that the query names
 	filter  Filter
 	readers int  // goroutines that read texts
-	parts   bool // texts are parts of the documents
 	verify  bool // candidates are checked against their texts
 	shares  []*share
 	stats   stats
@@ -146,7 +145,7 @@ func (p *search) open(ix Index) error {
 			p.shares = append(p.shares, sh)
 		}
 	}
-	p.verify = p.query.prefixed() || p.parts && p.query.verifies()
+	p.verify = p.query.prefixed()
 	return nil
 }
 

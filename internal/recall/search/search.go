@@ -17,7 +17,6 @@ type Sort uint8
 const (
 	ByRelevance Sort = iota
 	ByRecency        // newest first
-	ByHybrid         // relevance, fading with age
 )
 
 // Request is a full-text search.
@@ -29,12 +28,8 @@ type Request struct {
 	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
 	Readers int      // goroutines that may call fetch at once; zero: one
 	Weights *Weights // nil: DefaultWeights
-	// Parts says that fetch returns only a part of each document, which phrases
-	// must be in.
-	Parts bool
-	// Now is the time of the question, from which ByHybrid counts ages and
-	// dates such as "last week" count back, in its zone. Zero: ages count from
-	// the newest hit, and only dates with a year are read.
+	// Now is the time of the question, from which dates such as "last week" count
+	// back, in its zone. Zero: only dates with a year are read.
 	Now time.Time
 }
 
@@ -77,7 +72,7 @@ type Term struct {
 
 // Search answers a full-text query over the segments.
 func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, error) {
-	p := &search{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter, readers: max(1, req.Readers), parts: req.Parts}
+	p := &search{ctx: ctx, limits: defaultLimits, query: req.Query, filter: req.Filter, readers: max(1, req.Readers)}
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
@@ -278,31 +273,10 @@ func (p *search) order(req Request, weights Weights, list []Candidate) ([]Hit, e
 	}
 	q := Question{IDF: p.stats.idf, Spans: p.spans}
 	ranked := Rank(q, list, weights)
-	if req.Sort == ByHybrid {
-		fade(ranked, req.Now)
-	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
 		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, nil}
 	}
 	nameMatches(hits, ranked)
 	return hits, nil
-}
-
-// fade divides scores by age: a hit of a thousand hours ago counts half.
-func fade(ranked []Ranked, asked time.Time) {
-	now := asked.UnixMilli()
-	if asked.IsZero() {
-		now = 0
-		for _, r := range ranked {
-			now = max(now, r.Time)
-		}
-	}
-	for i := range ranked {
-		hours := math.Max(0, float64(now-ranked[i].Time)/3.6e6)
-		ranked[i].Rank /= 1 + 0.001*hours
-	}
-	slices.SortStableFunc(ranked, func(x, y Ranked) int {
-		return cmp.Compare(y.Rank, x.Rank)
-	})
 }

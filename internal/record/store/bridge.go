@@ -44,7 +44,6 @@ const (
 	FullText             = recall.FullText
 	ByRecency            = recall.ByRecency
 	ByRelevance          = recall.ByRelevance
-	ByHybrid             = recall.ByHybrid
 	DamageNotice         = record.DamageNotice
 	DamagedSummaryNotice = record.DamagedSummaryNotice
 )

@@ -34,12 +34,7 @@ type Search struct {
 	Mode    Mode
 	Pattern string
 	// Summaries searches summaries instead of messages.
-	Summaries bool
-	// Files searches only payloads: it finds messages by the content of their
-	// payloads.
-	Files bool
-	// Payloads restricts Files to these.
-	Payloads      []PayloadID
+	Summaries     bool
 	Conversations []ConversationID // none: all of them
 	Since         time.Time        // inclusive, zero: unbounded
 	Before        time.Time        // exclusive, zero: unbounded
@@ -68,8 +63,8 @@ type Search struct {
 type Cursor struct {
 	Below  int64
 	Offset int
-	// Through is the highest number that was ranked. Now is the time in
-	// milliseconds from which [ByHybrid] counts ages.
+	// Through is the highest number that was ranked. Now is the time of the
+	// question in milliseconds.
 	Through int64
 	Now     int64
 	// Reranked says that an embedding model ordered the first results anew.

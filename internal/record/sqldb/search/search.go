@@ -139,15 +139,8 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	if l.kind == record.LaneSummaries {
 		return f, nil
 	}
-	if partsOnly(q) {
-		with, err := messagesWithPayloads(ctx, l, q.Payloads)
-		if err != nil {
-			return f, err
-		}
-		f.Accept = func(id int64) bool { return with[id] }
-	}
 	if len(q.Except) > 0 {
-		f.Accept = both(f.Accept, func(id int64) bool { return !slices.Contains(q.Except, store.MessageID(id)) })
+		f.Accept = func(id int64) bool { return !slices.Contains(q.Except, store.MessageID(id)) }
 	}
 	if !q.Everything {
 		f.Without = flagEcho
@@ -166,26 +159,6 @@ func both(a, b func(id int64) bool) func(id int64) bool {
 	return func(id int64) bool { return a(id) && b(id) }
 }
 
-// messagesWithPayloads returns the messages that have payloads, or the given
-// payloads.
-func messagesWithPayloads(ctx context.Context, l *lane, ids []store.PayloadID) (map[int64]bool, error) {
-	with := map[int64]bool{}
-	row := func(s sqldb.Row) error { with[s.ColumnInt64(0)] = true; return nil }
-	err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
-		if len(ids) == 0 {
-			return c.Query(`SELECT DISTINCT message FROM message_payloads`, row)
-		}
-		for _, id := range ids {
-			err := c.Query(`SELECT mp.message FROM message_payloads mp JOIN payloads p ON p.num = mp.payload WHERE p.id = ?`, row, string(id))
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return with, err
-}
-
 // grep finds by pattern, newest first, and counts up to CountTo matches.
 func (l *lane) grep(ctx context.Context, ix search.Index, q store.Search, f search.Filter) (page, error) {
 	pattern, err := search.ParsePattern(q.Pattern)
@@ -197,7 +170,7 @@ func (l *lane) grep(ctx context.Context, ix search.Index, q store.Search, f sear
 		p.Tier = "scan"
 	}
 	req := search.GrepRequest{Pattern: pattern, Filter: f, Below: q.After.Below, Readers: runtime.GOMAXPROCS(0)}
-	res, err := ix.Grep(ctx, req, l.texts(q, pattern.Literal()), func(id int64) bool {
+	res, err := ix.Grep(ctx, req, l.texts(pattern.Literal()), func(id int64) bool {
 		p.Matched++
 		if len(p.hits) < q.Limit {
 			p.hits = append(p.hits, search.Hit{ID: id, Matched: true})
@@ -221,7 +194,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if err != nil {
 		return page{}, err
 	}
-	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0), Parts: partsOnly(q)}
+	req := search.Request{Query: query, Filter: f, Limit: q.Limit + 1, Below: q.After.Below, Sort: search.ByRecency, Readers: runtime.GOMAXPROCS(0)}
 	var ranked *store.Cursor
 	if q.Sort != store.ByRecency {
 		ranked = startRanking(l, ix, q.After)
@@ -230,11 +203,8 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 		if q.LimitMatches {
 			req.Limit = 0
 		}
-		if q.Sort == store.ByHybrid {
-			req.Sort = search.ByHybrid
-		}
 	}
-	res, err := ix.Search(ctx, req, l.texts(q, nil))
+	res, err := ix.Search(ctx, req, l.texts(nil))
 	if err != nil {
 		return page{}, err
 	}

@@ -6,46 +6,18 @@ import (
 
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// partsOnly reports a search in the payloads of documents only.
-func partsOnly(q store.Search) bool { return q.Files || len(q.Payloads) > 0 }
-
-// texts returns the texts that a search reads: whole documents, or only their
-// payloads. Of a document that lacks literal the text may be nil.
-func (l *lane) texts(q store.Search, literal []byte) search.Fetch {
-	if !partsOnly(q) {
-		return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
-			return l.fetch(ctx, ids, func(c sqldb.Conn, s sqldb.Row) error {
-				text, err := l.sql.text(c, s, literal)
-				if err == nil && !yield(s.ColumnInt64(0), text) {
-					err = sqldb.ErrStop
-				}
-				return err
-			})
-		}
-	}
+// texts returns the texts that a search reads. Of a document that lacks literal the text
+// may be nil.
+func (l *lane) texts(literal []byte) search.Fetch {
 	return func(ctx context.Context, ids []int64, yield func(id int64, text []byte) bool) error {
-		return l.ix.file.Reader(ctx, func(c sqldb.Conn) error {
-			for _, id := range ids {
-				payloads, err := record.PayloadsOf(c, id)
-				if err != nil {
-					return err
-				}
-				if len(q.Payloads) > 0 {
-					payloads = slices.DeleteFunc(payloads, func(p store.PayloadID) bool { return !slices.Contains(q.Payloads, p) })
-				}
-				text, err := record.AppendPayloads(c, nil, payloads, nil)
-				if err != nil {
-					return err
-				}
-				if len(text) > 0 && !yield(id, text[1:]) {
-					return nil
-				}
+		return l.fetch(ctx, ids, func(c sqldb.Conn, s sqldb.Row) error {
+			text, err := l.sql.text(c, s, literal)
+			if err == nil && !yield(s.ColumnInt64(0), text) {
+				err = sqldb.ErrStop
 			}
-			return nil
+			return err
 		})
 	}
 }
