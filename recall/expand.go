@@ -23,9 +23,6 @@ type ExpandRequest struct {
 	// IncludeMessages returns the messages' text too, not only the summaries
 	// on the way; nil is true.
 	IncludeMessages *bool `json:"includeMessages,omitempty"`
-	// Raw returns the records of messages exactly as they arrived, in place of
-	// their text.
-	Raw bool `json:"raw,omitempty"`
 	// TokenCap bounds the text of one page; 0 is 4,000.
 	TokenCap int    `json:"tokenCap,omitempty"`
 	Cursor   string `json:"cursor,omitempty"` // NextCursor of the answer before

@@ -185,3 +185,29 @@ func (m Match) Mark(open, close string, shown func(string) string) string {
 	b.WriteString(shown(string(runes[at:])))
 	return b.String()
 }
+
+// Text returns the answer as people and models read it: the text, the citations of a
+// sub-agent with their quotes, and how the answer was made.
+func (a Answer) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", a.Answer)
+	if a.Method == MethodDelegated && len(a.CitedIDs) > 0 {
+		fmt.Fprintf(&b, "\ncited: %s\n", prose.Join(a.CitedIDs, " ", 0))
+		for _, c := range a.Citations {
+			if c.Quote != "" {
+				fmt.Fprintf(&b, "  %s (%s): %q\n", c.ID, c.Source(), c.Quote)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\n%s in %s; %s and %d tokens of the record were read\n", a.Method, a.Scope, prose.Plural(a.ExpandedSummaryCount, "summary", "summaries"), a.TotalSourceTokens)
+	if a.Reason != "" {
+		fmt.Fprintf(&b, "reason: %s\n", a.Reason)
+	}
+	if a.Truncated {
+		fmt.Fprintf(&b, "truncated by %s\n", a.TruncatedBy)
+	}
+	for _, n := range a.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	return b.String()
+}

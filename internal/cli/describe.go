@@ -34,7 +34,7 @@ func newDescribe(p *program) *cobra.Command {
 				return usage(cobra.MinimumNArgs(1))(c, args)
 			}
 			return usage(cobra.ExactArgs(1))(c, args)
-		}, exclude("raw", "json"), refuse(func() bool { return cmd.team && (cmd.raw || cmd.expand) },
+		}, exclude("raw", "json"), exclude("raw", "expand"), refuse(func() bool { return cmd.team && (cmd.raw || cmd.expand) },
 			"--team excludes --raw and --expand: the server sends what is shown, not the bytes of its record")),
 	}
 	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Where, cmd.complete, cmd.describe), cmd.describeTeam)
@@ -54,7 +54,7 @@ func (cmd *describeCommand) complete(c *cobra.Command, args []string) (err error
 	if cmd.ID, err = lookup.ParseID(args[0]); err != nil && !cmd.expand {
 		return recallFailure(c, err)
 	}
-	cmd.below.SummaryIDs, cmd.below.Cursor, cmd.below.TokenCap, cmd.below.Raw = typedIDs[store.SummaryID](args), cmd.Cursor, cmd.MaxTokens, cmd.raw
+	cmd.below.SummaryIDs, cmd.below.Cursor, cmd.below.TokenCap = typedIDs[store.SummaryID](args), cmd.Cursor, cmd.MaxTokens
 	cmd.below.IncludeMessages = &cmd.messages
 	return nil
 }

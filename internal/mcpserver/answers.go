@@ -166,7 +166,7 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		a.Citations = nil // the answer quotes them
 	}
 	c.trim(&a)
-	return answer{text: askText(a), value: newAskResult(a)}, nil
+	return answer{text: a.Text(), value: newAskResult(a)}, nil
 }
 
 // said adds the way to the tool's guide to an error, unless the call was

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/recall"
 )
 
@@ -52,68 +51,23 @@ func shortenLists(a *recall.DescribeAnswer) {
 	}
 }
 
-// trim cuts an answer of lcm_expand_query to the size that fits: first the
-// quotes, then the citations, then the end of the answer.
+// trim cuts an answer of lcm_expand_query to the size that fits: first the citations,
+// then the end of the answer.
 func (s *Server) trim(a *recall.Answer) {
-	if s.fits(askText(*a), newAskResult(*a)) {
+	fits := func() bool { return s.fits(a.Text(), newAskResult(*a)) }
+	if n := len(a.Citations); n > 0 && !fits() {
+		a.Notes = append(a.Notes, fmt.Sprintf("quotes were left out for want of room: lcm_describe shows each of the %d citedIds", n))
+		a.Citations = nil
+	}
+	if fits() {
 		return
 	}
-	if len(a.Citations) > 0 {
-		a.Notes = append(a.Notes, "quotes were left out for want of room: lcm_describe shows each cited id")
-	}
-	for i := range a.Citations {
-		a.Citations[i].Quote = ""
-	}
-	if s.fits(askText(*a), newAskResult(*a)) {
-		return
-	}
-	if n := len(a.Citations); n > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("citations were left out for want of room: citedIds names the %d of them", n))
-		a.Citations = []recall.Citation{}
-	}
-	if len(a.CitedIDs) > maxIDs {
-		a.Notes = append(a.Notes, fmt.Sprintf("citedIds has %d of %d ids: ask about less at a time", maxIDs, len(a.CitedIDs)))
-		a.CitedIDs = a.CitedIDs[:maxIDs]
-	}
-	if s.fits(askText(*a), newAskResult(*a)) {
-		return
-	}
-	a.Truncated = true
-	a.TruncatedBy = "maxTokens"
+	a.Truncated, a.TruncatedBy = true, "maxTokens"
 	a.Notes = append(a.Notes, "the answer was cut at its end for want of room: ask a narrower question")
 	whole := a.Answer
 	most := sort.Search(len(whole), func(n int) bool {
 		a.Answer = strings.ToValidUTF8(whole[:n+1], "")
-		return !s.fits(askText(*a), newAskResult(*a))
+		return !fits()
 	})
 	a.Answer = strings.ToValidUTF8(whole[:most], "")
-}
-
-// askText renders an answer of lcm_expand_query as text.
-func askText(a recall.Answer) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", a.Answer)
-	if a.Method == recall.MethodDelegated && len(a.CitedIDs) > 0 {
-		fmt.Fprintf(&b, "\ncited: %s\n", prose.Join(a.CitedIDs, " ", 0))
-		for _, c := range a.Citations {
-			if c.Quote != "" {
-				fmt.Fprintf(&b, "  %s (%s): %q\n", c.ID, c.Source(), c.Quote)
-			}
-		}
-	}
-	summaries := "summaries"
-	if a.ExpandedSummaryCount == 1 {
-		summaries = "summary"
-	}
-	fmt.Fprintf(&b, "\n%s in %s; %d %s and %d tokens of the record were read\n", a.Method, a.Scope, a.ExpandedSummaryCount, summaries, a.TotalSourceTokens)
-	if a.Reason != "" {
-		fmt.Fprintf(&b, "reason: %s\n", a.Reason)
-	}
-	if a.Truncated {
-		fmt.Fprintf(&b, "truncated by %s\n", a.TruncatedBy)
-	}
-	for _, n := range a.Notes {
-		fmt.Fprintf(&b, "note: %s\n", n)
-	}
-	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
@@ -149,7 +150,7 @@ func (r *reading) passage(id store.ID, q *search.Query) (*served, string) {
 // how many bytes of them it holds.
 func excerpt(q *search.Query, text string, width int) (string, int) {
 	if q == nil {
-		return text[:floor(text, width)], 0
+		return text[:lookup.Boundary(text, width)], 0
 	}
 	e := q.Excerpt([]byte(text), width)
 	n := 0

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -28,19 +27,14 @@ type describeArgs struct {
 }
 
 // describe describes one granted message, summary or file.
-func (g *Grant) describe(ctx context.Context, in describeArgs) (core.Result, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.usable(); err != nil {
-		return core.Result{}, err
-	}
+func (g *Grant) describe(ctx context.Context, in describeArgs) (string, error) {
 	id, err := store.ParseID(in.ID)
 	if err != nil {
-		return core.Result{}, err
+		return "", err
 	}
 	holder, err := g.allow(ctx, id)
 	if err != nil {
-		return core.Result{}, err
+		return "", err
 	}
 	p := g.newPage(g.pageSize())
 	a, err := g.recall.Describe(ctx, recall.DescribeRequest{
@@ -48,12 +42,12 @@ func (g *Grant) describe(ctx context.Context, in describeArgs) (core.Result, err
 		MaxTokens: max(1, min(describeTokens, p.size/2)),
 	})
 	if err != nil {
-		return core.Result{}, err
+		return "", err
 	}
 	facts := p.describe(a, holder)
 	p.left -= g.count(facts)
 	g.settle(p)
-	return core.TextResult(facts + "\n" + p.text()), nil
+	return facts + "\n" + p.text(), nil
 }
 
 // describe puts the content of an answer on the page and returns the facts about it. The

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
@@ -209,7 +210,7 @@ func (e *extract) textOf(ctx context.Context, m store.Message) (string, error) {
 		return "", err
 	}
 	text := string(b[:min(len(b), maxText)])
-	return strings.ToValidUTF8(text[:floor(text, len(text))], "\uFFFD"), nil
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
 // share is how much room a message gets: the first more than the others, and
@@ -246,7 +247,7 @@ func (e *extract) part(text string, room int) (string, bool) {
 // excerpt returns the part of a text with most words of the query, else of the
 // prompt. Where the text has the query as it was typed, the part has it too.
 func (e *extract) excerpt(text string, width int) string {
-	part := strings.TrimSpace(text[:floor(text, width)])
+	part := strings.TrimSpace(text[:lookup.Boundary(text, width)])
 	for _, q := range e.queries {
 		if best, n := excerpt(q, text, width); n > 0 {
 			part = best
@@ -256,7 +257,7 @@ func (e *extract) excerpt(text string, width int) string {
 	if at := e.literal.FindStringIndex(text); at != nil && !e.literal.MatchString(part) {
 		start := max(0, at[0]-max(0, width-(at[1]-at[0]))/4)
 		start = max(0, min(start, len(text)-width))
-		part = strings.TrimSpace(text[floor(text, start):floor(text, start+width)])
+		part = strings.TrimSpace(text[lookup.Boundary(text, start):lookup.Boundary(text, start+width)])
 	}
 	return part
 }

@@ -35,30 +35,38 @@ type expandArgs struct {
 // and lcm_grep. None of them reaches anything outside the grant.
 func (g *Grant) Tools() []core.Tool {
 	return []core.Tool{
-		core.MustTool(core.MustToolInfo(toolname.Expand, expandText), g.expand),
-		core.MustTool(core.MustToolInfo(toolname.Describe, describeText), g.describe),
-		core.MustTool(core.MustToolInfo(toolname.Grep, grepText), g.grep),
+		granted(g, toolname.Expand, expandText, g.expand),
+		granted(g, toolname.Describe, describeText, g.describe),
+		granted(g, toolname.Grep, grepText, g.grep),
 	}
 }
 
-// expand serves one page. Calls take turns: each is charged before the next one.
-func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.usable(); err != nil {
-		return core.Result{}, err
-	}
+// granted makes a tool of a grant. Calls take turns: each is charged before the next one.
+func granted[In any](g *Grant, name, text string, run func(context.Context, In) (string, error)) core.Tool {
+	return core.MustTool(core.MustToolInfo(name, text), func(ctx context.Context, in In) (core.Result, error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if err := g.usable(); err != nil {
+			return core.Result{}, err
+		}
+		answer, err := run(ctx, in)
+		return core.TextResult(answer), err
+	})
+}
+
+// expand serves one page.
+func (g *Grant) expand(ctx context.Context, in expandArgs) (string, error) {
 	if err := g.allowConversation(in.ConversationID); err != nil {
-		return core.Result{}, err
+		return "", err
 	}
 	if len(in.SummaryIDs)+len(in.MessageIDs)+len(in.FileIDs) == 0 {
 		if err := g.find(ctx, &in); err != nil {
-			return core.Result{}, err
+			return "", err
 		}
 	}
 	what, err := g.resolve(ctx, in)
 	if err != nil {
-		return core.Result{}, err
+		return "", err
 	}
 	size := g.pageSize()
 	if in.Cursor != "" {
@@ -69,17 +77,17 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (core.Result, error) 
 	}
 	p := g.newPage(size)
 	if err := p.fill(ctx, in, what); err != nil {
-		return core.Result{}, err
+		return "", err
 	}
 	if len(p.pieces) == 0 && len(p.skipped) > 0 && p.next == "" {
-		return core.Result{}, errors.New(strings.Join(p.skipped, "; "))
+		return "", errors.New(strings.Join(p.skipped, "; "))
 	}
 	g.settle(p)
 	g.served.unread = p.next != ""
 	if p.next != "" && g.spent() {
 		g.served.cut = true
 	}
-	return core.TextResult(p.text()), nil
+	return p.text(), nil
 }
 
 // pageSize is how many tokens a page may have, unless it continues another one.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -19,8 +18,8 @@ import (
 var grepText string
 
 // grepPages bounds how many pages of matches are looked through, in each
-// stretch of time, for those that the grant covers.
-const grepPages = 5
+// conversation, for those that the grant covers.
+const grepPages = 10
 
 type grepArgs struct {
 	Pattern string     `json:"pattern" description:"Words or a question, or a regular expression with mode regex"`
@@ -31,23 +30,18 @@ type grepArgs struct {
 
 // grep searches within the grant. It tells nothing of other matches, not
 // even how many there are.
-func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.usable(); err != nil {
-		return core.Result{}, err
-	}
+func (g *Grant) grep(ctx context.Context, in grepArgs) (string, error) {
 	spans, err := g.spans(ctx)
 	if err != nil {
-		return core.Result{}, err
+		return "", err
 	}
 	var found []recall.Match
 	for _, at := range spans {
 		if found, err = g.search(ctx, in, at, found); err != nil {
-			return core.Result{}, err
+			return "", err
 		}
 	}
-	if in.Mode == store.FullText { // the stretches of time were ranked apart
+	if in.Mode == store.FullText { // the conversations were ranked apart
 		slices.SortStableFunc(found, func(a, b recall.Match) int { return cmp.Compare(b.Score, a.Score) })
 	}
 	p := g.newPage(g.pageSize())
@@ -62,7 +56,7 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (core.Result, error) {
 	}
 	p.left -= g.count(head)
 	g.settle(p)
-	return core.TextResult(head + p.text()), nil
+	return head + p.text(), nil
 }
 
 // search adds the matches of one stretch of time that the grant covers.
@@ -70,9 +64,7 @@ func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall
 	r := recall.GrepRequest{
 		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: recall.Where{ConversationID: at.conversation}, Limit: recall.MaxLimit,
 	}
-	if !at.from.IsZero() {
-		r.Since, r.Before = at.from.Format(time.RFC3339Nano), at.to.Format(time.RFC3339Nano)
-	}
+	at.within(&r)
 	for range grepPages {
 		a, err := g.recall.Grep(ctx, r)
 		if err != nil {
@@ -109,22 +101,44 @@ func (p *page) match(m recall.Match) bool {
 	return true
 }
 
-// span is a stretch of time in a conversation; a zero time is all of it.
+// span is a stretch of time in a conversation; without times it is all of it.
 type span struct {
 	conversation store.ConversationID
 	from, to     time.Time
+	whole        bool // something in it has no time
 }
 
-// spans returns where granted things lie. In a long conversation the best
-// matches lie elsewhere, and looking through all of them would end too early.
-func (g *Grant) spans(ctx context.Context) ([]span, error) {
-	var all []span
+// cover widens a span, with a margin.
+func (s *span) cover(from, to time.Time) {
+	if s.whole = s.whole || from.IsZero() || to.IsZero(); s.whole {
+		s.from, s.to = time.Time{}, time.Time{}
+		return
+	}
+	from, to = from.Add(-time.Second), to.Add(time.Second)
+	if s.to.IsZero() || from.Before(s.from) {
+		s.from = from
+	}
+	if s.to.IsZero() || to.After(s.to) {
+		s.to = to
+	}
+}
+
+// within bounds a search to the span.
+func (s span) within(r *recall.GrepRequest) {
+	if !s.to.IsZero() {
+		r.Since, r.Before = s.from.Format(time.RFC3339Nano), s.to.Format(time.RFC3339Nano)
+	}
+}
+
+// spans returns where granted things lie, by conversation. In a long conversation the
+// best matches lie elsewhere, and looking through all of them would end too early.
+func (g *Grant) spans(ctx context.Context) (all []span, err error) {
 	add := func(c store.ConversationID, from, to time.Time) {
-		if from.IsZero() || to.IsZero() {
-			all = append(all, span{conversation: c})
-			return
+		i := slices.IndexFunc(all, func(s span) bool { return s.conversation == c })
+		if i < 0 {
+			i, all = len(all), append(all, span{conversation: c})
 		}
-		all = append(all, span{c, from.Add(-time.Second), to.Add(time.Second)})
+		all[i].cover(from, to)
 	}
 	if len(g.allows.Summaries) > 0 {
 		for s, err := range g.store.Summaries(ctx, store.SummaryQuery{IDs: g.allows.Summaries}) {
@@ -142,21 +156,5 @@ func (g *Grant) spans(ctx context.Context) ([]span, error) {
 			add(m.Conversation, m.Body.Time, m.Body.Time)
 		}
 	}
-	slices.SortFunc(all, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.conversation, b.conversation), a.from.Compare(b.from))
-	})
-	var joined []span
-	for _, s := range all {
-		n := len(joined)
-		switch {
-		case n == 0 || joined[n-1].conversation != s.conversation:
-			joined = append(joined, s)
-		case joined[n-1].from.IsZero(): // all of the conversation
-		case s.from.After(joined[n-1].to):
-			joined = append(joined, s)
-		case s.to.After(joined[n-1].to):
-			joined[n-1].to = s.to
-		}
-	}
-	return joined, nil
+	return all, nil
 }

@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 )
 
@@ -39,9 +36,7 @@ type plan struct {
 	// within, when not nil, bounds evidence to messages beneath summaries that the
 	// question names.
 	within []store.SummaryID
-	// since and before are the time of these messages, with a margin; zero is
-	// unbounded.
-	since, before time.Time
+	time   span // of these messages
 	// opened are the summaries that evidence looked beneath.
 	opened []store.SummaryID
 
@@ -102,9 +97,7 @@ func (d *Delegator) plan(ctx context.Context, r request) (*plan, error) {
 			text = asWords(text) // a query may have operators, a question has none
 		}
 		g := recall.GrepRequest{Pattern: text, Mode: store.FullText, Kinds: recall.InBoth, Where: r.Where, Limit: limit}
-		if !p.before.IsZero() { // in a long conversation the best matches are elsewhere
-			g.Since, g.Before = p.since.Format(time.RFC3339Nano), p.before.Format(time.RFC3339Nano)
-		}
+		p.time.within(&g) // in a long conversation the best matches are elsewhere
 		found, err := d.config.Recall.Grep(ctx, g)
 		switch {
 		case err == nil:
@@ -160,25 +153,13 @@ func (d *Delegator) named(ctx context.Context, r request, p *plan) error {
 			return err
 		}
 		p.bucket(sum.Conversation).addSummary(sum.ID, sum.Conversation)
-		p.covers(sum)
+		p.time.cover(sum.Earliest, sum.Latest)
 	}
 	p.found = true
 	if r.Query != "" { // the question is not about them alone
-		p.within, p.since, p.before = nil, time.Time{}, time.Time{}
+		p.within, p.time = nil, span{}
 	}
 	return nil
-}
-
-// covers widens the time of the messages beneath the named summaries.
-func (p *plan) covers(sum store.Summary) {
-	from, to := sum.Earliest.Add(-time.Second), sum.Latest.Add(time.Second)
-	first := p.since.IsZero() && p.before.IsZero()
-	if first || from.Before(p.since) {
-		p.since = from
-	}
-	if first || to.After(p.before) {
-		p.before = to
-	}
 }
 
 // take sorts matches into buckets.
@@ -220,14 +201,6 @@ func beneath(ctx context.Context, s lookup.Store, n store.Node, roots []store.Su
 	return g.covers(ctx, n)
 }
 
-// apart reports that some of a message's content is stored apart, which only
-// large content is.
-func apart(parts []llms.Part) bool {
-	return slices.ContainsFunc(parts, func(p llms.Part) bool {
-		return p.Ref != nil || p.Result != nil && apart(p.Result.Output)
-	})
-}
-
 // orderMessages puts large messages after the others: one of them would fill a
 // page by itself.
 func (d *Delegator) orderMessages(ctx context.Context, p *plan) error {
@@ -240,7 +213,7 @@ func (d *Delegator) orderMessages(ctx context.Context, p *plan) error {
 			if err != nil {
 				return err
 			}
-			if m.Tokens > largeMessage || apart(m.Body.Parts) {
+			if m.Tokens > largeMessage || lookup.MovedOut(m.Body.Parts) {
 				large = append(large, m.ID)
 			} else {
 				small = append(small, m.ID)

@@ -45,7 +45,7 @@ type ranking map[store.MessageID]struct {
 // words finds nothing.
 func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, error) {
 	request := store.Search{
-		Mode: store.FullText, Pattern: text, Since: p.since, Before: p.before, Sort: store.ByRelevance, Limit: evidenceHits,
+		Mode: store.FullText, Pattern: text, Since: p.time.from, Before: p.time.to, Sort: store.ByRelevance, Limit: evidenceHits,
 	}
 	lookup.Narrow(&request, p.scope)
 	found, err := d.config.Reranker.Search(ctx, d.config.Store, request)
@@ -221,7 +221,7 @@ func (d *Delegator) literalFirst(ctx context.Context, query string, all []candid
 	least := math.Inf(1)
 	for i, c := range all {
 		text := c.msg.Body.SearchText()
-		if apart(c.msg.Body.Parts) {
+		if lookup.MovedOut(c.msg.Body.Parts) {
 			whole, err := d.config.Store.Text(ctx, store.Node{Message: c.msg.ID})
 			if err != nil {
 				return err

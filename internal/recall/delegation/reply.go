@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/lookup"
 )
 
 // reply is a sub-agent's last message. Its claim about totals is not read.
@@ -35,7 +36,7 @@ const (
 // several answers the last counts: a model that thinks aloud ends with its answer,
 // and quotations before it may look like one.
 func parseReply(text string) (reply, error) {
-	found, broken, problem := objects(text[:floor(text, maxReply)])
+	found, broken, problem := objects(text[:lookup.Boundary(text, maxReply)])
 	if n := len(found); n > 0 {
 		return found[n-1], nil
 	}

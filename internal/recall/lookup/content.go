@@ -1,8 +1,8 @@
 package lookup
 
 import (
-	"context"
 	"errors"
+	"sort"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -17,14 +17,6 @@ func lookup(id string, err error) error {
 	return err
 }
 
-// original returns the text of a message, and whether it is damaged; see
-// [Original].
-func (s *Service) original(ctx context.Context, m store.Message) (text []byte, damaged bool, err error) {
-	said, err := Original(ctx, s.store, m)
-	damaged, err = harmless(err)
-	return []byte(said), damaged, err
-}
-
 // harmless tells damage, which an answer marks, from errors, which end it.
 func harmless(err error) (damaged bool, other error) {
 	if errors.Is(err, store.ErrDamaged) {
@@ -37,50 +29,29 @@ func harmless(err error) (damaged bool, other error) {
 // aside.
 const bytesPerToken = 32
 
-// fit returns how many bytes of a text cost at most so many tokens: whole
-// characters, and at least one.
-func (s *Service) fit(text []byte, tokens int) int {
+// Fit returns how many bytes of a text cost at most so many tokens, in whole
+// characters.
+func Fit[T ~string | ~[]byte](count func(string) int, text T, tokens int) int {
 	high := len(text)
-	if tokens >= high {
+	switch {
+	case tokens >= high:
 		return high
-	}
-	if tokens < high/bytesPerToken {
-		high = boundary(text, tokens*bytesPerToken)
-	}
-	if s.cost(text[:high]) <= tokens {
-		return high
-	}
-	low := 0 // fits
-	for high-low > 1 {
-		mid := low + (high-low)/2
-		if s.cost(text[:boundary(text, mid)]) <= tokens {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	if n := boundary(text, low); n > 0 {
-		return n
-	}
-	_, size := utf8.DecodeRune(text)
-	return size
-}
-
-func (s *Service) cost(text []byte) int {
-	if len(text) == 0 {
+	case tokens <= 0:
 		return 0
+	case tokens < high/bytesPerToken:
+		high = Boundary(text, tokens*bytesPerToken)
 	}
-	return s.counter.Count(string(text))
+	return Boundary(text, sort.Search(high, func(i int) bool { return count(string(text[:Boundary(text, i+1)])) > tokens }))
 }
 
-// boundary moves a position back out of the inside of a character.
-func boundary(text []byte, at int) int {
+// Boundary moves a position back out of the inside of a character.
+func Boundary[T ~string | ~[]byte](text T, at int) int {
 	if at <= 0 || at >= len(text) {
 		return max(0, min(at, len(text)))
 	}
 	for n := at; n >= 0 && n > at-utf8.UTFMax; n-- {
 		if utf8.RuneStart(text[n]) {
-			if _, size := utf8.DecodeRune(text[n:]); n+size > at {
+			if _, size := utf8.DecodeRuneInString(string(text[n:min(n+utf8.UTFMax, len(text))])); n+size > at {
 				return n
 			}
 			break

@@ -36,7 +36,7 @@ type spot struct {
 // together hold every byte beneath the summaries once.
 //
 // The text of a message is its own, with content that was externalised
-// in its place; with Raw it is the record as it arrived.
+// in its place.
 func (s *Service) Expand(ctx context.Context, r recall.ExpandRequest) (_ recall.ExpandAnswer, err error) {
 	ctx, span := tracing.Start(ctx, "recall.expand")
 	defer func() { span.End(err) }()
@@ -56,12 +56,12 @@ func (s *Service) Expand(ctx context.Context, r recall.ExpandRequest) (_ recall.
 		return a, err
 	}
 	messages := r.IncludeMessages == nil || *r.IncludeMessages
-	digest := question(s.store, "expand", r.IDs, roots, r.Depth, messages, r.Raw, r.ConversationID, r.AllConversations, r.Current)
+	digest := question(s.store, "expand", r.IDs, roots, r.Depth, messages, r.ConversationID, r.AllConversations, r.Current)
 	from, err := unseal[spot](r.Cursor, digest)
 	if err != nil {
 		return a, err
 	}
-	p := &page{Service: s, answer: &a, left: limit, raw: r.Raw, at: from}
+	p := &page{Service: s, answer: &a, left: limit, at: from}
 	more, err := p.fill(ctx, s.descend(ctx, first, roots, r.Depth, messages))
 	if err != nil {
 		return a, err

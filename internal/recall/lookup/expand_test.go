@@ -214,7 +214,7 @@ func TestExpandReturnsEveryByteOnce(t *testing.T) {
 		if len(all) == 0 {
 			return
 		}
-		r := recall.ExpandRequest{Where: recall.Where{Current: c}, TokenCap: rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 3000)).Draw(rt, "cap"), Raw: rapid.Bool().Draw(rt, "raw")}
+		r := recall.ExpandRequest{Where: recall.Where{Current: c}, TokenCap: rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 3000)).Draw(rt, "cap")}
 		var roots []store.SummaryID
 		for range rapid.IntRange(1, 2).Draw(rt, "roots") {
 			root := rapid.SampledFrom(all).Draw(rt, "root")
@@ -224,7 +224,7 @@ func TestExpandReturnsEveryByteOnce(t *testing.T) {
 		order, got := walk(rt, f, r)
 		want := map[string]string{}
 		for _, id := range roots {
-			beneath(rt, f, id, r.Raw, want)
+			beneath(rt, f, id, want)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("(-record +pages):\n%s", diff)
@@ -237,7 +237,7 @@ func TestExpandReturnsEveryByteOnce(t *testing.T) {
 
 // beneath collects the texts of everything beneath a summary, by another road
 // than the one that is tested.
-func beneath(rt *rapid.T, f *fixture, id store.SummaryID, raw bool, texts map[string]string) {
+func beneath(rt *rapid.T, f *fixture, id store.SummaryID, texts map[string]string) {
 	nodes, err := f.db.Sources(f.t.Context(), id)
 	if err != nil {
 		rt.Fatal(err)
@@ -250,7 +250,7 @@ func beneath(rt *rapid.T, f *fixture, id store.SummaryID, raw bool, texts map[st
 				}
 				texts[n.String()] = s.Body
 			}
-			beneath(rt, f, n.Summary, raw, texts)
+			beneath(rt, f, n.Summary, texts)
 			continue
 		}
 		record, err := f.db.Record(f.t.Context(), n.Message)
@@ -258,7 +258,7 @@ func beneath(rt *rapid.T, f *fixture, id store.SummaryID, raw bool, texts map[st
 			rt.Fatal(err)
 		}
 		texts[n.String()] = string(record)
-		if format, err := wire.Detect(record); !raw && err == nil && format == llms.FormatLCM {
+		if format, err := wire.Detect(record); err == nil && format == llms.FormatLCM {
 			m, err := wire.Decode(format, "", record)
 			if err != nil {
 				rt.Fatal(err)

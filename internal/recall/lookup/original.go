@@ -52,7 +52,7 @@ func original(ctx context.Context, s Store, m store.Message, record []byte) (str
 	if err != nil || strings.Count(shown, redact.SecretMark) <= strings.Count(text, redact.SecretMark) {
 		return text, err
 	}
-	if !movedOut(m.Body.Parts) {
+	if !MovedOut(m.Body.Parts) {
 		return shown, nil
 	}
 	clean, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
@@ -60,17 +60,6 @@ func original(ctx context.Context, s Store, m store.Message, record []byte) (str
 		return shown, nil // whatever it is that the record has, it is not to be seen
 	}
 	return transcript(m, clean), nil
-}
-
-// masked returns a record without the secrets that only it was to keep.
-func masked(m store.Message, record []byte) []byte {
-	if m.Flags&store.FlagMasked == 0 {
-		return record
-	}
-	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text(record); clean != nil {
-		return clean
-	}
-	return record
 }
 
 // transcript reads a message back from its record.
@@ -88,7 +77,7 @@ func transcript(m store.Message, record []byte) string {
 // shownOf is the text of a message for searches and summaries: less than
 // its record, if that has hidden parts.
 func shownOf(ctx context.Context, s Store, m store.Message) (string, error) {
-	if !movedOut(m.Body.Parts) {
+	if !MovedOut(m.Body.Parts) {
 		return m.Body.Render(), nil
 	}
 	text, err := s.Text(ctx, store.Node{Message: m.ID})
@@ -98,10 +87,10 @@ func shownOf(ctx context.Context, s Store, m store.Message) (string, error) {
 	return string(text), err
 }
 
-// movedOut reports that some of a message's content is stored apart.
-func movedOut(parts []llms.Part) bool {
+// MovedOut reports that some of a message's content is stored apart.
+func MovedOut(parts []llms.Part) bool {
 	for _, p := range parts {
-		if p.Ref != nil || p.Result != nil && movedOut(p.Result.Output) || p.Call != nil && strings.Contains(p.Call.Arguments, "file_") {
+		if p.Ref != nil || p.Result != nil && MovedOut(p.Result.Output) || p.Call != nil && strings.Contains(p.Call.Arguments, "file_") {
 			return true
 		}
 	}

@@ -15,7 +15,6 @@ type page struct {
 	*Service
 	answer *recall.ExpandAnswer
 	left   int  // tokens
-	raw    bool // the records of messages, in place of their text
 	binary bool // also files that are no text
 	at     spot
 }
@@ -59,8 +58,14 @@ func (p *page) add(ctx context.Context, st step) (full bool, err error) {
 	if p.at.Offset > 0 && (p.at.Node != piece.ID.String() || p.at.Size != piece.Size || p.at.Offset > piece.Size) {
 		return false, refuse("begin anew without a cursor", "%s was reworded since the cursor was made", piece.ID)
 	}
-	n := p.fit(rest, p.left)
-	piece.Text, piece.Offset, piece.Tokens = string(rest[:n]), p.at.Offset, p.cost(rest[:n])
+	n := Fit(p.counter.Count, rest, p.left)
+	if n == 0 { // at least one character, so that pages go on
+		_, n = utf8.DecodeRune(rest)
+	}
+	piece.Text, piece.Offset = string(rest[:n]), p.at.Offset
+	if n > 0 {
+		piece.Tokens = p.counter.Count(piece.Text)
+	}
 	piece.Complete = p.at.Offset+n == piece.Size || rest == nil
 	if len(p.answer.Pieces) > 0 && (piece.Tokens > p.left || !piece.Complete && p.left < crumb) {
 		return true, nil
@@ -96,16 +101,9 @@ func (p *page) read(ctx context.Context, st step) (piece recall.Piece, rest []by
 		}
 	}
 	piece.ConversationID, piece.CreatedAt, piece.Role = m.Conversation, m.Body.Time, m.Body.Role
-	var text []byte
-	if p.raw {
-		text, err = p.store.Record(ctx, m.ID)
-		if piece.Damaged, err = harmless(err); err == nil {
-			text = masked(m, text)
-		}
-	} else {
-		text, piece.Damaged, err = p.original(ctx, m)
-	}
-	return p.whole(piece, text, err)
+	said, err := Original(ctx, p.store, m)
+	piece.Damaged, err = harmless(err)
+	return p.whole(piece, []byte(said), err)
 }
 
 // whole returns the rest of a text that is in memory.
@@ -127,7 +125,7 @@ func (p *page) file(ctx context.Context, piece recall.Piece, st step) (recall.Pi
 		most = int64(p.left) * bytesPerToken
 	}
 	text, err := io.ReadAll(io.NewSectionReader(f.Content, from, min(most+utf8.UTFMax, f.Size-from)))
-	if text = text[:boundary(text, int(most))]; err == nil && !p.binary && !utf8.Valid(text) {
+	if text = text[:Boundary(text, int(most))]; err == nil && !p.binary && !utf8.Valid(text) {
 		note(&p.answer.Notes, fmt.Sprintf("%s holds no text: lcm_describe says what is known of it", st.Payload))
 		text = nil
 	}

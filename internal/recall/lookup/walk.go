@@ -68,15 +68,11 @@ func (s *Service) descend(ctx context.Context, first []step, roots []store.Summa
 }
 
 func (s *Service) summary(ctx context.Context, id store.SummaryID) (store.Summary, error) {
-	for sum, err := range s.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
-		return sum, lookup(string(id), err)
-	}
-	return store.Summary{}, lookup(string(id), store.Missing(string(id)))
+	sum, err := store.First(s.store.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}))
+	return sum, lookup(string(id), err)
 }
 
 func (s *Service) message(ctx context.Context, id store.MessageID) (store.Message, error) {
-	for m, err := range s.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
-		return m, lookup(id.String(), err)
-	}
-	return store.Message{}, lookup(id.String(), store.Missing(id.String()))
+	m, err := store.First(s.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{id}}))
+	return m, lookup(id.String(), err)
 }
