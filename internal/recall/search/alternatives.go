@@ -17,7 +17,8 @@ import (
 
 // A word that the record does not have is looked for under other spellings, in
 // other forms, as a part of longer words and under the words that are nearest to
-// it. A word that the record has stands as it is.
+// it. A word that the record has stands as it is, apart from the endings of German,
+// which are no English ones and therefore still in the index.
 
 // Bounds of the look-up. They hold for each word, at any size of the record.
 const (
@@ -38,16 +39,22 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 	p.also = make(map[int][]string)
 	v := &vocabulary{search: p, fetch: fetch}
 	for i, t := range p.query.terms {
-		if t.must || t.not || t.prefix != "" || t.raw == "" || p.dateWords&setOf(i) != 0 || p.lists[i].df > 0 {
+		known := p.lists[i].df > 0
+		if t.must || t.not || t.prefix != "" || t.raw == "" || p.dateWords&setOf(i) != 0 || known && !p.query.german {
 			continue
 		}
 		factor := 1.0
 		var found []knownTerm
 		var err error
-		switch t.kind {
-		case analysis.PlainToken:
+		if p.query.german && t.kind == analysis.WordToken {
+			found, err = v.germanForms(t)
+		}
+		formed := len(found) > 0
+		switch {
+		case err != nil || known || formed:
+		case t.kind == analysis.PlainToken:
 			found, err = v.known(otherScripts(t), maxAlternatives)
-		case analysis.WordToken:
+		case t.kind == analysis.WordToken:
 			found, factor, err = v.nearest(i, w.Near)
 		}
 		if err != nil {
@@ -63,7 +70,9 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 				p.lists[i].entries[j] = append(p.lists[i].entries[j], k.entries[j]...)
 			}
 		}
-		p.lists[i].guessed = factor < 1
+		if p.lists[i].guessed = factor < 1; formed {
+			p.lists[i].own = p.lists[i].df
+		}
 		p.stats.idf[i] = factor * p.stats.idfOf(p.lists[i].df)
 	}
 	if len(p.also) > 0 {
@@ -189,6 +198,20 @@ func (v *vocabulary) particles(t queryTerm) ([]string, error) {
 		return nil, nil
 	}
 	return v.walk(forms.MayBegin, forms.Has)
+}
+
+// germanForms are the terms with the stem of a German word.
+func (v *vocabulary) germanForms(t queryTerm) ([]knownTerm, error) {
+	stem := variants.GermanStem(t.typed)
+	var out []string
+	for _, begin := range []string{stem, "ge" + stem} {
+		terms, err := v.beginning(queryTerm{typed: begin})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, slices.DeleteFunc(terms, func(term string) bool { return variants.GermanStem(term) != stem })...)
+	}
+	return v.known(out, maxForms)
 }
 
 // walk lists the terms of the index that a test accepts. MayBegin rules out

@@ -86,6 +86,20 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
+// A German question finds the other forms of its words, also of those that the record has.
+func TestGermanForms(t *testing.T) {
+	texts := []string{"die Artikel werden kaufmännisch gerundet", "bei Artikeln fehlt der Preis", "der Artikelstamm ist leer"}
+	for query, want := range map[string]map[string][]string{
+		"wie haben wir Artikeln runden wollen und nicht": {"artikeln": {"artikel"}, "runden": {"gerundet"}},
+		"artikeln kaufmännisch":                          {}, // not known to be German
+	} {
+		got, _ := alsoOf(t, query, nil, texts...)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+}
+
 // An excerpt shows the words that were taken for words of the query.
 func TestExcerptOfAlternatives(t *testing.T) {
 	q := parsed(t, "databse")

@@ -30,6 +30,7 @@ type Query struct {
 	phrases     []phrase
 	index       map[string]int // term → its place in terms
 	identifiers bool           // it has words that nobody would write in prose
+	german      bool           // its function words are German
 	Dropped     []string       // function words left out
 	Ignored     int            // words beyond the limit
 
@@ -81,7 +82,7 @@ func ParseQuery(s string) (*Query, error) {
 	}
 	p := &queryParser{q: &Query{text: s, index: make(map[string]int)}, last: -1}
 	clauses := splitClauses(s)
-	p.stop = stopsOf(clauses)
+	p.stop, p.q.german = stopsOf(clauses)
 	p.keepStops = allStops(clauses, p.stop)
 	p.q.identifiers = slices.ContainsFunc(clauses, clause.identifier)
 	p.strict = !slices.ContainsFunc(clauses, func(c clause) bool { return c.plainWord(p.stop) })
@@ -182,8 +183,8 @@ func splitClauses(s string) []clause {
 	return out
 }
 
-// stopsOf returns a test for the function words of a query.
-func stopsOf(clauses []clause) func(word string) bool {
+// stopsOf returns a test for the function words of a query, and whether they are German.
+func stopsOf(clauses []clause) (stop func(word string) bool, german bool) {
 	var words []string
 	for _, c := range clauses {
 		if !c.phrase {
@@ -337,7 +338,7 @@ func (q *Query) termFilter() *analysis.TermFilter {
 // the terms that also count as them. A term that the query has already stays.
 func (q *Query) with(also map[int][]string) *Query {
 	out := &Query{
-		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers,
+		text: q.text, terms: q.terms, pairs: q.pairs, phrases: q.phrases, index: maps.Clone(q.index), identifiers: q.identifiers, german: q.german,
 		Dropped: q.Dropped, Ignored: q.Ignored,
 	}
 	for n := range q.terms {

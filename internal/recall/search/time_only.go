@@ -23,7 +23,8 @@ func (p *search) takeDates(now time.Time) (timeOnly bool) {
 		return false
 	}
 	q, err := ParseQuery(rest)
-	if clauses := splitClauses(rest); err != nil || allStops(clauses, stopsOf(clauses)) {
+	clauses := splitClauses(rest)
+	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) {
 		return true
 	}
 	for i, t := range p.query.terms {

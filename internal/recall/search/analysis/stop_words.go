@@ -51,8 +51,9 @@ var otherStops = sync.OnceValue(func() (sets []map[string]bool) {
 
 // StopWords returns a test for the function words that a question drops: those of
 // English, and those of the language that it has most function words of. One of
-// another language may be a word of English or a name, unless there are two.
-func StopWords(question []string) func(word string) bool {
+// another language may be a word of English or a name, unless there are two. It also
+// returns whether the question is German.
+func StopWords(question []string) (stop func(word string) bool, german bool) {
 	count := func(is func(string) bool) (n int) {
 		for _, w := range question {
 			if is(w) {
@@ -65,9 +66,9 @@ func StopWords(question []string) func(word string) bool {
 	in := func(set map[string]bool) func(string) bool { return func(w string) bool { return set[w] } }
 	best := slices.MaxFunc(sets, func(x, y map[string]bool) int { return count(in(x)) - count(in(y)) })
 	if n := count(in(best)); n < 2 || n <= count(IsStopWord) {
-		return IsStopWord
+		return IsStopWord, false
 	}
-	return func(w string) bool { return IsStopWord(w) || best[w] }
+	return func(w string) bool { return IsStopWord(w) || best[w] }, best["nicht"]
 }
 
 func WordSet(words string) map[string]bool {
