@@ -1,100 +1,122 @@
 package reminder
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
-	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
-// Bounds of the conclusion of an exchange.
-const (
-	maxTurn  = 80  // messages after a request that are searched for its reply
-	maxAsked = 120 // characters of the request that are shown with the reply
-	minReply = 40  // bytes of a reply to a statement: "done" says less than the request
-)
+// maxTurn is the number of messages before and after a match that are read to cite its turn.
+const maxTurn = 80
 
-// conclude replaces a line that cites a request by the reply, which has the answer, and
-// adds the user's choice below a question to the user.
-func (f *found) conclude(ctx context.Context, r Record, lines []Line) ([]Line, error) {
+// lines cites exchanges, no text twice. When the time is up it cites the part of each that was read.
+func (f *found) lines(ctx context.Context, r Record, chosen []*exchange) ([]Line, error) {
 	var out []Line
-	add := func(l Line) {
-		known := slices.Contains(f.shown, l.ID) || slices.ContainsFunc(out, func(o Line) bool { return o.ID == l.ID })
-		if !known && len(out) < MaxLines {
-			out = append(out, l)
-		}
-	}
-	for _, l := range lines {
-		reply, err := f.reply(ctx, r, l)
+	cited := map[string]store.MessageID{}
+	for _, x := range chosen {
+		around, err := store.Collect(r.Messages(ctx, store.MessageQuery{Conversation: x.conversation.ID, After: max(0, x.seq-1-maxTurn), Before: x.seq + 1 + maxTurn, NoRaw: true}))
 		switch {
-		case err != nil && ctx.Err() == nil:
+		case err == nil:
+			x.turn, _ = turnOf(x.conversation, around, x.seq)
+		case ctx.Err() == nil:
 			return nil, err
-		case reply == nil: // also when the time is up
-			add(l)
-		case l.Who == llms.RoleUser:
-			reply.Asked = strings.Trim(l.Text, "…")
-			add(*reply)
-		default:
-			add(l)
-			add(*reply)
+		}
+		for _, c := range f.cite(x.turn) {
+			if len(out) == MaxLines {
+				return out, nil
+			}
+			if c.asked != nil && cited[c.asked.text] == c.asked.ID {
+				c.asked = nil // a line above has it
+			}
+			if cited[c.said.text] != 0 || c.asked != nil && cited[c.asked.text] != 0 || slices.Contains(f.shown, c.said.ID) {
+				continue
+			}
+			cited[c.said.text] = c.said.ID
+			if c.asked != nil {
+				cited[c.asked.text] = c.asked.ID
+			}
+			out = append(out, f.line(x.conversation, c))
 		}
 	}
 	return out, nil
 }
 
-// reply finds the message that concluded the cited one: the user's choice after the turn,
-// else the last text of the turn that a request began. Nil means the cited one says most.
-func (f *found) reply(ctx context.Context, r Record, cited Line) (*Line, error) {
-	var turn []store.Message
-	var last, choice *store.Message
-	for m, err := range r.Messages(ctx, store.MessageQuery{Conversation: cited.Conversation.ID, After: cited.seq, Limit: maxTurn, NoRaw: true}) {
-		if err != nil {
-			return nil, err
-		}
-		if turn = append(turn, m); m.Body.Role == llms.RoleUser && m.Flags.Said() {
-			break
-		}
-	}
-	for i, repeats := range secondhand.Messages(turn) {
-		m := &turn[i]
-		text := strings.TrimSpace(m.Body.PlainText())
-		switch {
-		case !m.Flags.Said() || text == "":
-		case m.Body.Role == llms.RoleAssistant && !repeats:
-			last = m
-		case m.Body.Role == llms.RoleUser && (isAsked(cited, last) || last == nil && shortanswer.Is(text)):
-			choice = m
+// citation is a text, and the one that it answers, or nil.
+type citation struct{ said, asked *piece }
+
+// Bounds of the choice of a reply.
+const (
+	earlier = 1.0 // weight by which another text of the turn must surpass the last one
+	little  = 5   // words of a reply without a term of the prompt: "done" says less than the request
+)
+
+// cite chooses the texts of a turn that are shown: the reply to its request, and what the
+// user said to it if it asks. A reply that says little gives way to the request.
+func (f *found) cite(t turn) []citation {
+	var request, reply *piece
+	for _, m := range slices.Backward(t.messages) {
+		switch p := f.piece(m); {
+		case p.said && m.Body.Role == llms.RoleUser:
+			request = p
+		case p.said && (reply == nil || f.weight(p) > f.weight(reply)+earlier):
+			reply = p
 		}
 	}
 	switch {
-	case choice != nil:
-	case cited.Who == llms.RoleUser && last != nil && (strings.Contains(cited.Text, "?") || len(last.Body.PlainText()) >= minReply):
-		choice = last
-	default:
-		return nil, nil
+	case reply != nil && reply.asks() && t.after != nil:
+		return []citation{{reply, request}, {f.piece(*t.after), nil}}
+	case reply != nil && (request == nil || request.asks() || f.weight(reply) > 0 || len(strings.Fields(reply.text)) > little):
+		return []citation{{reply, request}}
+	case len(t.messages) == 0: // all of it repeats the record
+		return nil
+	case request == nil: // only calls of tools
+		return []citation{{f.piece(t.messages[0]), nil}}
+	case t.before != nil:
+		if before := f.piece(*t.before); f.answers(request, before) {
+			return []citation{{request, before}}
+		}
 	}
-	text := strings.TrimSpace(choice.Body.PlainText())
-	l := f.line(cited.Conversation, *choice, text, f.query.Excerpt([]byte(text), passage))
-	return &l, nil
+	return []citation{{request, nil}}
 }
 
-// isAsked reports whether the last message before the user's, or the cited one, ends with a question.
-func isAsked(cited Line, last *store.Message) bool {
-	if last == nil {
-		return cited.Who == llms.RoleAssistant && strings.HasSuffix(cited.Text, "?")
+// weight is the weight of the terms that a text has.
+func (f *found) weight(p *piece) (sum float64) {
+	for _, t := range p.has.Terms {
+		sum += f.weights[t]
 	}
-	return strings.HasSuffix(strings.TrimSpace(last.Body.PlainText()), "?")
+	return sum
 }
 
-// window chooses the part of a text that a line shows: from the beginning of a sentence,
+// line renders a citation of a conversation.
+func (f *found) line(in store.Conversation, c citation) Line {
+	l := Line{ID: c.said.ID, Conversation: in, Time: cmp.Or(c.said.Body.Time, c.said.Stored), Who: c.said.Body.Role, Text: f.excerpt(c.said)}
+	if c.asked != nil {
+		l.Asked = strings.Trim(f.excerpt(c.asked), "…")
+	}
+	return l
+}
+
+// excerpt chooses the part of a text that a line shows: from the beginning of a sentence,
 // with most of the query's words and much of the text after them.
-func (f *found) window(text string, within search.Excerpt) (start, end int) {
+func (f *found) excerpt(p *piece) string {
+	start, end := f.window(p)
+	piece := p.text[start:end]
+	if start > 0 {
+		piece = "…" + piece
+	}
+	if end < len(p.text) {
+		piece += "…"
+	}
+	return piece
+}
+
+func (f *found) window(p *piece) (start, end int) {
+	text, within := p.text, p.has
 	if len(text) <= shown {
 		return 0, len(text)
 	}

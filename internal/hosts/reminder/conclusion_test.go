@@ -42,6 +42,23 @@ func TestConclusionIsCited(t *testing.T) {
 			prompt: "which geoid did we choose for the height converter?",
 			want:   `user: "give the height converter the geoid EGM96"`,
 		},
+		"the user's word on a remark": {
+			said: []llms.Message{llms.User("what blocks the tile server?"), llms.Assistant("Its firewall. Somebody at the hosting company has to open the port."),
+				llms.User("write to Mirela Stancu, she does the firewall"), llms.Assistant("Ok.")},
+			prompt: "who was our contact at the hosting company for the firewall?",
+			want:   `user: "write to Mirela Stancu, she does the firewall"`,
+		},
+		"the user's decision to its end": {
+			said: []llms.Message{llms.User("The height converter rounds to whole centimetres from now on, it never cuts off, and where the geoid is missing it uses the mean of the four neighbours and flags the value with Q7."),
+				llms.Assistant("I changed the height converter and its tests.")},
+			prompt: "which flag did we choose for the height converter where the geoid is missing?",
+			want:   "flags the value with Q7",
+		},
+		"another form of a German word": {
+			said:   []llms.Message{llms.User("Beim Rabatt weicht die Summe ab. Wo wird gerundet?"), llms.Assistant("Kaufmännisch auf Positionsebene, nicht erst bei der Summe.")},
+			prompt: "wie hatten wir das mit dem Runden bei den Rabatten festgelegt?",
+			want:   "Positionsebene",
+		},
 		"a request that settles nothing": {
 			said: []llms.Message{llms.User("which geoid shall the height converter use?"), llms.Assistant("EGM2008, because the harbour needs centimetres."),
 				llms.User("and now write the changelog"), llms.Assistant("done")},

@@ -127,7 +127,7 @@ var table = []Setting{
 		Doc: "The bearer token that clients of `lcm mcp --http` have to send. Where it is empty, each start makes one and shows it."},
 
 	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",
-		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to three cited lines of the record, at most 290 tokens together. false adds nothing to prompts."},
+		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to four cited lines of the record, at most 400 tokens together. false adds nothing to prompts."},
 
 	{Key: "sync.url", Env: "LCM_SYNC_URL", Kind: String,
 		Doc: "The team's server (`lcm team serve`), like `https://lcm.example`. `lcm sync` pushes to it, and `--team` searches it. Empty means none."},
