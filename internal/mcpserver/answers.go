@@ -35,6 +35,9 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	r.OrWords, r.Compact, r.Snippet = true, true, snippetRunes
+	if _, told := c.args["mode"]; !told {
+		r.Mode = "" // plain words are ordered by relevance
+	}
 	_, told := c.args["context"]
 	if !told {
 		r.Fill = min(fillTokens, c.config.MaxTokens/2)

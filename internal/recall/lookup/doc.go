@@ -26,6 +26,13 @@
 // The prompt of the current turn, lcm's own output and the bookkeeping of
 // hosts are found only with [GrepRequest.Everything].
 //
+// # Sources
+//
+// A ranking puts what only repeats the record behind its source: calls of lcm and the
+// replies that rest on them, and questions that were answered without a tool where an
+// older conversation has their words (package secondhand). A pattern of plain words without
+// a mode and an order has its best matches first and then all others.
+//
 // # Meaning
 //
 // With an embedding model, a [Reranker] orders the first matches of a full-text

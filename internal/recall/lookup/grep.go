@@ -55,7 +55,11 @@ func (s *Service) grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAn
 		return a, err
 	}
 	readings := []reading{{q, a}}
-	if r.OrWords && a.Total == 0 && q.re != nil && isPlain(r.Pattern) {
+	asked, err := s.onlyAskings(ctx, q, a)
+	if err != nil {
+		return a, err
+	}
+	if r.OrWords && (a.Total == 0 || asked) && q.re != nil && isPlain(r.Pattern) {
 		if readings, err = s.alsoAsWords(ctx, r, readings[0]); err != nil {
 			return a, err
 		}
@@ -100,6 +104,10 @@ func (s *Service) alsoAsWords(ctx context.Context, r recall.GrepRequest, exact r
 		}
 		return []reading{exact, {q, exact.answer}}, nil
 	}
+	if exact.answer.Total > 0 {
+		note(&words.Notes, askedNote)
+		return []reading{{q, words}}, nil
+	}
 	note(&words.Notes, wordsNote)
 	if words.Guessed {
 		return []reading{exact, {q, words}}, nil
@@ -109,6 +117,9 @@ func (s *Service) alsoAsWords(ctx context.Context, r recall.GrepRequest, exact r
 
 // wordsNote says that a pattern was read as words.
 const wordsNote = "no text has the pattern exactly as it stands: full text answered instead"
+
+// askedNote says that a pattern was read as words because only askings have it.
+const askedNote = "only earlier askings have the pattern exactly as it stands: full text answered instead"
 
 // page searches and shows one page.
 func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAnswer, error) {

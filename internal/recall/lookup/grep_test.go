@@ -450,7 +450,7 @@ func TestFewMatchesAreSearchedForOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := service.Grep(t.Context(), recall.GrepRequest{Pattern: "read the internal", OrWords: true, Where: recall.Where{AllConversations: true}})
+	a, err := service.Grep(t.Context(), recall.GrepRequest{Pattern: "read the internal", Mode: store.Regex, OrWords: true, Where: recall.Where{AllConversations: true}})
 	if err != nil || ids(a) != "msg_1" || counted.n != 2 {
 		t.Errorf("found %q in %d searches, %v", ids(a), counted.n, err)
 	}

@@ -124,7 +124,12 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath
 	}
 	var err error
-	if l.found, err = s.reranker.Search(ctx, s.store, search); err != nil {
+	if q.re != nil && search.Sort != store.ByRecency {
+		l.found, err = s.exactRanked(ctx, q, search)
+	} else {
+		l.found, err = s.reranker.Search(ctx, s.store, search)
+	}
+	if err != nil {
 		return err
 	}
 	if !begun {

@@ -147,6 +147,8 @@ func (q *query) order(r recall.GrepRequest) error {
 		return refuse("", "sort is %q: it must be recency or relevance", prose.Clip(string(r.Sort), 40))
 	}
 	switch {
+	case q.search.Mode == store.Regex && r.OrWords && r.Mode == "" && r.Sort == "" && isPlain(r.Pattern):
+		q.search.Sort = store.ByRelevance // see exactRanked
 	case q.search.Mode == store.Regex:
 		if r.Sort != "" && r.Sort != store.ByRecency {
 			q.notes = append(q.notes, "matches of a regex have no rank: they are sorted by recency")

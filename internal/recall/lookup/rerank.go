@@ -70,29 +70,42 @@ const WordsOnly = "ordered by words only"
 // operators keeps the order of the words: it asks for texts that have them.
 func (r *Reranker) Search(ctx context.Context, from Store, q store.Search) (store.Found, error) {
 	first := q.After.Offset == 0
-	if r == nil || q.Mode != store.FullText || q.Sort != store.ByRelevance || q.Summaries ||
-		q.After.Offset >= rerankFirst && !q.After.Joined || !first && !q.After.Reranked || !asksForMeaning(q.Pattern) {
+	if q.Mode != store.FullText || q.Sort != store.ByRelevance || q.Summaries || q.After.Offset >= rerankFirst && !q.After.Joined {
 		return from.Search(ctx, q)
 	}
 	wide := q
 	wide.Limit, wide.After.Offset = max(rerankFirst, q.After.Offset+q.Limit), 0
-	words, err := from.Search(ctx, wide)
+	found, err := from.Search(ctx, wide)
 	if err != nil {
-		return words, err
+		return found, err
 	}
-	found, reranked, err := r.byMeaning(ctx, from, wide, words)
+	reranked := !first && q.After.Reranked
+	if r != nil && (first || q.After.Reranked) && asksForMeaning(q.Pattern) {
+		if found, reranked, err = r.orWords(ctx, from, wide, found, first); err != nil {
+			return found, err
+		}
+	}
+	if err := sourcesFirst(ctx, from, q.Pattern, found.Hits[:min(sourcesRanked, len(found.Hits))]); err != nil {
+		return found, err
+	}
+	return pageOf(found, q, reranked), nil
+}
+
+// orWords orders the first matches by meaning, or where the model fails leaves them in the order of the words.
+func (r *Reranker) orWords(ctx context.Context, from Store, q store.Search, words store.Found, first bool) (store.Found, bool, error) {
+	found, reranked, err := r.byMeaning(ctx, from, q, words)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return store.Found{}, ctx.Err()
+		return store.Found{}, false, ctx.Err()
 	case err != nil && !first:
 		// The first page had another order: its messages would come again, and
 		// others never.
-		return store.Found{}, refuse("begin anew without a cursor", "the embedding model that ordered the first page does not answer: %w", err)
+		return store.Found{}, false, refuse("begin anew without a cursor", "the embedding model that ordered the first page does not answer: %w", err)
 	case err != nil:
 		found = words
 		found.Notes = append(found.Notes, fmt.Sprintf("%s: the embedding model %s failed: %s", WordsOnly, r.embedder.Name(), prose.Clip(err.Error(), 200)))
 	}
-	return pageOf(found, q, reranked || !first), nil
+	return found, reranked || !first, nil
 }
 
 // byMeaning adds messages to a search whose words are weak, and orders the first

@@ -108,7 +108,7 @@ func (q *query) wide() *query {
 // question themselves, the guesses of the scope are not shown.
 func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (recall.GrepAnswer, error) {
 	little := a.Total < littleMatches || a.Guessed
-	if !little && q.search.Sort == store.ByRecency {
+	if !little && (q.search.Sort == store.ByRecency || q.re != nil) {
 		return a, nil
 	}
 	w := q.wide()

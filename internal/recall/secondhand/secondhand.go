@@ -57,6 +57,21 @@ func Messages(turn []store.Message) []bool {
 	return out
 }
 
+// Asking returns the prompt of a turn that asked something and was answered without a
+// tool. Where older text has the words of the prompt, the reply rests on that text.
+func Asking(turn []store.Message) (prompt string, ok bool) {
+	for i, m := range turn {
+		if len(m.Body.ToolCalls())+len(m.Body.ToolResults()) > 0 {
+			return "", false
+		}
+		if i == 0 {
+			prompt = m.Body.PlainText()
+			ok = m.Body.Role == llms.RoleUser && asks(prompt)
+		}
+	}
+	return prompt, ok
+}
+
 // runsOwn matches the arguments of a shell that runs a command of lcm that reads the record.
 var runsOwn = lazyregexp.New(`(?:^|[\s"'/;&|(])lcm(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:grep|ask|show|describe|expand|context|brief|tree|conversations)\b`)
 

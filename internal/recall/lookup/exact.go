@@ -1,0 +1,112 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/recall/secondhand"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// exactRanked is the search for a pattern that is plain words: the best of its matches by
+// the ranking of the words, then the others, the newest first. Every match comes once.
+func (s *Service) exactRanked(ctx context.Context, q *query, of store.Search) (store.Found, error) {
+	best, err := s.bestExact(ctx, q, of)
+	if err != nil {
+		return store.Found{}, err
+	}
+	rest := of
+	rest.Sort, rest.LimitMatches, rest.Limit, rest.After = store.ByRecency, false, of.Limit+len(best), store.Cursor{Below: of.After.Below}
+	found, err := s.store.Search(ctx, rest)
+	if err != nil {
+		return found, err
+	}
+	ranked := func(h store.Hit) bool {
+		return slices.ContainsFunc(best, func(b store.Hit) bool { return b.Node == h.Node })
+	}
+	at := store.Cursor{Offset: len(best)}
+	if len(best) > 0 {
+		at.Through, at.Now = best[0].After.Through, best[0].After.Now
+	}
+	newest := slices.DeleteFunc(found.Hits, ranked)
+	for i := range newest {
+		at.Below = newest[i].After.Below
+		newest[i].After = at
+	}
+	found.Hits = append(best[min(of.After.Offset, len(best)):], newest...)
+	if more := found.Next != nil; more && len(newest) > 0 {
+		found.Next = &newest[len(newest)-1].After
+	}
+	if len(found.Hits) > of.Limit {
+		found.Hits = found.Hits[:of.Limit]
+		found.Next = &found.Hits[of.Limit-1].After
+	}
+	return found, nil
+}
+
+// bestExact returns the first matches of a pattern in the ranking of its words.
+func (s *Service) bestExact(ctx context.Context, q *query, of store.Search) ([]store.Hit, error) {
+	of.Mode, of.Sort, of.Limit, of.LimitMatches, of.CountTo = store.FullText, store.ByRelevance, sourcesRanked, true, 0
+	of.After = store.Cursor{Through: of.After.Through, Now: of.After.Now}
+	if of.Pattern = strings.TrimPrefix(of.Pattern, ignoreCase); len(strings.Fields(of.Pattern)) > 1 || isName(of.Pattern) {
+		of.Pattern = `"` + strings.ReplaceAll(of.Pattern, `"`, "") + `"`
+	}
+	found, err := (*Reranker)(nil).Search(ctx, s.store, of)
+	if errors.Is(err, search.ErrNoWords) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var best []store.Hit
+	for _, h := range found.Hits {
+		if h.Beside {
+			continue
+		}
+		text, err := s.store.Text(ctx, h.Node)
+		if _, err = harmless(err); err != nil {
+			return nil, err
+		}
+		if q.re.Match(text) {
+			h.After.Offset = len(best) + 1
+			best = append(best, h)
+		}
+	}
+	return best, nil
+}
+
+// onlyAskings reports that every match of an answer is an earlier asking of the same
+// question, or rests on a call of lcm.
+func (s *Service) onlyAskings(ctx context.Context, q *query, a recall.GrepAnswer) (bool, error) {
+	if a.NextCursor != "" || len(a.Matches) == 0 {
+		return false, nil
+	}
+	var hits []store.Hit
+	for _, m := range a.Matches {
+		if m.ID.Message == 0 {
+			return false, nil
+		}
+		hits = append(hits, store.Hit{Node: m.ID})
+	}
+	messages, _, err := s.load(ctx, hits)
+	if err != nil {
+		return false, err
+	}
+	now := contentWords(q.search.Pattern)
+	read := exchanges{store: s.store}
+	for _, m := range messages {
+		e, err := read.of(ctx, m)
+		if err != nil {
+			return false, err
+		}
+		prompt, ok := secondhand.Asking(e.messages)
+		if asked := contentWords(prompt); !secondhand.Messages(e.messages)[e.place(m)] && !(ok && sameAsking(now, asked)) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,69 @@
+package lookup
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+)
+
+// exchangeReach is how many messages on either side of one are looked through for the
+// ends of its exchange.
+const exchangeReach = 40
+
+// exchange is a prompt and what followed it up to the next prompt, as far as it was
+// looked through.
+type exchange struct{ messages []store.Message }
+
+// place returns which of the messages of an exchange one is.
+func (e *exchange) place(of store.Message) int {
+	return slices.IndexFunc(e.messages, func(m store.Message) bool { return m.ID == of.ID })
+}
+
+// exchanges reads exchanges, each once.
+type exchanges struct {
+	store Store
+	known map[store.MessageID]*exchange
+}
+
+// of returns the exchange of a message.
+func (x *exchanges) of(ctx context.Context, m store.Message) (*exchange, error) {
+	if e := x.known[m.ID]; e != nil {
+		return e, nil
+	}
+	e := &exchange{}
+	if !isPrompt(m) {
+		for b, err := range x.store.Messages(ctx, store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true, NoRaw: true, Limit: exchangeReach}) {
+			if err != nil {
+				return nil, err
+			}
+			if e.messages = append(e.messages, b); isPrompt(b) {
+				break
+			}
+		}
+		slices.Reverse(e.messages)
+	}
+	e.messages = append(e.messages, m)
+	for a, err := range x.store.Messages(ctx, store.MessageQuery{Conversation: m.Conversation, After: m.Seq, NoRaw: true, Limit: exchangeReach}) {
+		if err != nil {
+			return nil, err
+		}
+		if isPrompt(a) {
+			break
+		}
+		e.messages = append(e.messages, a)
+	}
+	if x.known == nil {
+		x.known = map[store.MessageID]*exchange{}
+	}
+	for _, o := range e.messages {
+		x.known[o.ID] = e
+	}
+	return e, nil
+}
+
+// isPrompt reports what a user typed.
+func isPrompt(m store.Message) bool {
+	return m.Body.Role == llms.RoleUser && m.Flags.Said() && len(m.Body.ToolResults()) == 0 && !blank(m.Body.PlainText())
+}

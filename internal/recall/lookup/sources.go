@@ -1,0 +1,130 @@
+package lookup
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+	"github.com/lossless-context/lcm/internal/recall/secondhand"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+const (
+	// sourcesRanked is how many of the first hits of a ranking are put in the order of
+	// sources. It is the same for every page.
+	sourcesRanked = 40
+	// askedShare is the share of a question's words that an older exchange has if the
+	// reply to the question rests on it. repeatedShare is for the question that is asked
+	// now.
+	askedShare    = 0.6
+	repeatedShare = 0.4
+	// sameQuestion is the share of words that two askings of a question have in common.
+	sameQuestion = 0.8
+)
+
+// sourced is a hit with what tells whether it is a source.
+type sourced struct {
+	hit      store.Hit
+	place    int // even; odd behind a source
+	exchange *exchange
+	words    map[string]bool // of the exchange
+	asked    map[string]bool // words of its prompt, if that is a question that no tool answered
+	repeats  bool            // calls of lcm and what rests on them
+}
+
+// sourcesFirst puts hits that repeat the record behind their sources: calls of lcm and
+// the replies to them behind all others, and a question that was answered without a tool, with its
+// reply, behind the older conversations that have its words. A hit that moves gets the score of the one before
+// it.
+func sourcesFirst(ctx context.Context, from Store, question string, hits []store.Hit) error {
+	list, err := readSourced(ctx, from, hits)
+	if err != nil {
+		return err
+	}
+	now := contentWords(question)
+	for i := range list {
+		x := &list[i]
+		switch {
+		case x.repeats:
+			x.place = 2 * len(list)
+		case len(x.asked) > 0:
+			least := askedShare
+			if sameAsking(now, x.asked) {
+				least = repeatedShare
+			}
+			for j := i + 1; j < len(list); j++ {
+				if y := list[j]; !y.repeats && y.exchange != nil && y.hit.Conversation != x.hit.Conversation && y.hit.Time.Before(x.hit.Time) && shared(x.asked, y.words) >= least {
+					x.place = 2*j + 1
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b sourced) int { return cmp.Compare(a.place, b.place) })
+	for i, x := range list {
+		if hits[i] = x.hit; i > 0 {
+			hits[i].Score = min(hits[i].Score, hits[i-1].Score)
+		}
+	}
+	return nil
+}
+
+// readSourced reads the exchanges of hits.
+func readSourced(ctx context.Context, from Store, hits []store.Hit) ([]sourced, error) {
+	q := store.MessageQuery{NoRaw: true}
+	for _, h := range hits {
+		q.IDs = append(q.IDs, h.Message)
+	}
+	list := make([]sourced, 0, len(hits))
+	read := exchanges{store: from}
+	for m, err := range from.Messages(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := read.of(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		n := len(list)
+		x := sourced{hit: hits[n], place: 2 * n, exchange: e}
+		x.repeats = secondhand.Messages(e.messages)[e.place(m)]
+		if prompt, ok := secondhand.Asking(e.messages); ok && !x.repeats {
+			x.asked = contentWords(prompt)
+		}
+		x.words = map[string]bool{}
+		for _, o := range e.messages {
+			for w := range contentWords(o.Body.SearchText()) {
+				x.words[w] = true
+			}
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// contentWords returns the stems of the words of a text that are not common.
+func contentWords(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range analysis.PlainWords([]byte(text)) {
+		if !analysis.IsCommon(w) {
+			words[analysis.LightStem(w)] = true
+		}
+	}
+	return words
+}
+
+// sameAsking reports that two questions have the same words.
+func sameAsking(a, b map[string]bool) bool {
+	return len(a) > 0 && shared(a, b) >= sameQuestion && shared(b, a) >= sameQuestion
+}
+
+// shared is the share of words that other has too.
+func shared(words, other map[string]bool) float64 {
+	n := 0
+	for w := range words {
+		if other[w] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(words)))
+}

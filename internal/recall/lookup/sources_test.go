@@ -1,0 +1,82 @@
+package lookup_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// A question that was asked before, with a wrong answer, comes after the text that
+// answers it, in every reading of the pattern.
+func TestAskedBeforeComesAfterItsSource(t *testing.T) {
+	const question = "which port does the staging proxy use?"
+	for name, again := range map[string][]llms.Message{
+		"without a tool": {llms.User(question), llms.Assistant("The staging proxy uses port 9999.")},
+		"with lcm": {llms.User(question), llms.Calls("", llms.ToolCall{ID: "1", Name: "mcp__lcm__lcm_grep", Arguments: `{"pattern":"` + question + `"}`}),
+			llms.Result("1", "", "msg_7: nothing about the staging proxy and its port", false), llms.Assistant("The staging proxy uses port 9999.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.say(f.open("first"), llms.User("put the staging proxy on 8443"), llms.Assistant("Done: the proxy of staging listens on port 8443 now."))
+			f.say(f.open("second"), again...)
+			f.say(f.open("third"), llms.User("rename the billing table"), llms.Assistant("It is called invoices now."))
+			for _, r := range []recall.GrepRequest{
+				{Pattern: question, Mode: store.FullText}, {Pattern: question, OrWords: true}, {Pattern: "proxy", OrWords: true}, {Pattern: "staging proxy", OrWords: true},
+			} {
+				r.AllConversations = true
+				first := strings.Fields(ids(f.grep(r)))[0]
+				if first != "msg_1" && first != "msg_2" {
+					t.Errorf("%s, %s: %s came first", r.Pattern, r.Mode, first)
+				}
+			}
+		})
+	}
+}
+
+// An asking that nothing older answers keeps its place.
+func TestFirstAskingIsASource(t *testing.T) {
+	f := newFixture(t)
+	f.say(f.open("first"), llms.User("rename the billing table"), llms.Assistant("It is called invoices now."))
+	f.say(f.open("second"), llms.User("which port does the staging proxy use?"), llms.Assistant("8443"))
+	a := f.grep(recall.GrepRequest{Pattern: "staging proxy port", Mode: store.FullText, Where: recall.Where{AllConversations: true}})
+	if ids(a) != "msg_3" {
+		t.Errorf("found %s", ids(a))
+	}
+}
+
+// A pattern of plain words without a mode has its best matches first and every match once.
+func TestPlainPatternIsRankedAndComplete(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("long")
+	decided := f.say(c, llms.User("the channel for alerts"), llms.Assistant("We take the channel ops-alerts: channel names begin with the team."))
+	var want []string
+	for _, id := range f.say(c, messages(300, func(i int) string {
+		return "some line of output with a subchannel, and with a channel among many other words that say little of it " + strings.Repeat("x", i%7)
+	})...) {
+		want = append(want, id.String())
+	}
+	for _, id := range decided {
+		want = append(want, id.String())
+	}
+	r := recall.GrepRequest{Pattern: "channel", OrWords: true, Limit: 60, Where: recall.Where{Current: c}}
+	got, last := f.pages(r, func() { f.say(c, llms.User("one more channel")) })
+	if first := got[:2]; !slices.Contains(first, decided[1].String()) {
+		t.Errorf("%v came first, want %v", first, decided[1])
+	}
+	seen := map[string]int{}
+	for _, id := range got {
+		seen[id]++
+	}
+	for _, id := range want {
+		if seen[id] != 1 {
+			t.Errorf("%s came %d times", id, seen[id])
+		}
+	}
+	if last.Total != len(want) {
+		t.Errorf("%d of %d matches were counted", last.Total, len(want))
+	}
+}
