@@ -18,7 +18,7 @@ const maxTurn = 80
 func (f *found) lines(ctx context.Context, r Record, chosen []*exchange) ([]Line, error) {
 	var out []Line
 	cited := map[string]store.MessageID{}
-	for _, x := range chosen {
+	for i, x := range chosen {
 		around, err := store.Collect(r.Messages(ctx, store.MessageQuery{Conversation: x.conversation.ID, After: max(0, x.seq-1-maxTurn), Before: x.seq + 1 + maxTurn, NoRaw: true}))
 		switch {
 		case err == nil:
@@ -26,7 +26,7 @@ func (f *found) lines(ctx context.Context, r Record, chosen []*exchange) ([]Line
 		case ctx.Err() == nil:
 			return nil, err
 		}
-		for _, c := range f.cite(x.turn) {
+		for _, c := range f.cite(x.turn, i == 0) {
 			if len(out) == MaxLines {
 				return out, nil
 			}
@@ -56,8 +56,10 @@ const (
 )
 
 // cite chooses the texts of a turn that are shown: the reply to its request, and what the
-// user said to it if it asks. A reply that says little gives way to the request.
-func (f *found) cite(t turn) []citation {
+// user said to it if it asks, or if the exchange is the best and the words of the prompt are
+// those of the reply: then it is a remark or a proposal. A reply that says little gives way
+// to the request.
+func (f *found) cite(t turn, best bool) []citation {
 	var request, reply *piece
 	for _, m := range slices.Backward(t.messages) {
 		switch p := f.piece(m); {
@@ -68,7 +70,7 @@ func (f *found) cite(t turn) []citation {
 		}
 	}
 	switch {
-	case reply != nil && reply.asks() && t.after != nil:
+	case reply != nil && t.after != nil && (reply.asks() || best && (request == nil || f.weight(reply) > f.weight(request))):
 		return []citation{{reply, request}, {f.piece(*t.after), nil}}
 	case reply != nil && (request == nil || request.asks() || f.weight(reply) > 0 || len(strings.Fields(reply.text)) > little):
 		return []citation{{reply, request}}
@@ -102,7 +104,7 @@ func (f *found) line(in store.Conversation, c citation) Line {
 }
 
 // excerpt chooses the part of a text that a line shows: from the beginning of a sentence,
-// with most of the query's words and much of the text after them.
+// with most of the query's words; of a long text, with much of the text after them.
 func (f *found) excerpt(p *piece) string {
 	start, end := f.window(p)
 	piece := p.text[start:end]
@@ -144,7 +146,7 @@ func (f *found) window(p *piece) (start, end int) {
 		for _, t := range has.Terms {
 			score += f.weights[t]
 		}
-		if score > best || score == best && len(has.Terms) > 0 {
+		if score > best || score == best && len(has.Terms) > 0 && len(text) > 2*shown {
 			best, start, end = score, s, e
 		}
 	}

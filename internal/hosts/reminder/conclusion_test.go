@@ -44,9 +44,9 @@ func TestConclusionIsCited(t *testing.T) {
 		},
 		"the user's word on a remark": {
 			said: []llms.Message{llms.User("what blocks the tile server?"), llms.Assistant("Its firewall. Somebody at the hosting company has to open the port."),
-				llms.User("write to Mirela Stancu, she does the firewall"), llms.Assistant("Ok.")},
+				llms.User("write to Mirela Stancu, not to their queue"), llms.Assistant("Ok.")},
 			prompt: "who was our contact at the hosting company for the firewall?",
-			want:   `user: "write to Mirela Stancu, she does the firewall"`,
+			want:   `user: "write to Mirela Stancu, not to their queue"`,
 		},
 		"the user's decision to its end": {
 			said: []llms.Message{llms.User("The height converter rounds to whole centimetres from now on, it never cuts off, and where the geoid is missing it uses the mean of the four neighbours and flags the value with Q7."),

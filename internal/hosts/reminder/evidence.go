@@ -179,7 +179,7 @@ func (f *found) weigh(a store.Found) {
 // Widths in bytes: of a passage whose words count as close, and of the text in a line.
 const (
 	passage = 700
-	shown   = 190
+	shown   = 280
 )
 
 // add adds the exchange of a turn, with the terms of the prompt that it has.
@@ -229,23 +229,25 @@ var thresholds = map[reference]threshold{
 // nearThreshold is for a statement together with the session around it.
 var nearThreshold = threshold{mass: 1.2, strength: 0.95}
 
-// enough reports whether a prompt clearly refers to a statement, not only by common words.
+// enough reports whether a prompt clearly refers to an exchange, not only by common words.
 // Where it names the past, three common words are enough, and much of it in the session
-// around the statement.
+// around the exchange. Two words together say more in a large record, one word does not.
 func (f *found) enough(x *exchange, ref reference) bool {
-	common := 3
+	terms, specific := 0, false
 	for t, counts := range x.terms {
-		if counts == 0 || f.weights[t] <= shortNumber {
-			continue
-		}
-		if common--; f.specific[t] || common == 0 && ref == namesThePast {
-			if ref == asksForFact {
-				return thresholds[ref].met(f.mass(x), f.total, 1)
-			}
-			return thresholds[ref].met(f.mass(x), f.total, f.unit) || nearThreshold.met(f.around(x), f.total, 1)
+		if counts > 0 && f.weights[t] > shortNumber {
+			terms++
+			specific = specific || f.specific[t]
 		}
 	}
-	return false
+	if !specific && (terms < 3 || ref != namesThePast) {
+		return false
+	}
+	unit := 1.0
+	if terms > 1 {
+		unit = f.unit
+	}
+	return thresholds[ref].met(f.mass(x), f.total, unit) || ref == namesThePast && nearThreshold.met(f.around(x), f.total, 1)
 }
 
 func (t threshold) met(mass, total, unit float64) bool {

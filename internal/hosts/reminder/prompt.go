@@ -55,7 +55,7 @@ var past = pattern(
 	`(?:what|which|who|whose|why|when|where|how)(?: \w+){0,5}? (?:was|were|did|had)`, `(?:what|who|where|why|when|how)(?:'d)`,
 	`letzte[nsrm]? (?:mal|woche|monat|jahr|nacht|sitzung|runde|besprechung|versuch|release)|vorige[nsrm]? \w+|gestern|vorgestern|neulich|kurzlich|vorhin|damals|zuletzt|fruher|`+
 		`noch ?mal|noch einmal|schon (?:mal|einmal)|bereits|wieder|wie (?:zuvor|vorher|gehabt|besprochen|vereinbart|ublich)|seit (?:der|dem)`,
-	`erinner\w*|weisst du noch|vergessen|stehen geblieben|weitermachen|weiter mit|zuruck zu[mr]?|immer noch|die (?:entscheidung|vereinbarung|absprache|ursache)|der beschluss`,
+	`erinner\w*|weisst du noch|vergessen|stehen geblieben|weitermachen|weiter mit|zuruck zu[mr]?|immer noch|die (?:entscheidung|vereinbarung|absprache|ursache)|der beschluss|wie(?: \w+){1,8} (?:besprochen|vereinbart|beschlossen)`,
 	`(?:haben|hatten|habe|hatte|hast|hattest|sind|waren|`+couldHave+`) (?:wir|ich|du|ihr)|(?:wir|ich|du|ihr) (?:haben|hatten|habe|hatte|hast|hattest|`+couldHave+`)`,
 	`(?:was|welche[rsnm]?|wer|wen|wem|wann|warum|wieso|weshalb|wo|wie)(?: \w+){0,5}? (?:war|waren|wurden?|hatten?|hiess|hiessen|kam|lag|ging|schlug|fehlten?|`+couldHave+`)`,
 	`la dernière fois|hier (?:on|nous|soir|matin)|avait-on|avons-nous|la última vez|ayer|decidimos|habiamos|habíamos`,
@@ -65,12 +65,12 @@ var past = pattern(
 var pastElsewhere = []string{"上次", "之前", "昨天", "还记得", "前回", "昨日", "以前", "先週", "지난번", "어제", "прошлый раз", "вчера", "раньше", "мы решили", "décidé"}
 
 // known matches prompts about something that is assumed to be known, asks matches
-// questions, and teaches those whose answer is in no project.
+// questions, and teaches those whose answer is in no project: explanations and advice.
 var (
 	known = pattern(
 		`our|ours|we|us|wir|uns|unser\w*`,
 		`(?:the|that) \w+(?: \w+){0,3} (?:we|you|i)`,
-		`\w+ was|was (?:the|it|that|this|there|our)|were|wasn't|weren't`,
+		`\w+ was|was (?:the|it|that|this|there|our)|were|wasn't|weren't|waren|wurden?`,
 	)
 	asks = pattern(
 		`what|which|where|when|who|whose|why`,
@@ -78,7 +78,7 @@ var (
 		`welche[rsnm]?|wo|wann|wer|wen|wem|wessen|warum|wieso|weshalb|wor?(?:mit|auf|an|in)`,
 		`wie (?:viele?|lange|oft|gross|hoch|weit|heissen|heisst)`,
 	)
-	teaches = pattern(`(?:what|was) (?:is|are|ist|sind) (?:an?|eine?)`, `differences? between|unterschiede? zwischen`, `stands? for`, `\w+ means?|bedeutet`)
+	teaches = pattern(`(?:what|was) (?:is|are|ist|sind) (?:an?|eine?)`, `differences? between|unterschiede? zwischen`, `stands? for`, `means|does \w+ mean|bedeutet`, `should (?:an?|i|one)|sollte (?:man|ich)`)
 )
 
 // refers returns how clearly a prompt refers to earlier work.

@@ -32,6 +32,8 @@ func TestRefers(t *testing.T) {
 		"which port does our proxy listen on?":       asksForFact,
 		"add a retry to the importer":                noReference,
 		"how do I reverse a slice in Go?":            noReference,
+		"which status should an api return?":         noReference,
+		"so wie bei den Mails besprochen":            namesThePast,
 		"write a limerick":                           noReference,
 		"Rename `Foo` to `Bar` in the whole package": noReference,
 		"": noReference,
