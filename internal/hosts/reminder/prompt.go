@@ -78,7 +78,7 @@ var (
 		`welche[rsnm]?|wo|wann|wer|wen|wem|wessen|warum|wieso|weshalb|wor?(?:mit|auf|an|in)`,
 		`wie (?:viele?|lange|oft|gross|hoch|weit|heissen|heisst)`,
 	)
-	teaches = pattern(`(?:what|was) (?:is|are|ist|sind) (?:an?|eine?)`, `differences? between|unterschiede? zwischen`, `stands? for`, `means|does \w+ mean|bedeutet`, `should (?:an?|i|one)|sollte (?:man|ich)`)
+	teaches = pattern(`(?:what|was) (?:is|are|ist|sind) (?:an?|eine?)`, `differences? between|unterschiede? zwischen`, `stands? for`, `means|does \w+ mean|bedeutet`, `should (?:an?|i|one)|sollte (?:man|ich)|explain|erklare?`)
 )
 
 // refers returns how clearly a prompt refers to earlier work.

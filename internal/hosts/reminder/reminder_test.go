@@ -33,6 +33,7 @@ func TestRefers(t *testing.T) {
 		"add a retry to the importer":                noReference,
 		"how do I reverse a slice in Go?":            noReference,
 		"which status should an api return?":         noReference,
+		"explain what our lock does in postgres":     noReference,
 		"so wie bei den Mails besprochen":            namesThePast,
 		"write a limerick":                           noReference,
 		"Rename `Foo` to `Bar` in the whole package": noReference,
