@@ -128,7 +128,7 @@ func (f *found) answers(said, before *piece) bool {
 
 // Weights of terms.
 const (
-	unknownWord = 0.7 // a word that the record lacks, relative to one that it has once
+	unknownWord = 1.0 // a word that the record lacks: as one that it has once
 	partOfName  = 0.5 // a part of an identifier, which counts as a whole
 	shortNumber = 0.1 // a number of one or two digits, which is everywhere
 	inOutput    = 0.6 // a word that only the output of a tool has
@@ -222,7 +222,7 @@ type threshold struct {
 }
 
 var thresholds = map[reference]threshold{
-	namesThePast: {mass: 1.0, strength: 0.72},
+	namesThePast: {mass: 1.0, strength: 0.68},
 	asksForFact:  {mass: 1.5, strength: 0.95},
 }
 
@@ -231,7 +231,8 @@ var nearThreshold = threshold{mass: 1.2, strength: 0.95}
 
 // enough reports whether a prompt clearly refers to an exchange, not only by common words.
 // Where it names the past, three common words are enough, and much of it in the session
-// around the exchange. Two words together say more in a large record, one word does not.
+// around the exchange. Two words together say more in a large record; one word does not, and
+// must be more than half of the prompt.
 func (f *found) enough(x *exchange, ref reference) bool {
 	terms, specific := 0, false
 	for t, counts := range x.terms {
@@ -240,7 +241,7 @@ func (f *found) enough(x *exchange, ref reference) bool {
 			specific = specific || f.specific[t]
 		}
 	}
-	if !specific && (terms < 3 || ref != namesThePast) {
+	if !specific && (terms < 3 || ref != namesThePast) || terms == 1 && f.mass(x) <= f.total/2 {
 		return false
 	}
 	unit := 1.0
