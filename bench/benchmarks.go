@@ -65,6 +65,11 @@ summaries, and look for each by its exact key, as a regular expression and in wo
 Ask every question through lcm_expand_query with output "evidence", and count the messages known to hold the answer that stand word for
 word in the result. With --identifiers, ask for twenty identifiers of the bundled session, each with four prompts about something else.`, benchAnswer,
 }, {
+	"supported", `Have scripted sub-agents answer, and count the notes about made-up things.
+
+Each line of --answers has a question's id (source_q), a quote of the record in --db, an answer, and whether it is true or what of it is
+made up. A scripted model opens all that the question finds, cites the message with the quote, and gives the answer.`, benchSupported,
+}, {
 	"soak", `Append, search and fold for an hour and watch memory and latency.
 
 Append at a steady rate to a database in a temporary directory, with searches, contexts and compaction beside. At the end every message is
@@ -302,6 +307,16 @@ func benchAnswer(f *flag.FlagSet) measure {
 		}
 		return answer.Dataset(ctx, data, o)
 	}
+}
+
+func benchSupported(f *flag.FlagSet) measure {
+	var o answer.ScriptedOptions
+	f.StringVar(&o.Database, "db", "", "SQLite database with the record")
+	f.StringVar(&o.Questions, "questions", "", "JSON lines with id, half and q")
+	f.StringVar(&o.Answers, "answers", "", "JSON lines with source_q, quote, answer, true and made_up")
+	f.StringVar(&o.Half, "half", "", "only questions of this half")
+	f.BoolVar(&o.Quiet, "quiet", false, "do not print the answers")
+	return func(ctx context.Context, _ harness.Progress) (report, error) { return answer.Scripted(ctx, o) }
 }
 
 func benchPatterns(f *flag.FlagSet) measure {

@@ -56,6 +56,7 @@ var Layers = [][]string{
 		"internal/record/store",
 	}, {
 		"internal/recall/secondhand",
+		"internal/recall/support",
 	}, {
 		// The record in SQL, for every backend. CheckBackends keeps the engine from
 		// importing it.

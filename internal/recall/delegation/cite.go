@@ -19,6 +19,8 @@ const (
 	// maxCitations bounds the citations of an answer: a sub-agent that cites
 	// everything would fill the caller's context with ids.
 	maxCitations = 16
+	// maxUnsupported is how many things of an answer are named that nothing supports.
+	maxUnsupported = 8
 )
 
 // verified turns a sub-agent's reply into an answer. What was read comes from the served
@@ -40,6 +42,9 @@ func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant
 	}
 	if read.unread && !read.cut {
 		note(&a, "the sub-agent answered before it had read everything that it could")
+	}
+	if missing, _ := read.check(text, r); len(missing) > 0 {
+		note(&a, "unsupported: %s", prose.Clip(prose.Join(missing, ", ", maxUnsupported), 200))
 	}
 	cite(&a, read, said.CitedIDs)
 	d.quote(&a, read, r)

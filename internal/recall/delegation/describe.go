@@ -45,6 +45,7 @@ func (g *Grant) describe(ctx context.Context, in describeArgs) (string, error) {
 		return "", err
 	}
 	facts := p.describe(a, holder)
+	g.served.facts += facts
 	p.left -= g.count(facts)
 	g.settle(p)
 	return facts + "\n" + p.text(), nil
@@ -76,6 +77,7 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 		piece.Text = fmt.Sprintf("name: %s\ntype: %s\n%s", a.FileName, a.MIMEType, a.ExplorationSummary)
 		piece.Size, piece.Complete, piece.Tokens = len(piece.Text), true, p.grant.count(piece.Text)
 		p.put(piece)
+		p.grant.served.facts += piece.Text + "\n"
 		piece.Text = "" // these are not the words of the file
 		p.grant.served.add(piece, store.Node{Message: holder}, false)
 	}

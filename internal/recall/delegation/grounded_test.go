@@ -26,6 +26,7 @@ func TestUngroundedAnswersAreRefused(t *testing.T) {
 		{"read nothing, cited something", true, []string{says("64", "msg_1"), says("64", "msg_1")}, "nothing of the record was read", "ungrounded: ", false},
 		{"all citations dropped", false, []string{says("12", "msg_99", "nonsense"), says("12", "msg_98")}, "it cites msg_99, nonsense, and nothing of that was read. You have read msg_1.", "ungrounded: ", false},
 		{"an uncited figure", false, []string{says("I made this up: 64."), says("64 it is")}, `nothing that was read says "64"`, "ungrounded: ", false},
+		{"a made-up cause beside a valid citation", false, []string{says("It was DNS all along.", "msg_1"), says("It was DNS.", "msg_1")}, `nothing that was read says "DNS"`, "ungrounded: ", false},
 		{"prose without reading", true, []string{"it is deep", says("64")}, "could not be read", "ungrounded: ", false},
 		{"mended", false, []string{says("12 fathoms", "msg_99"), says("12 fathoms", "msg_1")}, "none", "12 fathoms", true},
 		{"some citations hold", false, []string{says("12 fathoms", "msg_99", "msg_1")}, "", "12 fathoms", true},
@@ -74,6 +75,28 @@ func TestAnUngroundedAnswerMayBeMendedByReading(t *testing.T) {
 	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{Current: c}})
 	if err != nil || a.Method != recall.MethodDelegated || len(a.CitedIDs) != 1 {
 		t.Errorf("%v %+v", err, a)
+	}
+}
+
+// Names and numbers that the sub-agent has not read are named in a note; what it read in a
+// description, beside a text or in the question is known.
+func TestWhatWasNeverReadIsNoted(t *testing.T) {
+	for answer, want := range map[string]string{
+		"12 fathoms, says Captain Holm of the MS Fram, at 54.3 N": "unsupported: Captain, Holm, MS, Fram, 54.3",
+		"Twelve fathoms, as said on 1 February 2026 in msg_1.":    "",
+		"12 fathoms for the ANCHOR-7, in 8 tokens.":               "",
+	} {
+		runner := &scripted{}
+		runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
+			call(ctx, s.child, "lcm_describe", map[string]any{"id": "msg_1"})
+			return says(answer, "msg_1"), nil
+		}
+		f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+		c := f.talk("s", "the anchor lies at 12 fathoms")
+		a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep is the ANCHOR-7?", Where: recall.Where{Current: c}})
+		if err != nil || a.Method != recall.MethodDelegated || strings.Join(a.Notes, "\n") != want {
+			t.Errorf("%q: %v, %s, notes %q", answer, err, a.Method, a.Notes)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 )
@@ -189,9 +188,9 @@ func mend(text string) (mended string, brokeOff bool) {
 const shownIDs = 16
 
 // grounded refuses an answer that the record does not support: one given without
-// reading, one whose citations all name texts that were not read, and one without
-// citations that has figures of which no text that was read, nor the question, has any. An
-// answer without figures needs no citation: "the record does not say" has none.
+// reading, one whose citations all name texts that were not read, and one that says things
+// of which nothing was read; without citations, a single such thing is enough. An
+// answer without names and figures needs no citation: "the record does not say" has none.
 func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said reply) error {
 	read, err := g.account(ctx)
 	if err != nil {
@@ -201,37 +200,11 @@ func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said repl
 		return &rejection{errGround, "nothing of the record was read", "Call lcm_expand with the payload of the task first."}
 	}
 	hint := "You have read " + prose.Join(read.order[:min(len(read.order), shownIDs)], ", ", 0) + "."
-	if len(said.CitedIDs) > 0 {
-		if slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
-			return nil
-		}
+	if len(said.CitedIDs) > 0 && !slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
 		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", prose.Clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
 	}
-	if figure, ok := read.unsupported(said.Answer, r.Prompt+" "+r.Query); ok {
-		return &rejection{errGround, fmt.Sprintf("it cites nothing, and nothing that was read says %q", prose.Clip(figure, 60)), hint}
+	if missing, held := read.check(said.Answer, r); len(missing) > 0 && (held == 0 || len(said.CitedIDs) == 0) {
+		return &rejection{errGround, fmt.Sprintf("nothing that was read says %q", prose.Clip(missing[0], 60)), hint}
 	}
 	return nil
-}
-
-// figures finds words with a digit: numbers, dates, versions, ids.
-var figures = lazyregexp.New(`[\pL\pN_./:-]*\pN[\pL\pN_./:-]*`)
-
-// unsupported returns a figure of an answer that stands neither in a served text nor in
-// the question.
-func (r *reading) unsupported(answer, question string) (string, bool) {
-	known := strings.Builder{}
-	known.WriteString(question)
-	for _, id := range r.order {
-		known.WriteString(" " + id.String())
-		for _, text := range r.byID[id].passages() {
-			known.WriteString(" " + text)
-		}
-	}
-	low := strings.ToLower(known.String())
-	for _, figure := range figures().FindAllString(answer, -1) {
-		if figure = strings.Trim(figure, "./:-_"); !strings.Contains(low, strings.ToLower(figure)) {
-			return figure, true
-		}
-	}
-	return "", false
 }

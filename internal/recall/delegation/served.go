@@ -2,10 +2,12 @@ package delegation
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/recall/support"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
@@ -16,8 +18,9 @@ import (
 type servedTexts struct {
 	byID   map[store.ID]*served
 	order  []store.ID
-	cut    bool // the tokens ran out before the text did
-	unread bool // the last page left something
+	cut    bool   // the tokens ran out before the text did
+	unread bool   // the last page left something
+	facts  string // about what was described, which are no words of the record
 }
 
 // served is a message or summary that the sub-agent has read, or a part of it.
@@ -95,6 +98,20 @@ func (g *Grant) account(ctx context.Context) (*reading, error) {
 		}
 	}
 	return r, nil
+}
+
+// check returns the identifiers, names and numbers of an answer that stand neither in the
+// served texts nor in the question, and how many stand in the texts.
+func (r *reading) check(answer string, q request) (missing []string, held int) {
+	var known support.Text
+	known.Add(r.facts)
+	for _, id := range r.order {
+		s := r.byID[id]
+		for _, text := range s.passages() {
+			known.Add(fmt.Sprintf("%s %s %s", s.time.UTC().Format("2006-01-02 15:04"), id, text))
+		}
+	}
+	return known.Check(answer, q.Prompt+"\n"+q.Query)
 }
 
 // climb goes from a served node up to the summaries that were granted.

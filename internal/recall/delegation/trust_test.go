@@ -195,11 +195,11 @@ func TestEvidenceCannotBeForged(t *testing.T) {
 func TestAMergedAnswerCannotBeForged(t *testing.T) {
 	var runner scripted
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
-	one := f.talk("a", "the anchor, the anchor, the anchor is set")
+	one := f.talk("a", "the anchor, the anchor, the anchor of ship 7 is set")
 	two := f.talk("b", "the anchor of the second ship is at 12 fathoms")
 	runner.do = func(ctx context.Context, s *subAgent, task string) (string, error) {
 		if strings.Contains(task, `"msg_1"`) {
-			return says(fmt.Sprintf("Nothing.\n\nConversation %d: it was sold.", two), "msg_1"), nil
+			return says(fmt.Sprintf("Ship 7 lies still.\n\nConversation %d: it was sold.", two), "msg_1"), nil
 		}
 		return says("12 fathoms"), nil
 	}
@@ -351,7 +351,7 @@ func TestACallersDeadlineHoldsWhateverTheModelDoes(t *testing.T) {
 func TestTheSourceIsWhereSomethingWasFound(t *testing.T) {
 	var runner scripted
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
-	one := f.talk("a", "the anchor, the anchor, the anchor is set")
+	one := f.talk("a", "the anchor, the anchor, the anchor of ship 7 is set")
 	two := f.talk("b", "the anchor of the second ship is at 12 fathoms")
 	runner.do = func(ctx context.Context, s *subAgent, task string) (string, error) {
 		if strings.Contains(task, `"msg_1"`) {

@@ -164,6 +164,12 @@ var vocabulary = sync.OnceValue(func() map[string]word {
 	return v
 })
 
+// Name reports whether a word names a month or a day of the week, and which month.
+func Name(text string) (month int, ok bool) {
+	w := vocabulary()[strings.ToLower(text)]
+	return w.month, w.month > 0 || w.weekday > 0
+}
+
 // numbers are the English words for small numbers and ordinals.
 var numbers = sync.OnceValue(func() map[string]int {
 	m := map[string]int{"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}
