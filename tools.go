@@ -198,6 +198,7 @@ type grepArgs struct {
 	Scope            string                `json:"scope" enum:"messages,summaries,both" default:"both" description:"What is searched"`
 	ConversationID   record.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
 	AllConversations bool                  `json:"allConversations" default:"false" description:"Search all conversations" project:"true: every project; false: only the current conversation (default: the project)"`
+	SummaryID        record.SummaryID      `json:"summaryId,omitempty" description:"Only messages beneath this summary, sum_…"`
 	Since            string                `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
 	Before           string                `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
 	Limit            int                   `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
@@ -212,7 +213,7 @@ type grepArgs struct {
 func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
 	return t.session.Grep(ctx, recall.GrepRequest{
 		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: t.where(ctx, in.ConversationID, in.AllConversations),
-		Since: in.Since, Before: in.Before, Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context,
+		SummaryID: in.SummaryID, Since: in.Since, Before: in.Before, Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context,
 		Cursor: in.Cursor, Everything: in.Everything,
 	})
 }

@@ -48,6 +48,8 @@ type GrepRequest struct {
 	OrWords bool   `json:"-"`
 	Kinds   string `json:"scope,omitempty"` // messages, summaries or both (the default)
 	Where
+	// SummaryID searches the messages beneath this summary only.
+	SummaryID record.SummaryID `json:"summaryId,omitempty"`
 	// Since (inclusive) and Before (exclusive) bound the time, ISO. The time of a
 	// summary is that of the newest message that it covers, its latestAt, not the
 	// time when it was written.

@@ -25,6 +25,8 @@ type teamArg struct {
 type grepListed struct {
 	Pattern          string `json:"pattern" description:"Words, or a regex (RE2)"`
 	Mode             string `json:"mode" enum:"regex,full_text" default:"regex" description:"full_text ranks words or a whole question"`
+	Scope            string `json:"scope" enum:"messages,summaries,both" default:"both"`
+	SummaryID        string `json:"summaryId,omitempty" description:"Only messages beneath this sum_…"`
 	ConversationID   int64  `json:"conversationId,omitempty" description:"Only this one"`
 	AllConversations *bool  `json:"allConversations,omitempty" description:"true: every project; false: only this conversation"`
 	Since            string `json:"since,omitempty" description:"ISO time, 7d, yesterday"`
@@ -36,7 +38,6 @@ type grepListed struct {
 
 type grepArgs struct {
 	grepListed
-	Scope      string `json:"scope" enum:"messages,summaries,both" default:"both"`
 	Sort       string `json:"sort,omitempty" enum:"recency,relevance"`
 	Role       string `json:"role,omitempty" enum:"user,assistant,system,tool"`
 	Tool       string `json:"tool,omitempty"`
@@ -45,16 +46,16 @@ type grepArgs struct {
 }
 
 type describeListed struct {
-	ID     string `json:"id" description:"sum_…, msg_… or file_…"`
-	Cursor string `json:"cursor,omitempty" description:"nextCursor of the page before"`
+	ID               string `json:"id" description:"sum_…, msg_… or file_…"`
+	ConversationID   int64  `json:"conversationId,omitempty" description:"Only this one"`
+	AllConversations *bool  `json:"allConversations,omitempty" description:"As in lcm_grep"`
+	Cursor           string `json:"cursor,omitempty" description:"nextCursor of the page before"`
 	teamArg
 }
 
 type describeArgs struct {
 	describeListed
-	ConversationID   int64 `json:"conversationId,omitempty"`
-	AllConversations *bool `json:"allConversations,omitempty"`
-	MaxTokens        int   `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000"`
+	MaxTokens int `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000"`
 }
 
 type expandQueryListed struct {

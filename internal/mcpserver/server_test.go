@@ -120,6 +120,29 @@ func TestToolsAndInstructionsAreShort(t *testing.T) {
 	}
 }
 
+// The schemas that hosts see have every parameter of the specification.
+func TestTheSpecifiedParametersAreListed(t *testing.T) {
+	r := newRecord(t)
+	c := r.connect(r.serve(r.config()), clientOptions{})
+	list, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	specified := map[string][]string{
+		lcm.GrepName:        {"pattern", "mode", "scope", "conversationId", "allConversations", "since", "before", "limit"},
+		lcm.DescribeName:    {"id", "conversationId", "allConversations"},
+		lcm.ExpandQueryName: {"prompt", "query", "summaryIds", "maxTokens", "conversationId", "allConversations"},
+	}
+	for _, tool := range list.Tools {
+		properties := into[struct{ Properties map[string]any }](t, &mcp.CallToolResult{StructuredContent: tool.InputSchema}).Properties
+		for _, name := range specified[tool.Name] {
+			if properties[name] == nil {
+				t.Errorf("%s does not list %s", tool.Name, name)
+			}
+		}
+	}
+}
+
 func TestGrepDescribeExpandQuery(t *testing.T) {
 	r := newRecord(t)
 	id := r.say("claude:s1", r.dir, time.Minute, user("How do we deploy?"), llms.Assistant("With `make ship`, after the <checks> & gates."), user("thanks"))

@@ -69,6 +69,8 @@ func testSearch(t *testing.T, f *fixture) {
 		{"in one conversation", store.Search{Mode: store.Regex, Pattern: "deploy", Conversations: onlyA}, "msg_2 msg_1"},
 		{"with its own echo", store.Search{Mode: store.Regex, Pattern: "deploy", Conversations: onlyA, Everything: true}, "msg_5 msg_2 msg_1"},
 		{"without the question itself", store.Search{Mode: store.Regex, Pattern: "deploy", Except: []store.MessageID{1}}, "msg_7 msg_2"},
+		{"some messages only", store.Search{Mode: store.Regex, Pattern: "deploy", Only: []store.MessageID{1, 7}, Except: []store.MessageID{1}}, "msg_7"},
+		{"no message", store.Search{Mode: store.Regex, Pattern: "deploy", Only: []store.MessageID{}}, ""},
 		{"by role", store.Search{Mode: store.Regex, Pattern: "deploy", Roles: []llms.Role{llms.RoleAssistant}}, "msg_7 msg_2"},
 		{"by tool", store.Search{Mode: store.Regex, Pattern: "e", Tool: "shell"}, "msg_3 msg_2"},
 		{"by tool, in another case", store.Search{Mode: store.Regex, Pattern: "e", Tool: "Shell"}, "msg_3 msg_2"},

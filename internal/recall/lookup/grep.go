@@ -32,6 +32,13 @@ func (s *Service) Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAn
 }
 
 func (s *Service) grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error) {
+	if r.SummaryID != "" {
+		conversation, err := s.reachable(ctx, r.SummaryID, r.Where)
+		if err != nil {
+			return recall.GrepAnswer{}, err
+		}
+		r.ConversationID, r.Kinds = conversation, recall.InMessages
+	}
 	q, err := s.check(ctx, r)
 	if err != nil && r.OrWords && r.Mode != store.FullText && isPlain(r.Pattern) && strings.TrimSpace(r.Pattern) != "" {
 		// Words that are no valid expression, like "C++ build".

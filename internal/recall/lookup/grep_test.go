@@ -132,6 +132,49 @@ func TestGrepLooksInTheWholeFamily(t *testing.T) {
 	}
 }
 
+// With summaryId only the messages beneath that summary are searched, at any depth.
+func TestGrepBeneathASummary(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("session")
+	f.say(c, messages(8, func(i int) string { return fmt.Sprintf("heron number %d of the lake", i+1) })...)
+	leaf := f.fold(c, 1, 2, "Two herons.")
+	f.fold(c, 2, 3, "Two more herons.")
+	top := f.fold(c, 1, 2, "Four herons.")
+	fork, err := f.db.Fork(t.Context(), c, 8, store.NewConversation{Key: "fork"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := f.fold(fork.ID, 2, 3, "Herons of the fork.")
+	for _, test := range []struct {
+		beneath store.SummaryID
+		mode    store.Mode
+		where   recall.Where
+		want    string
+	}{
+		{leaf.ID, store.Regex, recall.Where{Current: c}, "msg_3 msg_2"},
+		{top.ID, store.Regex, recall.Where{AllConversations: true}, "msg_5 msg_4 msg_3 msg_2"},
+		{top.ID, store.FullText, recall.Where{ConversationID: c}, "msg_2 msg_3 msg_4 msg_5"},
+		{own.ID, store.Regex, recall.Where{Current: fork.ID}, "msg_7 msg_6"},
+	} {
+		a := f.grep(recall.GrepRequest{Pattern: "heron", Mode: test.mode, SummaryID: test.beneath, Where: test.where})
+		got := strings.Fields(ids(a))
+		if test.mode == store.FullText {
+			slices.Sort(got)
+		}
+		if strings.Join(got, " ") != test.want || a.Total != len(got) {
+			t.Errorf("beneath %s: %v of %d, want %s", test.beneath, got, a.Total, test.want)
+		}
+	}
+	for _, r := range []recall.GrepRequest{
+		{Pattern: "heron", SummaryID: leaf.ID, Where: recall.Where{Current: f.open("other")}},
+		{Pattern: "heron", SummaryID: "sum_ffffffffffffffff", Where: recall.Where{Current: c}},
+	} {
+		if _, err := f.Grep(t.Context(), r); !errors.Is(err, recall.ErrRefused) {
+			t.Errorf("%s: %v", r.SummaryID, err)
+		}
+	}
+}
+
 func TestGrepRefuses(t *testing.T) {
 	s := newStory(t)
 	for _, c := range []struct {
@@ -140,7 +183,7 @@ func TestGrepRefuses(t *testing.T) {
 		says []string
 	}{
 		{"nothing", recall.GrepRequest{Pattern: " ", Where: s.here()}, []string{"empty"}},
-		{"an invalid regex", recall.GrepRequest{Pattern: "ab(c", Where: s.here()}, []string{"at byte 0", "missing closing )", "full_text"}},
+		{"an invalid regex", recall.GrepRequest{Pattern: "ab(c", Where: s.here()}, []string{"invalid pattern", "at byte 0", "missing closing )", "full_text"}},
 		{"a bad repetition", recall.GrepRequest{Pattern: "abc**", Where: s.here()}, []string{"at byte 3", "**"}},
 		{"a huge pattern", recall.GrepRequest{Pattern: strings.Repeat("x", 1<<20), Where: s.here()}, []string{"1048576", "limit"}},
 		{"a huge question", recall.GrepRequest{Pattern: strings.Repeat("word ", 1<<18), Mode: "full_text", Where: s.here()}, []string{"limit"}},

@@ -56,13 +56,22 @@ func (s *Service) check(ctx context.Context, r recall.GrepRequest) (*query, erro
 	}
 	q.search.Tool, q.search.Everything, q.current = r.Tool, r.Everything, current(r.Where)
 	Narrow(&q.search, q.scope)
+	if r.SummaryID != "" {
+		if q.search.Only, err = s.messagesBeneath(ctx, r.SummaryID); err != nil {
+			return nil, err
+		}
+		// A summary of a fork covers messages of its origin.
+		if q.search.Conversations, err = s.scopes.family(ctx, r.ConversationID); err != nil {
+			return nil, err
+		}
+	}
 	q.search.Limit, q.search.CountTo = q.limit, max(s.countTo, q.limit+1)
 	current := q.current
 	if q.scope.Kind != recall.ScopeCurrent {
 		current = nil // which sessions are going on may change between two pages
 	}
 	q.digest = question(s.store, "grep", r.Pattern, q.search.Mode, q.search.Sort, q.kinds, r.ConversationID, r.AllConversations, r.CurrentOnly, current,
-		r.Projects, r.Since, r.Before, r.Role, r.Tool, r.Everything)
+		r.Projects, r.SummaryID, r.Since, r.Before, r.Role, r.Tool, r.Everything)
 	return q, nil
 }
 

@@ -107,7 +107,8 @@ func nearestHits(ctx context.Context, from Store, q store.Search, near []store.M
 		if at.IsZero() {
 			at = m.Stored
 		}
-		if !q.Everything && m.Flags.Bookkeeping(m.Body.Role) || len(q.Roles) > 0 && !slices.Contains(q.Roles, m.Body.Role) ||
+		_, only := slices.BinarySearch(q.Only, m.ID)
+		if q.Only != nil && !only || !q.Everything && m.Flags.Bookkeeping(m.Body.Role) || len(q.Roles) > 0 && !slices.Contains(q.Roles, m.Body.Role) ||
 			at.Before(q.Since) || !q.Before.IsZero() && !at.Before(q.Before) ||
 			q.After.Through > 0 && int64(m.ID) > q.After.Through || slices.Contains(q.Except, m.ID) {
 			continue

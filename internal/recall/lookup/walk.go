@@ -3,8 +3,10 @@ package lookup
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // step is a node on the way down from a summary to its messages.
@@ -65,6 +67,34 @@ func (s *Service) descend(ctx context.Context, first []step, roots []store.Summa
 			}
 		}
 	}
+}
+
+// messagesBeneath returns the messages that a summary covers, in order.
+func (s *Service) messagesBeneath(ctx context.Context, id store.SummaryID) ([]store.MessageID, error) {
+	ids := []store.MessageID{}
+	for st, err := range s.descend(ctx, nil, []store.SummaryID{id}, 0, true) {
+		if err != nil {
+			return nil, err
+		}
+		if !st.IsSummary() {
+			ids = append(ids, st.Message)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// reachable returns the conversation of a summary, and refuses one outside the scope.
+func (s *Service) reachable(ctx context.Context, id store.SummaryID, w recall.Where) (store.ConversationID, error) {
+	scope, err := s.scopes.reach(ctx, w)
+	if err != nil {
+		return 0, err
+	}
+	sum, err := s.summary(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	return sum.Conversation, within(scope, string(id), sum.Conversation)
 }
 
 func (s *Service) summary(ctx context.Context, id store.SummaryID) (store.Summary, error) {

@@ -44,10 +44,11 @@ type Search struct {
 	// Everything also finds lcm's own output (FlagEcho) and the hosts' own records:
 	// FlagSynthetic, and FlagHidden with the role system unless FlagUnknown is set.
 	Everything bool
-	// Except excludes messages, such as the question itself.
-	Except []MessageID
-	Sort   Sort
-	Limit  int
+	// Except excludes messages, such as the question itself. Only, if not nil, are all
+	// messages that are searched, in order.
+	Except, Only []MessageID
+	Sort         Sort
+	Limit        int
 	// LimitMatches makes Limit count only hits that match by themselves: those with
 	// Beside come along.
 	LimitMatches bool

@@ -142,6 +142,9 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	if len(q.Except) > 0 {
 		f.Accept = func(id int64) bool { return !slices.Contains(q.Except, store.MessageID(id)) }
 	}
+	if q.Only != nil {
+		f.Accept = both(f.Accept, func(id int64) bool { _, ok := slices.BinarySearch(q.Only, store.MessageID(id)); return ok })
+	}
 	if !q.Everything {
 		f.Without = flagEcho
 		var err error
