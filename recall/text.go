@@ -145,6 +145,9 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Meaning {
 		parts = append(parts, "by meaning")
 	}
+	if m.SupersededBy != nil {
+		parts = append(parts, m.SupersededBy.String())
+	}
 	if m.Damaged {
 		parts = append(parts, "DAMAGED")
 	}

@@ -3,11 +3,11 @@ package brief
 import (
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -85,7 +85,7 @@ func choices(said []store.Message) []Quote {
 
 // question returns the last sentence of a text if it is a question.
 func question(text string) string {
-	all := sentences(text)
+	all := prose.Sentences(text)
 	if len(all) == 0 || !strings.HasSuffix(all[len(all)-1], "?") {
 		return ""
 	}
@@ -130,7 +130,7 @@ func pick(said []store.Message, cues *phrases, accept func(llms.Role, string) bo
 		if cues.count(text, 1) == 0 {
 			continue
 		}
-		for _, s := range sentences(text) {
+		for _, s := range prose.Sentences(text) {
 			w := weight(s, cues)
 			if w == 0 || !accept(role, s) {
 				continue
@@ -146,7 +146,7 @@ func pick(said []store.Message, cues *phrases, accept func(llms.Role, string) bo
 	var kept []Quote
 	seen := map[string]bool{}
 	for _, q := range known {
-		for _, s := range append(sentences(q.Text), q.Text) {
+		for _, s := range append(prose.Sentences(q.Text), q.Text) {
 			seen[s] = true
 		}
 	}
@@ -170,45 +170,4 @@ func weight(s string, cues *phrases) int {
 		return 0
 	}
 	return cues.count(s, 3)
-}
-
-// sentences splits text at the ends of lines and sentences, without code blocks.
-func sentences(text string) []string {
-	var all []string
-	code := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") {
-			code = !code
-			continue
-		}
-		if code || line == "" || strings.HasPrefix(line, "|") {
-			continue
-		}
-		all = append(all, split(strings.TrimLeft(line, "-*#> \t"))...)
-	}
-	return all
-}
-
-// split splits a line after full stops before a space and no lower-case letter.
-func split(line string) []string {
-	var all []string
-	from := 0
-	for i, r := range line {
-		if !strings.ContainsRune(".!?。！？", r) {
-			continue
-		}
-		end := i + utf8.RuneLen(r)
-		rest := line[end:]
-		next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
-		if r < 0x80 && (!strings.HasPrefix(rest, " ") || unicode.IsLower(next)) && rest != "" {
-			continue
-		}
-		all = append(all, strings.TrimSpace(line[from:end]))
-		from = end
-	}
-	if rest := strings.TrimSpace(line[from:]); rest != "" {
-		all = append(all, rest)
-	}
-	return all
 }

@@ -45,6 +45,8 @@ var Layers = [][]string{
 		// The public data types.
 		"record",
 	}, {
+		"internal/recall/supersede",
+	}, {
 		"internal/record/redact/...",
 		"recall",
 	}, {

@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -54,7 +56,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 	}
 	e.frame = recall.Answer{Method: recall.MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
 	e.home = r.Projects
-	e.literal = literalOf(r.Query)
+	e.literal, e.past = literalOf(r.Query), supersede.AboutPast(cmp.Or(r.Prompt, r.Query))
 	for _, words := range []string{r.Query, r.Prompt} {
 		if q, err := search.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
 			e.queries = append(e.queries, q)
@@ -83,8 +85,9 @@ type passage struct {
 	cited bool
 	// score is that of the ranking, and literal says that the text has the
 	// query as it was typed.
-	score   float64
-	literal bool
+	score      float64
+	literal    bool
+	superseded *recall.Superseded
 }
 
 // kind orders the passages of a group: the matches that have the query as it was typed,
@@ -103,6 +106,7 @@ func (p passage) kind() int {
 type extract struct {
 	*Delegator
 	literal  *regexp.Regexp  // the query as it was typed
+	past     bool            // the question is about the past
 	queries  []*search.Query // the query and the prompt, which select the part of a long message
 	most     int             // tokens of the answer's text
 	bound    int             // tokens of the whole result
@@ -156,7 +160,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 		return false, err
 	}
 	e.read += e.count(text)
-	p := passage{msg: m, score: c.score, literal: c.literal, match: match, cited: match && strong && e.cited() < maxCitations}
+	p := passage{msg: m, score: c.score, literal: c.literal, superseded: c.superseded, match: match, cited: match && strong && e.cited() < maxCitations}
 	e.cut(&p, text, e.share(m, rank))
 	said := strings.Join(strings.Fields(p.text), " ")
 	if said == "" || e.texts[said] {
@@ -316,7 +320,7 @@ func (e *extract) encoded(v any) int {
 func (e *extract) answer(shown []passage) recall.Answer {
 	a := e.frame
 	a.Notes = slices.Clone(a.Notes)
-	a.Answer = write(shown, e.titles)
+	a.Answer = write(shown, e.titles, e.past)
 	a.CitedIDs, a.Citations, a.TotalSourceTokens = []store.ID{}, []recall.Citation{}, e.read
 	left, parts := e.left, 0
 	for _, p := range e.passages[min(len(shown), len(e.passages)):] {

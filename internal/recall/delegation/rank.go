@@ -32,6 +32,8 @@ type candidate struct {
 	match bool
 	// literal says that it has the query as it was typed.
 	literal bool
+	// superseded is the later message that changes it, or nil.
+	superseded *recall.Superseded
 }
 
 // ranking is the outcome of a search: the score of each message, 1 for the
@@ -123,7 +125,11 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 	}
 	sortByScore(all)
 	liftNewest(all, cmp.Or(keywords(asWords(r.Query)), r.Query))
-	return all, nil
+	question := cmp.Or(r.Prompt, r.Query)
+	if all, err = d.withChanges(ctx, p, question, all); err != nil {
+		return nil, err
+	}
+	return currentFirst(all, question), nil
 }
 
 // sortByScore puts the best first, and of equals the newer.

@@ -140,13 +140,19 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	}
 	picked := merge(lanes, q, q.limit, beneath)
 	q.preferNear(picked)
+	var superseded map[store.MessageID]recall.Superseded
+	if !at.Begun {
+		if picked, superseded, err = s.currentFirst(ctx, q, lanes, picked); err != nil {
+			return recall.GrepAnswer{}, err
+		}
+	}
 	at.Words = q.words != nil && q.expression
 	a := recall.GrepAnswer{
 		Pattern: q.search.Pattern, Mode: q.search.Mode, Sort: q.search.Sort, Kinds: q.kinds, Scope: q.scope, Notes: slices.Clone(q.notes),
 		Matches: []recall.Match{}, NextCursor: next(lanes, q.digest, at),
 	}
 	account(&a, lanes)
-	if a.Matches, err = s.matches(ctx, q.showing(lanes), picked); err != nil {
+	if a.Matches, err = s.matches(ctx, q.showing(lanes), picked, superseded); err != nil {
 		return recall.GrepAnswer{}, err
 	}
 	nameSummaries(a.Matches, lanes, beneath)

@@ -120,8 +120,8 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	if begun {
 		search.CountTo = 0 // the first page has counted
 	}
-	if search.Sort != store.ByRecency && q.kinds == recall.InBoth {
-		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath
+	if search.Sort != store.ByRecency {
+		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath and currentFirst
 	}
 	var err error
 	if q.re != nil && search.Sort != store.ByRecency {

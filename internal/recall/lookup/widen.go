@@ -154,17 +154,21 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 		return a, err
 	}
 	hits := merge(lanes, w, w.search.Limit, beneath)
-	return s.addElsewhere(ctx, &own, w, a, wide, said, w.outside(hits, room))
+	hits, superseded, err := s.currentFirst(ctx, w, lanes, w.outside(hits, room))
+	if err != nil {
+		return a, err
+	}
+	w.fill = own.fill
+	other, err := s.matches(ctx, w, hits, superseded)
+	if err != nil {
+		return a, err
+	}
+	return s.addElsewhere(ctx, &own, w, a, wide, said, other)
 }
 
 // addElsewhere puts the matches of the scope and behind them those from elsewhere on
 // one page.
-func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.GrepAnswer, wide recall.GrepAnswer, said *recall.Widened, hits []store.Hit) (recall.GrepAnswer, error) {
-	w.fill = own.fill
-	other, err := s.matches(ctx, w, hits)
-	if err != nil {
-		return a, err
-	}
+func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.GrepAnswer, wide recall.GrepAnswer, said *recall.Widened, other []recall.Match) (_ recall.GrepAnswer, err error) {
 	a.Mode, a.Sort = w.search.Mode, w.search.Sort
 	if a.Total == 0 {
 		for _, n := range wide.Notes {

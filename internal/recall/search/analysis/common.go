@@ -9,24 +9,24 @@ import (
 //go:embed common.txt
 var commonText string
 
-// common are the stems of common.txt.
-var common = sync.OnceValue(func() map[string]bool {
-	set := make(map[string]bool)
-	for line := range strings.Lines(commonText) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		for w := range strings.FieldsSeq(line) {
-			set[LightStem(w)] = true
-		}
+// common are the words of common.txt: the stems of English, and German without endings.
+var common = sync.OnceValue(func() (sets struct{ english, german map[string]bool }) {
+	english, german, _ := strings.Cut(commonText, "# German\n")
+	sets.english, sets.german = make(map[string]bool), make(map[string]bool)
+	for w := range strings.FieldsSeq(english) {
+		sets.english[string(PlainTerm([]byte(w)))] = true
 	}
-	return set
+	for w := range strings.FieldsSeq(german) {
+		sets.german[withoutEnding(w)] = true
+	}
+	return sets
 })
 
 // IsCommon reports whether a word, folded, is a common one that does not tell what a
 // text is about: a verb, an adverb, a general noun of English or German.
 func IsCommon(word string) bool {
-	if IsStopWord(word) || common()[LightStem(word)] {
+	sets := common()
+	if IsStopWord(word) || sets.english[string(PlainTerm([]byte(word)))] || sets.german[withoutEnding(word)] {
 		return true
 	}
 	for _, set := range otherStops() {
@@ -36,17 +36,18 @@ func IsCommon(word string) bool {
 	}
 	// A German participle: gewahlt, angelegt.
 	before, after, ok := strings.Cut(word, "ge")
-	return ok && len(before) <= 4 && len(after) >= 4 && (common()[LightStem(before+strings.TrimSuffix(after, "t")+"en")] || common()[LightStem(before+after)])
+	return ok && len(before) <= 4 && len(after) >= 4 && (sets.german[withoutEnding(before+strings.TrimSuffix(after, "t"))] || sets.german[withoutEnding(before+after)])
 }
 
 // LightStem is the stem of a folded word without the endings of German, for
 // comparing words of two texts. The index does not have these.
-func LightStem(word string) string {
-	s := string(PlainTerm([]byte(word)))
+func LightStem(word string) string { return withoutEnding(string(PlainTerm([]byte(word)))) }
+
+func withoutEnding(word string) string {
 	for _, ending := range []string{"en", "er", "em", "es", "e", "n"} {
-		if cut, ok := strings.CutSuffix(s, ending); ok && len(cut) >= 4 {
+		if cut, ok := strings.CutSuffix(word, ending); ok && len(cut) >= 4 {
 			return cut
 		}
 	}
-	return s
+	return word
 }

@@ -30,7 +30,10 @@ func IsStopWord(word string) bool { return stopWords()[strings.ToLower(word)] }
 // Danish and Norwegian, Finnish, Hungarian, Turkish, Romanian and Russian.
 var otherStops = sync.OnceValue(func() (sets []map[string]bool) {
 	for _, words := range []string{
-		"und nicht ist ein eine auf mit werden fur wie wir haben der den dem das sich auch noch uber wurde bei zum zur wo warum welche welcher welches",
+		"und nicht ist ein eine auf mit werden fur wie wir haben der den dem das sich auch noch uber wurde bei zum zur wo warum welche welcher welches " +
+			"ab aber alle alles als also am an aus beim bin bis da damit dann dass dein denn des dich die dies diese diesem diesen dieser dieses dir doch dort du durch einem einen " +
+			"einer eines er es euch etwas gegen hab habe hat hatten hier ich ihm ihn ihr ihre im in ins ja jede jeden jeder jedes kann kein keine keinen mal man mein meine mir nach nichts " +
+			"nun nur ob oder ohne sehr seit sie sind so soll sollen statt um uns unser unsere unserem unseren unserer unter vom von vor war waren was weil welchem welchen wenn wird wurden zu zwischen",
 		"les est dans pour pas une avec nous des sur que qui quel quelle quels le la du et au aux ou pourquoi comment avons ete",
 		"los las para una por con que del como esta son cual donde cuando el en de hemos fue porque",
 		"che non per una sono della del con nel quale come dove quando il gli di perche abbiamo stato",

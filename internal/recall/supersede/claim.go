@@ -1,0 +1,326 @@
+package supersede
+
+import (
+	"maps"
+	"strings"
+	"unicode"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+)
+
+// claim is a sentence that may state how something is.
+type claim struct {
+	tokens   []token
+	words    map[string]bool // by stem: the words that tell the subject, and the values
+	replaced map[string]bool // those that it names as what no longer holds
+	reverses bool            // it has words of reversal
+	adds     bool            // it says something in addition
+	open     bool            // a question or a proposal
+}
+
+// token is a word of a claim.
+type token struct {
+	stem  string
+	low   string
+	kind  kind
+	named bool // written as a name or, in German, a noun
+}
+
+// kind is the kind of value that a token may be.
+type kind uint8
+
+const (
+	functionWord kind = iota
+	common            // says little of the subject
+	word
+	number
+	name // an identifier, a path, a version, a quoted text, a word with a capital letter
+)
+
+// Longer sentences are lists or pasted text. Of a message only the first sentences are read.
+const (
+	longClaim  = 60
+	mostClaims = 60
+)
+
+// Words that show what a sentence does. Text is compared in lower case, umlauts as their
+// vowels.
+var (
+	reverses = lazyregexp.New(`\b(?:instead|no longer|any ?more|not any longer|actually|from (?:now on|today)|leav(?:e|es|ing)|going forward|as of (?:now|today)|changed?(?: \w+){0,4} (?:to|from)|switch(?:ed|ing)?(?: \w+){0,4} (?:to|from|over)|` +
+		`mov(?:ed|ing)(?: \w+){0,4} (?:to|from|off|away)|replac(?:e[ds]?|ing)|scrap(?:ped)?|scratch that|forget|revert(?:ed|ing)?|roll(?:ed|ing)? back|undo|undid|dropp(?:ed|ing)|drop the|ditch(?:ed)?|` +
+		`correction|i was wrong|that was wrong|that's wrong|changed my mind|change of plan|new plan|on second thou?ght|turns out|(?:is|are|be|we|use|uses|to|at|has|have|goes) now|now (?:it's|is|are|use|uses|we|at|on|runs?|lives?|goes|set|called|has)|` +
+		`(?:raised|lowered|bumped|increased|decreased|reduced|cut|upgraded|downgraded|renamed|migrated|extended|shortened|doubled|halved)(?: \w+){0,5} (?:to|from|into)|rather than|in place of|superseded?s?|overrules?d?|` +
+		`let's (?:go|use|do|make|keep|call|switch|take)|we(?:'re| are) going with|we(?:'ll| will) (?:go|use|take) |won't|will not|not \w+ but|` +
+		`stattdessen|statt|anstatt|anstelle|doch (?:nicht|lieber|kein\w*|auf|bei|nur|wieder|mit)|lieber|nicht mehr|doch nicht|kein\w* mehr|ab (?:jetzt|sofort|heute|nun)|kunftig|eigentlich|wander[nt]|steigen(?: \w+){0,4} um|von nun an|nun(?:mehr)?|jetzt|geandert|andern wir|umgestellt|umgezogen|umbenannt|ersetzt|` +
+		`vergiss|verwerfen|verworfen|zuruck(?:genommen|gerollt|gedreht)?|korrektur|war falsch|revidiert|uberholt|wechseln|gewechselt|erhoht|gesenkt|hochgesetzt|herabgesetzt|reduziert|verlangert|verkurzt|` +
+		`plutot|desormais|finalement|ne \w+ plus|au lieu|a la place|remplace\w*|en lugar|en vez|ya no|ahora|mejor|cambi\w+|invece|non piu|d'ora in poi|in plaats|voortaan|niet meer|em vez|agora|nao mais)\b|` +
+		`改为|改成|改用|不再|而是|取消|换成|ではなく|やめて|変更|に変え|대신|더 이상|변경|вместо|больше не|теперь|передумал`)
+	names = lazyregexp.New(`\b(?:instead of|rather than|no longer|in place of|replac(?:es?|ed|ing)|not|from|was|were|forget|drop(?:ped|ping)?|revert(?:ed|ing)?|off|away from|ditch(?:ed)?|scrap(?:ped)?|against|used to be|` +
+		`statt|anstatt|anstelle|nicht mehr|doch nicht|kein\w*|von|bisher|vergiss(?: das mit)?|leaving|` +
+		`au lieu de|en lugar de|en vez de|invece di|in plaats van|em vez de)\s`)
+	namedBefore = lazyregexp.New(`(\S+) (?:doch nicht|wird nicht mehr|fliegt raus|is (?:out|gone|dead))\b`)
+	adds        = lazyregexp.New(`\b(?:also|as well|in addition|additionally|too|besides|another|both|auch|zusatzlich|ausserdem|beide[ns]?|ebenfalls|weitere[nrs]?|respectively)\b`)
+	proposes    = lazyregexp.New(`\b(?:could|might|maybe|perhaps|would|should (?:we|i)|shall we|what if|if we|option|alternatively|one idea|consider|konnten?|vielleicht|wurden?|sollten wir|falls|eventuell|alternativ)\b|^(?:if|wenn|falls) `)
+)
+
+// terms are the stems of the words of a text that tell its subject.
+func terms(text string) map[string]bool {
+	c := parse(text)
+	return c.words
+}
+
+// message is what a message states.
+type message struct {
+	claims   []claim         // about the subject, or with the subject from the sentence before
+	values   map[string]bool // names and numbers of all of it, by stem
+	names    []string        // in lower case
+	reverses bool            // a sentence has words of reversal
+	adds     bool
+	replaced map[string]bool
+	subject  map[string]bool
+	user     bool
+}
+
+// read returns what a message states about the subject.
+func read(s Statement, subject map[string]bool) message {
+	m := message{values: map[string]bool{}, replaced: map[string]bool{}, subject: subject, user: s.User}
+	var before map[string]bool
+	for i, sentence := range prose.Sentences(s.Text) {
+		if i == mostClaims {
+			break
+		}
+		c := parse(sentence)
+		if len(c.tokens) > longClaim {
+			continue
+		}
+		maps.Copy(m.replaced, c.replaced)
+		m.reverses, m.adds = m.reverses || c.reverses, m.adds || c.adds
+		for _, t := range c.tokens {
+			if t.kind >= number {
+				m.values[t.stem] = true
+			}
+			if t.named {
+				m.names = append(m.names, t.low)
+			}
+		}
+		own := c.words
+		if !overlap(own, subject) {
+			c.words = maps.Clone(own)
+			for w := range before {
+				if subject[w] {
+					c.words[w] = true
+				}
+			}
+		}
+		if overlap(c.words, subject) {
+			m.claims = append(m.claims, c)
+		}
+		before = own
+	}
+	return m
+}
+
+// about reports whether two messages have a value in common, or state something of the same.
+func (m message) about(o message) bool {
+	for w := range m.values {
+		if o.values[w] {
+			return true
+		}
+	}
+	return len(m.claims) > 0 && len(o.claims) > 0
+}
+
+// hasOther reports whether a message has a value that another lacks.
+func (m message) hasOther(o message) bool {
+	for w := range m.values {
+		if !o.values[w] && !m.subject[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// other reports whether a claim has a value or a word that another lacks, and the other way
+// round.
+func (c claim) other(o claim) bool {
+	return c.lacks(o) && o.lacks(c)
+}
+
+func (c claim) lacks(o claim) bool {
+	for _, t := range o.tokens {
+		if t.kind >= word && !c.words[t.stem] {
+			return true
+		}
+	}
+	return false
+}
+
+func overlap(a, b map[string]bool) bool {
+	for w := range a {
+		if b[w] {
+			return true
+		}
+	}
+	return false
+}
+
+var fold = strings.NewReplacer("’", "'", "ä", "a", "ö", "o", "ü", "u", "ß", "ss", "é", "e", "è", "e", "ê", "e", "à", "a", "ô", "o", "ù", "u", "ã", "a", "ç", "c")
+
+func parse(sentence string) claim {
+	low := fold.Replace(strings.ToLower(sentence))
+	c := claim{words: map[string]bool{}, replaced: map[string]bool{}, reverses: reverses().MatchString(low), adds: adds().MatchString(low),
+		open: strings.HasSuffix(strings.TrimSpace(sentence), "?") || proposes().MatchString(low)}
+	raw := strings.FieldsFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;()[]{}"“”„«»*=→`, r) })
+	stop, german := analysis.StopWords(strings.Fields(low))
+	for i, r := range raw {
+		if first, second, ok := strings.Cut(strings.Trim(r, ".:!?"), "-"); ok && letters(first) && letters(second) {
+			c.add(first, i == 0, german, stop)
+			r = second
+		}
+		c.add(r, i == 0, german, stop)
+	}
+	for _, m := range namedBefore().FindAllStringSubmatch(low, -1) {
+		c.replaced[analysis.LightStem(m[1])] = true
+	}
+	for _, at := range names().FindAllStringIndex(low, -1) {
+		rest := strings.Fields(low[at[1]:])
+		for _, r := range rest[:min(4, len(rest))] {
+			end := strings.ContainsAny(r[len(r)-1:], ".,;:)")
+			if t := analysis.LightStem(strings.Trim(r, "`'.,;:!()")); c.words[t] {
+				c.replaced[t] = true
+			}
+			if end || r == "to" || r == "auf" || r == "but" || r == "sondern" {
+				break
+			}
+		}
+	}
+	return c
+}
+
+// add adds a token.
+func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
+	trimmed := strings.Trim(raw, ".:!?…'’`–—-")
+	if trimmed == "" {
+		return
+	}
+	low := fold.Replace(strings.ToLower(trimmed))
+	t := token{stem: analysis.LightStem(low), low: low, kind: word}
+	switch {
+	case strings.ContainsFunc(trimmed, unicode.IsDigit) && !strings.ContainsFunc(strings.TrimRight(trimmed, "msdhkKMGTBx%"), unicode.IsLetter):
+		t.kind = number
+	case strings.ContainsFunc(trimmed, unicode.IsDigit), strings.HasPrefix(raw, "`"), strings.ContainsAny(trimmed, "_/.#@"), mixedCase(trimmed):
+		t.kind = name
+	case analysis.IsStopWord(low) || stop(low):
+		t.kind = functionWord
+	case analysis.IsCommon(low):
+		t.kind = common
+	case !first && !german && unicode.IsUpper([]rune(trimmed)[0]), len(trimmed) > 1 && strings.ToUpper(trimmed) == trimmed:
+		t.kind = name
+	}
+	t.named = t.kind == name || t.kind == word && unicode.IsUpper([]rune(trimmed)[0])
+	c.tokens = append(c.tokens, t)
+	if t.kind != functionWord {
+		c.words[t.stem] = true
+	}
+}
+
+// letters reports whether a part of a compound is a word.
+func letters(s string) bool {
+	return len(s) > 2 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '.' })
+}
+
+func mixedCase(s string) bool {
+	return strings.ContainsFunc(s[1:], unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsLower)
+}
+
+// kind is the kind of a word of the claim.
+func (c claim) kind(w string) kind {
+	for _, t := range c.tokens {
+		if t.stem == w {
+			return t.kind
+		}
+	}
+	return common // from the sentence before
+}
+
+// otherValue reports whether the claim has another value of the same kind behind the same
+// word.
+func (c claim) otherValue(o claim) bool {
+	for i, t := range c.tokens {
+		if t.kind < number || o.words[t.stem] {
+			continue
+		}
+		for m, u := range o.tokens {
+			if u.kind == t.kind && !c.words[u.stem] && c.stemBefore(i) == o.stemBefore(m) && c.stemBefore(i) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// before is the place of the last word before one that is not a function word, or -1.
+func (c claim) before(i int) int {
+	for i--; i >= 0 && c.tokens[i].kind == functionWord; i-- {
+	}
+	return i
+}
+
+func (c claim) stemBefore(i int) string {
+	if i = c.before(i); i < 0 {
+		return ""
+	}
+	return c.tokens[i].stem
+}
+
+// contrasts are groups of qualifiers: statements with different ones of a group are about
+// different things.
+var contrasts = [][]string{
+	{"staging", "production", "prod", "dev", "development", "test", "tests", "local", "locally", "ci", "preview", "produktion", "lokal", "entwicklung"},
+	{"client", "server"}, {"frontend", "backend"}, {"read", "write"}, {"reads", "writes"}, {"internal", "external", "public", "private"}, {"linux", "macos", "windows", "mac"},
+	{"primary", "replica", "secondary"}, {"input", "output"}, {"request", "response"}, {"requests", "responses"}, {"upload", "download"}, {"uploads", "downloads"}, {"ios", "android"},
+	{"minimum", "maximum", "min", "max"}, {"warm", "cold"}, {"hourly", "daily", "weekly", "monthly"}, {"connect", "read", "write", "idle"}, {"free", "paid", "pro"}, {"old", "new"},
+}
+
+// contrast reports whether each of two claims has a qualifier that the other lacks.
+func contrast(o, l claim) bool {
+	for _, group := range contrasts {
+		var a, b bool
+		for _, w := range group {
+			w = analysis.LightStem(w)
+			a = a || o.words[w] && !l.words[w]
+			b = b || l.words[w] && !o.words[w] && !l.replaced[w]
+		}
+		if a && b {
+			return true
+		}
+	}
+	return false
+}
+
+// otherwiseQualified reports whether a word that two claims share has other words beside it.
+func otherwiseQualified(o, l claim) bool {
+	for i, t := range o.tokens {
+		if t.kind == functionWord || !l.words[t.stem] {
+			continue
+		}
+		for j, u := range l.tokens {
+			if u.stem == t.stem && (qualified(o, o.before(i), l, l.before(j), true) || qualified(o, i+1, l, j+1, false)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// qualified reports whether the tokens at two places are different words that qualify the
+// word beside them: "billing service", "search service".
+func qualified(o claim, i int, l claim, j int, before bool) bool {
+	if i < 0 || j < 0 || i >= len(o.tokens) || j >= len(l.tokens) {
+		return false
+	}
+	a, b := o.tokens[i], l.tokens[j]
+	return a.kind != functionWord && b.kind != functionWord && a.kind != number && b.kind != number && (before || a.kind == word && b.kind == word) && !l.words[a.stem] && !o.words[b.stem] && !l.replaced[a.stem]
+}

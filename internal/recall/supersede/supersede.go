@@ -1,0 +1,267 @@
+// Package supersede tells which of several statements about one subject holds
+// now. A statement is superseded where a later one speaks of the same subject and
+// changes it: it names what it replaces ("instead of 8443"), or it has words of
+// reversal, or it puts another value in the same place.
+//
+// It decides from the texts that a search found, when asked. Nothing is stored and no
+// model is needed. A wrong mark is worse than none: two statements that may both
+// hold, because each has a qualifier of its own or because the later one adds to the
+// other, are left alone.
+package supersede
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+)
+
+// Statement is a message that was found.
+type Statement struct {
+	Text string
+	Time time.Time
+	User bool // said by the user, whom only the user corrects
+	// Conversation and Seq are its place in the record: a reply goes with its prompt.
+	Conversation, Seq int64
+}
+
+// By returns for each statement the index of the later one that changes it, or -1. The
+// words of the question tell the subject.
+func By(question string, said []Statement) []int {
+	subject := terms(question)
+	all := make([]message, len(said))
+	for i, s := range said {
+		all[i] = read(s, subject)
+	}
+	named := map[string]int{} // by how many messages
+	for _, m := range all {
+		for w := range m.values {
+			named[w]++
+		}
+	}
+	out := slices.Repeat([]int{-1}, len(said))
+	changes := make([]int, len(said)) // in which a statement is the older or the later one
+	for i := range said {
+		for j := range said {
+			if !said[j].Time.After(said[i].Time) || !replaces(all[i], all[j], named) {
+				continue
+			}
+			changes[i]++
+			changes[j]++
+			if out[i] < 0 || said[j].Time.After(said[out[i]].Time) {
+				out[i] = j
+			}
+		}
+	}
+	for i := range out {
+		if changes[i] > mostChanges {
+			out[i] = -1
+		}
+	}
+	for i, s := range said {
+		if prompt := promptOf(said, s); out[i] < 0 && prompt >= 0 && out[prompt] >= 0 && !said[out[prompt]].Time.Before(s.Time) && all[i].about(all[prompt]) {
+			out[i] = out[prompt] // a reply that repeats what was replaced
+		}
+	}
+	return out
+}
+
+// replyReach is how many messages after a prompt its reply may come.
+const replyReach = 12
+
+// mostChanges is how many statements one may change or be changed by. More that are alike
+// are a series, such as reports or the items of a list.
+const mostChanges = 4
+
+// promptOf returns the statement that a reply answers, or -1.
+func promptOf(said []Statement, reply Statement) int {
+	prompt := -1
+	for i, s := range said {
+		if !reply.User && s.User && s.Conversation == reply.Conversation && s.Seq < reply.Seq && reply.Seq-s.Seq <= replyReach && (prompt < 0 || s.Seq > said[prompt].Seq) {
+			prompt = i
+		}
+	}
+	return prompt
+}
+
+// Order returns the order in which to show statements, as indexes: each later one before
+// those that it changes. Otherwise the order stays. For a question about the past the
+// oldest of the first statements that have most of its words comes first. It also returns
+// what By does.
+func Order(question string, said []Statement) (order, by []int) {
+	by = By(question, said)
+	for i := range said {
+		order = append(order, i)
+	}
+	if AboutPast(question) {
+		oldestFirst(question, said, order)
+		return order, by
+	}
+	for older, later := range by {
+		if later < 0 {
+			continue
+		}
+		from, to := slices.Index(order, later), slices.Index(order, older)
+		if from > to {
+			order = slices.Insert(slices.Delete(order, from, from+1), to, later)
+		}
+	}
+	return order, by
+}
+
+// firstStatements is how many statements are put into the order of time for a question
+// about the past.
+const firstStatements = 8
+
+func oldestFirst(question string, said []Statement, order []int) {
+	subject := terms(question)
+	coverage := func(i int) (n int) {
+		for w := range terms(said[i].Text) {
+			if subject[w] {
+				n++
+			}
+		}
+		return n
+	}
+	most := 0
+	var places, kept []int
+	for i := range min(len(said), firstStatements) {
+		most = max(most, coverage(i))
+	}
+	for place := range min(len(said), firstStatements) {
+		if coverage(place) >= max(1, most-1) {
+			places, kept = append(places, place), append(kept, order[place])
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b int) int { return said[a].Time.Compare(said[b].Time) })
+	for i, place := range places {
+		order[place] = kept[i]
+	}
+}
+
+// AboutPast reports whether a question asks how something was before.
+func AboutPast(question string) bool {
+	return past().MatchString(fold.Replace(strings.ToLower(question)))
+}
+
+var past = lazyregexp.New(`\b(?:at first|first (?:choice|version|plan|idea)|first\?|originally|original|initially|initial|before|previously|previous|former|formerly|earlier|used to|back then|in the beginning|to begin with|old|prior to|until|` +
+	`zuerst|zunachst|ursprunglich\w*|anfangs|am anfang|fruher\w*|vorher|vorherig\w*|zuvor|damals|bevor|vor|(?:in|im|since|seit)(?: early| late| mid| anfang| mitte| ende)? (?:january|february|march|april|may|june|july|august|september|october|november|december|januar|februar|marz|mai|juni|juli|oktober|dezember)|bis(?:her|lang)?|alte[nrsm]?|ehemals|vormals|einst)\b|d'abord|avant|auparavant|antes|al principio|prima|最初|以前|之前|原来|раньше|сначала`)
+
+// mostNamed is how many messages may have a name that tells two of them to be about one
+// subject.
+const mostNamed = 5
+
+
+// replaces reports whether the later message changes a claim of the older one.
+func replaces(older, later message, named map[string]int) bool {
+	if older.user && !later.user {
+		return false
+	}
+	for _, o := range older.claims {
+		if o.open {
+			continue
+		}
+		for _, l := range later.claims {
+			switch {
+			case l.open || l.adds || contrast(o, l):
+			case alike(o, l):
+				return true
+			case otherwiseQualified(o, l):
+			case sameFrame(o, l), l.reverses && sameSubject(o, l) && l.other(o) && !later.repeats(o):
+				return true
+			}
+		}
+		if later.reverses && !later.adds && later.hasOther(older) {
+			for _, t := range o.tokens {
+				named := t.kind == name && later.values[t.stem] && named[t.stem] <= mostNamed || t.kind >= word && later.replaced[t.stem]
+				if named && !older.subject[t.stem] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// repeats reports whether a message has all values of an older claim.
+func (m message) repeats(o claim) bool {
+	any := false
+	for _, t := range o.tokens {
+		if t.kind >= number {
+			if any = true; !m.values[t.stem] {
+				return false
+			}
+		}
+	}
+	return any
+}
+
+// sameFrame reports whether two claims say the same of the same thing, but for a value.
+func sameFrame(o, l claim) bool {
+	_, inOne, specific := compare(o, l)
+	return specific > 0 && inOne == 0 && l.otherValue(o)
+}
+
+// alike reports whether two claims begin alike, verb and preposition included, and go on
+// differently.
+func alike(o, l claim) bool {
+	n, content := 0, 0
+	for n < min(len(o.tokens), len(l.tokens)) && o.tokens[n].stem == l.tokens[n].stem {
+		if o.tokens[n].kind != functionWord {
+			content++
+		}
+		n++
+	}
+	return content >= 2 && n >= 4 && n < len(o.tokens) && n < len(l.tokens) && !o.words[l.tokens[n].stem] && !l.words[o.tokens[n].stem]
+}
+
+// sameSubject reports whether two claims share most of what one of them is about.
+func sameSubject(o, l claim) bool {
+	shared, inOne, specific := compare(o, l)
+	return specific >= 2 && inOne <= 2 || specific == 1 && shared >= 2 && inOne <= 1
+}
+
+// compare counts the words that two claims share, those that only one has (of the claim that has
+// fewer), and the shared ones that are not common. Values do not count.
+func compare(o, l claim) (shared, inOne, specific int) {
+	var own, others int
+	for w := range o.words {
+		switch k := o.kind(w); {
+		case l.words[w]:
+			shared++
+			if k != common {
+				specific++
+			}
+		case k == word:
+			others++
+		}
+	}
+	for w := range l.words {
+		if !o.words[w] && l.kind(w) == word {
+			own++
+		}
+	}
+	return shared, min(own, others), specific
+}
+
+// Names returns the names and numbers of the statements that are about a question, in
+// lower case: a message that changes one of them often names it and nothing else of the
+// question.
+func Names(question string, said []Statement) []string {
+	subject := terms(question)
+	var out []string
+	for _, s := range said {
+		m := read(s, subject)
+		if len(m.claims) == 0 {
+			continue
+		}
+		for _, low := range m.names {
+			if !subject[analysis.LightStem(low)] && !slices.Contains(out, low) {
+				out = append(out, low)
+			}
+		}
+	}
+	return out
+}

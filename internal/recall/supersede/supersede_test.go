@@ -1,0 +1,37 @@
+package supersede
+
+import (
+	"testing"
+	"time"
+)
+
+// TestBy: an older statement and a later one, and whether the later one changes it.
+func TestBy(t *testing.T) {
+	for _, test := range []struct {
+		question, older, later string
+		want                   bool
+	}{
+		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy listens on port 9443 now.", true},
+		{"which port does the proxy use?", "Let's run the proxy on port 8443.", "Use 9443 for the proxy instead of 8443, the scanner blocks it.", true},
+		{"which database do we use for sessions?", "We decided to keep sessions in Redis.", "Forget Redis for the sessions, we go with PostgreSQL.", true},
+		{"what is the upload timeout?", "The upload timeout is 20 s.", "The upload timeout is 30 s.", true},
+		{"how do we name branches?", "Branches are called feature/NAME.", "From now on branches are called work/NAME.", true},
+		{"which font is used in the invoices?", "The invoices use Inter.", "We changed the invoices from Inter to Source Sans.", true},
+		{"Welchen Port nimmt der Proxy?", "Der Proxy läuft auf Port 8443.", "Doch nicht 8443, der Proxy läuft jetzt auf Port 9443.", true},
+		{"Wo speichern wir die Sitzungen?", "Die Sitzungen speichern wir in Redis.", "Die Sitzungen speichern wir stattdessen in PostgreSQL.", true},
+
+		{"which port does the proxy use?", "The proxy listens on port 8443 in staging.", "The proxy listens on port 9443 in production.", false},
+		{"what is the timeout?", "The timeout of the billing service is 20 s.", "The timeout of the search service is 30 s.", false},
+		{"which port does the proxy use?", "The proxy listens on port 8443.", "As said, the proxy listens on port 8443 now.", false},
+		{"which port does the proxy use?", "The proxy listens on port 8443.", "Could the proxy use 9443 instead?", false},
+		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy also listens on port 9443 for metrics.", false},
+		{"what do we log?", "We log the request id.", "Actually the build is green again.", false},
+		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy now writes its log to /var/log/proxy.log.", false},
+	} {
+		at := time.Date(2026, 5, 3, 9, 0, 0, 0, time.UTC)
+		got := By(test.question, []Statement{{Text: test.later, Time: at.Add(time.Hour)}, {Text: test.older, Time: at}})
+		if (got[1] == 0) != test.want || got[0] != -1 {
+			t.Errorf("%q, then %q: %v, want %v", test.older, test.later, got, test.want)
+		}
+	}
+}
