@@ -153,7 +153,6 @@ var past = lazyregexp.New(`\b(?:at first|first (?:choice|version|plan|idea)|firs
 // subject.
 const mostNamed = 5
 
-
 // replaces reports whether the later message changes a claim of the older one.
 func replaces(older, later message, named map[string]int) bool {
 	if older.user && !later.user {
