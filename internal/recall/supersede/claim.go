@@ -114,7 +114,7 @@ func read(s Statement, subject map[string]bool) message {
 				}
 			}
 		}
-		if overlap(c.words, subject) {
+		if len(subject) == 0 || overlap(c.words, subject) {
 			m.claims = append(m.claims, c)
 		}
 		before = own

@@ -28,7 +28,7 @@ type Statement struct {
 }
 
 // By returns for each statement the index of the later one that changes it, or -1. The
-// words of the question tell the subject.
+// words of the question tell the subject; without a question every statement counts.
 func By(question string, said []Statement) []int {
 	subject := terms(question)
 	all := make([]message, len(said))
