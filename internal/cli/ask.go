@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/recall/gonefiles"
 	"github.com/lossless-context/lcm/recall"
 )
 
@@ -60,6 +61,9 @@ func (cmd *askCommand) ask(ctx context.Context, rec *openRecord, _ *lcm.Engine) 
 	bar.set(0, 0, "")
 	answer, err := rec.engine.Ask(ctx, cmd.Question)
 	bar.clear()
+	if err == nil {
+		answer.Notes = append(answer.Notes, gonefiles.InAnswer(".", answer)...)
+	}
 	return cmd.show(ctx, answer, err)
 }
 

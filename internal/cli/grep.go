@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/recall/gonefiles"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
@@ -86,6 +87,7 @@ func (cmd *grepCommand) grep(ctx context.Context, _ *openRecord, svc *lcm.Engine
 	if err != nil {
 		return err
 	}
+	answer.Notes = append(answer.Notes, gonefiles.InMatches(".", answer)...)
 	return cmd.show(answer)
 }
 

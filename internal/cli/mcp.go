@@ -120,7 +120,7 @@ func (cmd *mcpCommand) mcpTeam(cfg *config.Config) *mcpserver.Team {
 
 func (cmd *mcpCommand) mcpConfig(rec *openRecord) (mcpserver.Config, error) {
 	c := mcpserver.Config{
-		Engine: rec.engine, Dir: cmd.dir, Getenv: os.Getenv, ProjectOnly: cmd.projectOnly, MaxTokens: rec.cfg.MCP.MaxResultTokens,
+		Engine: rec.engine, Dir: cmd.dir, Getenv: os.Getenv, Local: cmd.http == "", ProjectOnly: cmd.projectOnly, MaxTokens: rec.cfg.MCP.MaxResultTokens,
 		Counter: rec.counter, Model: rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
 		Version: version, Log: cmd.logger(rec.cfg), Idle: rec.releaseMemory,
 	}

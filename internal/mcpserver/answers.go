@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lossless-context/lcm/internal/recall/gonefiles"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -30,7 +31,7 @@ func (c *call) begin(ctx context.Context, request any, w *recall.Where) (from Ca
 // grep answers lcm_grep with as many matches as fit, and a cursor for the rest.
 func (c *call) grep(ctx context.Context) (answer, error) {
 	var r recall.GrepRequest
-	_, notes, err := c.begin(ctx, &r, &r.Where)
+	from, notes, err := c.begin(ctx, &r, &r.Where)
 	if err != nil {
 		return answer{}, err
 	}
@@ -55,7 +56,7 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 				found.Matches[i].Context = nil
 			}
 		}
-		found.Notes = slices.Concat(notes, found.Notes)
+		found.Notes = slices.Concat(notes, found.Notes, gonefiles.InMatches(c.localDir(from), found))
 		if r.Limit < asked && found.NextCursor != "" {
 			found.Notes = append(found.Notes, fmt.Sprintf("the page is short because an answer has at most %d tokens", c.config.MaxTokens))
 		}
@@ -164,12 +165,20 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, c.said(err)
 	}
-	a.Notes = slices.Concat(notes, a.Notes)
+	a.Notes = slices.Concat(notes, a.Notes, gonefiles.InAnswer(c.localDir(from), a))
 	if a.Method == recall.MethodEvidence {
 		a.Citations = nil // the answer quotes them
 	}
 	c.trim(&a)
 	return answer{text: a.Text(), value: newAskResult(a)}, nil
+}
+
+// localDir is the directory of the caller's project on this machine, or "".
+func (c *call) localDir(from Caller) string {
+	if !c.config.Local || len(from.Dirs) != 1 {
+		return ""
+	}
+	return from.Dirs[0]
 }
 
 // said adds the way to the tool's guide to an error, unless the call was

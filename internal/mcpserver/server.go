@@ -56,6 +56,9 @@ type Config struct {
 	// environment. Both tell the project and the session.
 	Dir    string
 	Getenv func(string) string
+	// Local says that the host that asks started this process, so that its directory is on
+	// this machine: answers then name the quoted files of the project that are gone.
+	Local bool
 	// ProjectOnly says that the engine's store is restricted to one project; the
 	// instructions say so.
 	ProjectOnly bool

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -138,6 +140,25 @@ func TestTheSpecifiedParametersAreListed(t *testing.T) {
 		for _, name := range specified[tool.Name] {
 			if properties[name] == nil {
 				t.Errorf("%s does not list %s", tool.Name, name)
+			}
+		}
+	}
+}
+
+// Only a server that the host started itself looks for quoted files.
+func TestFilesThatAreGoneAreNamed(t *testing.T) {
+	r := newRecord(t)
+	if err := os.Mkdir(filepath.Join(r.dir, "src"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.say("claude:s1", r.dir, time.Minute, user("Where is the quay?"), llms.Assistant("The quay is in src/quay.go, and not in /etc/quay.go"), user("thanks"))
+	for _, local := range []bool{true, false} {
+		config := r.config()
+		config.Local = local
+		c := r.connect(r.serve(config), clientOptions{})
+		for tool, in := range map[string]args{"lcm_grep": {"pattern": "quay"}, "lcm_expand_query": {"prompt": "Where is the quay?", "query": "quay"}} {
+			if said := text(c.call(tool, in)); strings.Contains(said, "gone since: src/quay.go") != local {
+				t.Errorf("local %v, %s: %s", local, tool, said)
 			}
 		}
 	}

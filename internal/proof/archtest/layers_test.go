@@ -112,6 +112,7 @@ var Layers = [][]string{
 		".",
 	}, {
 		"internal/hosts/...",
+		"internal/recall/gonefiles", // the library does not look at files
 	}, {
 		// The engine links no provider: they are above it.
 		"internal/mcpserver",

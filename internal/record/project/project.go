@@ -51,9 +51,25 @@ func Of(dir string) (store.Project, error) {
 }
 
 func of(dir string) (store.Project, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return store.Project{}, err
+	r, found, err := around(dir)
+	if !found {
+		return store.Project{Root: r.root}, err
+	}
+	return r.project(), err
+}
+
+// WorkTree returns the directory with the files of the project around dir: the working
+// tree of its repository, else dir itself. It may take as long as the file system does.
+func WorkTree(dir string) (string, error) {
+	r, _, err := around(dir)
+	return r.root, err
+}
+
+// around returns the repository around a directory; where there is none, the root is the
+// directory.
+func around(dir string) (r repository, found bool, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return r, false, err
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -61,13 +77,13 @@ func of(dir string) (store.Project, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		r, found, err := repositoryAt(at)
 		if err != nil {
-			return store.Project{}, fmt.Errorf("look for a git repository: %w", err)
+			return repository{}, false, fmt.Errorf("look for a git repository: %w", err)
 		}
-		if found {
-			return r.project(), nil
-		}
-		if at == filepath.Dir(at) {
-			return store.Project{Root: dir}, nil
+		if found || at == filepath.Dir(at) {
+			if !found {
+				r.root = dir
+			}
+			return r, found, nil
 		}
 	}
 }
