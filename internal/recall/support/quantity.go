@@ -22,32 +22,34 @@ type unit struct {
 	size float64
 }
 
-// share is the kind of percent.
-const share = "share"
+// The kinds of words that are no units of measurement, and the one of percent.
+const (
+	numeral = "number"
+	plain   = "plain"
+	share   = "share"
+)
 
 // vocabulary has the words of quantities.txt.
-var vocabulary = sync.OnceValue(func() (v struct {
-	numbers map[string]float64
-	units   map[string]unit
-}) {
-	v.numbers, v.units = map[string]float64{}, map[string]unit{}
+var vocabulary = sync.OnceValue(func() map[string]unit {
+	words := map[string]unit{}
 	for line := range strings.Lines(quantitiesText) {
 		fields := strings.Fields(line)
-		if len(fields) == 0 || fields[0] == "#" {
+		if len(fields) < 3 || fields[0] == "#" {
 			continue
 		}
-		if n, err := strconv.ParseFloat(fields[0], 64); err == nil {
-			for _, w := range fields[1:] {
-				v.numbers[w] = n
-			}
-		} else if size, err := strconv.ParseFloat(fields[1], 64); err == nil {
-			for _, w := range fields[2:] {
-				v.units[w] = unit{fields[0], size}
-			}
+		size, _ := strconv.ParseFloat(fields[1], 64)
+		for _, w := range fields[2:] {
+			words[w] = unit{fields[0], size}
 		}
 	}
-	return v
+	return words
 })
+
+// measure returns the unit of measurement that a word stands for.
+func measure(word string) (unit, bool) {
+	u := vocabulary()[strings.ToLower(word)]
+	return u, u.size > 0 && u.kind != numeral && u.kind != plain
+}
 
 // quantity is a number with its unit.
 type quantity struct {
@@ -67,10 +69,6 @@ func (q quantity) counts() bool {
 	return len(q.values) == 0 || q.values[0] > least || q.values[0] != math.Trunc(q.values[0])
 }
 
-func (q quantity) isYear() bool {
-	return len(q.form) == 4 && len(q.values) == 1 && q.values[0] >= 1900 && q.values[0] < 2100
-}
-
 // quantityAt reads the number at a token and the unit after it, and how many tokens
 // they take; none where there is no number.
 func quantityAt(all []token, i int) (q quantity, n int) {
@@ -83,25 +81,22 @@ func quantityAt(all []token, i int) (q quantity, n int) {
 		return q, n
 	}
 	next := all[i+n]
-	switch factor := map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6}[next.text]; {
-	case factor > 0 && next.gap == "":
-		for j, v := range q.values {
+	factor := map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6}[next.text]
+	for j, v := range q.values {
+		if factor > 0 && next.gap == "" {
 			q.values[j] = round(v * factor)
 		}
-	case next.folded() == "uhr" && strings.Count(q.form, ".") == 1:
-		q.form = strings.Replace(q.form, ".", ":", 1)
-	default:
-		var ok bool
-		if q.unit, ok = vocabulary().units[strings.ToLower(next.text)]; !ok {
-			return q, n
-		}
 	}
-	q.shown += next.gap + next.text
+	u, ok := measure(next.text)
+	if !ok {
+		return q, n
+	}
+	q.unit, q.shown = u, q.shown+next.gap+next.text
 	return q, n + 1
 }
 
 var (
-	digits   = lazyregexp.New(`^\d+(?:[.,'’:\x{a0}\x{202f}]\d+)*$`)
+	digits   = lazyregexp.New(`^[vV]?\d+(?:[.,'’:\x{a0}\x{202f}]\d+)*$`)
 	grouped  = lazyregexp.New(`^\d+$|^\d{1,3}(?:(?:\.\d{3})+|(?:,\d{3})+|(?:['’\x{a0}\x{202f}]\d{3})+)$`)
 	decimals = lazyregexp.New(`^(\d{1,3}(?:[.,'’]\d{3})*|\d+)[.,](\d+)$`)
 	clock    = lazyregexp.New(`^0?(\d+):(\d\d)`)
@@ -110,7 +105,9 @@ var (
 
 // readDigits reads a number, a version or a time of day.
 func readDigits(text string) quantity {
-	q := quantity{shown: text, form: text}
+	q := quantity{shown: text}
+	text = strings.TrimLeft(text, "vV")
+	q.form = text
 	read := func(s string) {
 		if v, err := strconv.ParseFloat(s, 64); err == nil {
 			q.values = append(q.values, round(v))
@@ -135,7 +132,7 @@ func readDigits(text string) quantity {
 func readWords(all []token, i int) (q quantity, n int) {
 	value, ok := wordValue(all[i].folded())
 	if !ok && i+1 < len(all) && (strings.EqualFold(all[i].text, "a") || strings.EqualFold(all[i].text, "an")) {
-		_, ok = vocabulary().units[strings.ToLower(all[i+1].text)]
+		_, ok = measure(all[i+1].text)
 		value = 1
 	}
 	if !ok {
@@ -169,18 +166,11 @@ func readWords(all []token, i int) (q quantity, n int) {
 // wordValue is the number that a word stands for, in German also a long one:
 // funfunddreissig.
 func wordValue(word string) (float64, bool) {
-	numbers := vocabulary().numbers
-	if v, ok := numbers[word]; ok {
-		return v, true
+	u := vocabulary()[word]
+	if one, tens, ok := strings.Cut(word, "und"); ok && vocabulary()[one].kind == numeral && vocabulary()[tens].kind == numeral {
+		u = unit{numeral, vocabulary()[one].size + vocabulary()[tens].size}
 	}
-	if one, tens, ok := strings.Cut(word, "und"); ok {
-		if one == "ein" || numbers[one] > 1 && numbers[one] < 10 {
-			if t := numbers[tens]; t >= 20 && t < 100 {
-				return max(1, numbers[one]) + t, true
-			}
-		}
-	}
-	return 0, false
+	return u.size, u.kind == numeral
 }
 
 // learn adds a number of the last text.
@@ -269,7 +259,10 @@ func dateParts(text string) []int {
 	return nil
 }
 
-// nearMonth reports a number beside the name of a month.
-func nearMonth(all []token, i int) bool {
-	return slices.ContainsFunc(all[max(0, i-2):min(len(all), i+3)], func(t token) bool { month, _ := dates.Name(t.text); return month > 0 })
+// inDate reports a number that is a year, or stands beside the name of a month.
+func inDate(all []token, i int, q quantity) bool {
+	if len(q.values) != 1 {
+		return false
+	}
+	return len(q.form) == 4 && q.values[0] >= 1900 && q.values[0] < 2100 || slices.ContainsFunc(all[max(0, i-2):min(len(all), i+3)], func(t token) bool { month, _ := dates.Name(t.text); return month > 0 })
 }

@@ -113,21 +113,13 @@ func (t *Text) hasIdentifier(id string) bool {
 	run := t.run.String() + " "
 	squeezed := strings.ReplaceAll(words, " ", "")
 	return strings.Contains(run, " "+words+" ") || strings.Contains(run, " "+strings.TrimSuffix(words, "s")+" ") ||
-		len(squeezed) >= 6 && !strings.ContainsFunc(id, unicode.IsDigit) && strings.Contains(strings.ReplaceAll(run, " ", ""), squeezed)
+		len(squeezed) >= 6 && strings.Contains(strings.ReplaceAll(run, " ", ""), squeezed)
 }
 
 // hasName looks for a word, with or without an ending, or at the start of a longer one.
 func (t *Text) hasName(name string) bool {
-	if t.words[name] {
-		return true
-	}
-	stem := analysis.LightStem(name)
-	for w := range t.words {
-		if len(name) >= 4 && strings.HasPrefix(w, name) || len(w) >= 4 && len(name)-len(w) <= 2 && strings.HasPrefix(name, w) || analysis.LightStem(w) == stem {
-			return true
-		}
-	}
-	return false
+	n := len(name)
+	return t.words[name] || n >= 4 && strings.Contains(t.run.String(), " "+name) || n > 4 && t.words[name[:n-1]] || n > 5 && t.words[name[:n-2]]
 }
 
 // token is a word, a number or an identifier, with what stands before it.
@@ -174,7 +166,7 @@ func split(text string) (all []token) {
 
 // startsSentence reports whether a token has its capital from its place.
 func startsSentence(all []token, i int) bool {
-	return i == 0 || strings.ContainsAny(all[i].gap, ".!?:…\n|>*")
+	return i == 0 || strings.ContainsAny(all[i].gap, ".!?:…\n|>*\"“„«")
 }
 
 // claimAt reads the claim at a token, if it is one, and how many tokens it has.
@@ -185,7 +177,7 @@ func claimAt(all []token, i int, german bool) (claim, int) {
 		if q.counts() && !listMark(all, i) {
 			c.shown = q.shown
 		}
-		if day := nearMonth(all, i); day || q.isYear() {
+		if inDate(all, i, q) {
 			c.date = []int{int(q.values[0])}
 		}
 		return c, n
@@ -194,12 +186,13 @@ func claimAt(all []token, i int, german bool) (claim, int) {
 		return claim{shown: tok.text, id: tok.text}, 1
 	}
 	for part := range strings.FieldsFuncSeq(tok.text, func(r rune) bool { return r == '-' || r == '/' }) { // SPI-Bus
-		if name := strings.TrimSuffix(part, "s"); acronym(name) && !analysis.IsCommon(strings.ToLower(name)) {
-			return claim{shown: part, name: token{text: name}.folded()}, 1
+		name := strings.TrimSuffix(part, "s")
+		if folded := (token{text: name}).folded(); acronyms().MatchString(name) && !analysis.IsCommon(folded) && vocabulary()[folded].kind != plain {
+			return claim{shown: part, name: folded}, 1
 		}
 	}
 	name, parts := tok.folded(), dateParts(tok.text)
-	switch _, named := dates.Name(tok.text); {
+	switch _, named := dates.Name(strings.TrimSuffix(tok.text, "s")); {
 	case len(parts) > 1:
 		return claim{shown: tok.text, date: parts}, 1
 	case !tok.capital() || analysis.IsCommon(name) || strings.ContainsAny(tok.text, "-/"):
@@ -230,13 +223,9 @@ func isIdentifier(t token) bool {
 
 var (
 	identifiers = lazyregexp.New(`\d.*[\pL.-/_]|\pL.*\d|\pL_|@|\pL{3,}\.\pL|\pL\.\pL{3,}|/.*/|^[^-/]*\p{Ll}\p{Lu}|^\p{Lu}{2,}\p{Ll}{2,}`)
+	acronyms    = lazyregexp.New(`^\p{Lu}{2,}$`)
 	marks       = lazyregexp.New("(?:--|[#@$`])$")
 )
-
-// acronym reports a word in capitals.
-func acronym(word string) bool {
-	return len(word) > 1 && !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsUpper(r) })
-}
 
 // isGerman reports whether a text has the function words of German.
 func isGerman(text string) bool {

@@ -52,6 +52,9 @@ func TestOtherFormsAreSupported(t *testing.T) {
 		"Everything was pinned. Nothing else changed, e.g. no flags; I would NOT touch it.",
 		"A dozen tables... no: the record does not say.",
 		"The `--max-time` was 5 seconds.",
+		"At 14:05 on 3 May the UI and the DB were fine, on Mondays too.",
+		"Version 17.2 (v17) of PostgreSQL, and Go v1.26.5; the I2C bus is the one of Grundfos' pump.",
+		"As it says: \"Backups go to backup-host-2\".",
 	} {
 		if missing, _ := check(answer, "What is known about the ferry?"); missing != nil {
 			t.Errorf("%q: not supported: %q", answer, missing)
