@@ -112,8 +112,14 @@ func (s *Service) currentFirst(ctx context.Context, q *query, lanes []*lane, pic
 		here := func(m store.Message) int {
 			return slices.IndexFunc(picked, func(h store.Hit) bool { return h.Message == m.ID })
 		}
-		if at := here(all[older]); at >= 0 && here(all[later]) < 0 {
-			m := all[later]
+		m, other := all[later], all[older]
+		if supersede.AboutPast(q.search.Pattern) {
+			m, other = other, m
+		}
+		if at := here(m); at >= 0 {
+			picked[at].Beside = false // it is shown by itself
+		}
+		if at := here(other); at >= 0 && here(m) < 0 {
 			picked = slices.Insert(picked, at, store.Hit{Node: store.Node{Message: m.ID}, Conversation: m.Conversation, Time: m.Body.Time, Role: m.Body.Role})
 		}
 	}

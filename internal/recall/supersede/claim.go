@@ -135,7 +135,7 @@ func (m message) about(o message) bool {
 // hasOther reports whether a message has a value that another lacks.
 func (m message) hasOther(o message) bool {
 	for w := range m.values {
-		if !o.values[w] && !m.subject[w] {
+		if !o.values[w] {
 			return true
 		}
 	}
@@ -210,12 +210,12 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 	switch {
 	case strings.ContainsFunc(trimmed, unicode.IsDigit) && !strings.ContainsFunc(strings.TrimRight(trimmed, "msdhkKMGTBx%"), unicode.IsLetter):
 		t.kind = number
-	case strings.ContainsFunc(trimmed, unicode.IsDigit), strings.HasPrefix(raw, "`"), strings.ContainsAny(trimmed, "_/.#@"), mixedCase(trimmed):
-		t.kind = name
 	case analysis.IsStopWord(low) || stop(low):
 		t.kind = functionWord
-	case analysis.IsCommon(low):
+	case analysis.IsCommon(low) && raw[0] != '`':
 		t.kind = common
+	case strings.ContainsFunc(trimmed, unicode.IsDigit), raw[0] == '`', strings.ContainsAny(trimmed, "_/.#@"), mixedCase(trimmed):
+		t.kind = name
 	case !first && !german && unicode.IsUpper([]rune(trimmed)[0]), len(trimmed) > 1 && strings.ToUpper(trimmed) == trimmed:
 		t.kind = name
 	}

@@ -87,25 +87,29 @@ func promptOf(said []Statement, reply Statement) int {
 }
 
 // Order returns the order in which to show statements, as indexes: each later one before
-// those that it changes. Otherwise the order stays. For a question about the past the
-// oldest of the first statements that have most of its words comes first. It also returns
-// what By does.
+// those that it changes, or behind them if the question is about the past, for which also the
+// oldest of the first statements with most of its words comes first. Otherwise the order
+// stays. It also returns what By does.
 func Order(question string, said []Statement) (order, by []int) {
 	by = By(question, said)
 	for i := range said {
 		order = append(order, i)
 	}
-	if AboutPast(question) {
+	past := AboutPast(question)
+	if past {
 		oldestFirst(question, said, order)
-		return order, by
 	}
 	for older, later := range by {
 		if later < 0 {
 			continue
 		}
-		from, to := slices.Index(order, later), slices.Index(order, older)
+		first, second := later, older
+		if past {
+			first, second = older, later
+		}
+		from, to := slices.Index(order, first), slices.Index(order, second)
 		if from > to {
-			order = slices.Insert(slices.Delete(order, from, from+1), to, later)
+			order = slices.Insert(slices.Delete(order, from, from+1), to, first)
 		}
 	}
 	return order, by
@@ -115,31 +119,52 @@ func Order(question string, said []Statement) (order, by []int) {
 // about the past.
 const firstStatements = 8
 
+// oldestFirst puts the first statements with most words of a question into the order of
+// time. What follows "before" tells what came later: statements with its words come last.
 func oldestFirst(question string, said []Statement, order []int) {
-	subject := terms(question)
-	coverage := func(i int) (n int) {
+	at := until().FindStringIndex(question)
+	if at == nil {
+		at = []int{len(question), len(question)}
+	}
+	subject, since := terms(question[:at[0]]), terms(question[at[1]:])
+	coverage := func(i int) (n int, new bool) {
 		for w := range terms(said[i].Text) {
 			if subject[w] {
 				n++
 			}
+			new = new || since[w] && !subject[w]
 		}
-		return n
+		return n, new
 	}
-	most := 0
+	most := 1
 	var places, kept []int
-	for i := range min(len(said), firstStatements) {
-		most = max(most, coverage(i))
+	for _, i := range order[:min(len(said), firstStatements)] {
+		n, _ := coverage(i)
+		most = max(most, n)
 	}
-	for place := range min(len(said), firstStatements) {
-		if coverage(place) >= max(1, most-1) {
-			places, kept = append(places, place), append(kept, order[place])
+	for place, i := range order[:min(len(said), firstStatements)] {
+		if n, _ := coverage(i); n >= max(1, most-1) {
+			places, kept = append(places, place), append(kept, i)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b int) int { return said[a].Time.Compare(said[b].Time) })
+	slices.SortStableFunc(kept, func(a, b int) int {
+		_, newA := coverage(a)
+		_, newB := coverage(b)
+		if newA != newB {
+			if newA {
+				return 1
+			}
+			return -1
+		}
+		return said[a].Time.Compare(said[b].Time)
+	})
 	for i, place := range places {
 		order[place] = kept[i]
 	}
 }
+
+// until matches the word before what came later.
+var until = lazyregexp.New(`(?i) (?:before|prior to|until|bevor|vor|bis) `)
 
 // AboutPast reports whether a question asks how something was before.
 func AboutPast(question string) bool {
