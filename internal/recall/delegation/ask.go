@@ -299,7 +299,8 @@ func (d *Delegator) turn(ctx context.Context, r request, c *child, session Sessi
 	if err != nil {
 		return reply{}, &rejection{code: errReply, problem: err.Error()}
 	}
-	return said, d.grounded(ctx, r, c.grant, said)
+	err = d.grounded(ctx, r, c.grant, &said)
+	return said, err
 }
 
 func (d *Delegator) count(text string) int { return d.config.count(text) }

@@ -43,8 +43,8 @@ func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant
 	if read.unread && !read.cut {
 		note(&a, "the sub-agent answered before it had read everything that it could")
 	}
-	if missing, _ := read.check(text, r); len(missing) > 0 {
-		note(&a, "unsupported: %s", prose.Clip(prose.Join(missing, ", ", maxUnsupported), 200))
+	if len(said.Missing) > 0 {
+		note(&a, "unsupported: %s", prose.Clip(prose.Join(said.Missing, ", ", maxUnsupported), 200))
 	}
 	cite(&a, read, said.CitedIDs)
 	d.quote(&a, read, r)

@@ -16,8 +16,9 @@ import (
 type reply struct {
 	Answer    string
 	CitedIDs  []string
-	Truncated bool // the sub-agent says that its answer is not complete
-	BrokeOff  bool // the reply ended in the middle of a text
+	Truncated bool     // the sub-agent says that its answer is not complete
+	BrokeOff  bool     // the reply ended in the middle of a text
+	Missing   []string // what it says that was not read
 }
 
 // errNoAnswer says that a reply holds nothing that could be one.
@@ -191,7 +192,7 @@ const shownIDs = 16
 // reading, one whose citations all name texts that were not read, and one that says things
 // of which nothing was read; without citations, a single such thing is enough. An
 // answer without names and figures needs no citation: "the record does not say" has none.
-func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said reply) error {
+func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said *reply) error {
 	read, err := g.account(ctx)
 	if err != nil {
 		return err
@@ -203,8 +204,9 @@ func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said repl
 	if len(said.CitedIDs) > 0 && !slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
 		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", prose.Clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
 	}
-	if missing, held := read.check(said.Answer, r); len(missing) > 0 && (held == 0 || len(said.CitedIDs) == 0) {
-		return &rejection{errGround, fmt.Sprintf("nothing that was read says %q", prose.Clip(missing[0], 60)), hint}
+	held := 0
+	if said.Missing, held = read.check(said.Answer, r); len(said.Missing) > 0 && (held == 0 || len(said.CitedIDs) == 0) {
+		return &rejection{errGround, fmt.Sprintf("nothing that was read says %q", prose.Clip(said.Missing[0], 60)), hint}
 	}
 	return nil
 }
