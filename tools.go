@@ -161,13 +161,18 @@ func newRecallTool[In any](name string, project bool, run func(context.Context, 
 	return recallTool{tool, parameters}
 }
 
-// givenKey marks a context with whether a call says allConversations itself:
-// the schema's default would hide that.
+// givenKey marks a context with the arguments of a call: the defaults of the schema hide
+// which of them the call gives itself.
 type givenKey struct{}
+
+func given(ctx context.Context, name string) bool {
+	args, _ := ctx.Value(givenKey{}).(map[string]any)
+	return args[name] != nil
+}
 
 // Run implements [core.Tool].
 func (t recallTool) Run(ctx context.Context, args map[string]any) (core.Result, error) {
-	r, err := t.FuncTool.Run(context.WithValue(ctx, givenKey{}, args["allConversations"] != nil), args)
+	r, err := t.FuncTool.Run(context.WithValue(ctx, givenKey{}, args), args)
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, toolname.LearnMore(t.GetName()))
 	}
@@ -183,8 +188,7 @@ func (t recallTool) Call(ac core.AgentContext, args map[string]any) string {
 func (t *toolset) where(ctx context.Context, conversation record.ConversationID, all bool) recall.Where {
 	w := recall.Where{ConversationID: conversation, AllConversations: all, InTurn: true}
 	if p := t.session.open.Project; t.project {
-		given, _ := ctx.Value(givenKey{}).(bool)
-		w.CurrentOnly, w.Widen = given && !all, true
+		w.CurrentOnly, w.Widen = given(ctx, "allConversations") && !all, true
 		if p != (record.Project{}) {
 			w.Projects = []record.Project{p}
 		}
@@ -202,7 +206,7 @@ type grepArgs struct {
 	Since            string                `json:"since,omitempty" description:"Not before this time (ISO, inclusive)"`
 	Before           string                `json:"before,omitempty" description:"Before this time (ISO, exclusive)"`
 	Limit            int                   `json:"limit" default:"50" minimum:"1" maximum:"200" description:"Most results"`
-	Sort             recall.Sort           `json:"sort,omitempty" enum:"recency,relevance" description:"Order (default: relevance for full_text, recency for regex)"`
+	Sort             recall.Sort           `json:"sort,omitempty" enum:"recency,relevance" description:"Order (default: relevance; recency for a regex with operators or with mode)"`
 	Role             llms.Role             `json:"role,omitempty" enum:"user,assistant,system,tool" description:"Only messages of this role"`
 	Tool             string                `json:"tool,omitempty" description:"Only calls of this tool and their results"`
 	Context          int                   `json:"context,omitempty" minimum:"0" maximum:"20" description:"Messages to show before and after each match"`
@@ -211,8 +215,12 @@ type grepArgs struct {
 }
 
 func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
+	plain := !given(ctx, "mode")
+	if plain {
+		in.Mode = "" // words are ordered by relevance
+	}
 	return t.session.Grep(ctx, recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: t.where(ctx, in.ConversationID, in.AllConversations),
+		Pattern: in.Pattern, Mode: in.Mode, OrWords: plain, Kinds: in.Scope, Where: t.where(ctx, in.ConversationID, in.AllConversations),
 		SummaryID: in.SummaryID, Since: in.Since, Before: in.Before, Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context,
 		Cursor: in.Cursor, Everything: in.Everything,
 	})

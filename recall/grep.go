@@ -69,10 +69,10 @@ type GrepRequest struct {
 	// Compact leaves out matches that have no text, and shows a message that
 	// ranking brought in with the match that it is next to.
 	Compact bool `json:"-"`
-	// Fill adds the messages around the matches, nearest first, until the page
-	// costs about so many tokens.
+	// Fill makes one result of the matches of an exchange, a prompt and what followed it, and
+	// adds its reply and the messages around it until the page costs about so many tokens.
 	Fill int `json:"-"`
-	// Snippet is how many characters are shown around a match; 0 is 240.
+	// Snippet is how many characters are shown around a match; 0 is 300.
 	Snippet int `json:"-"`
 	// Everything also finds the records that searches leave out otherwise: the prompt of
 	// the current turn, lcm's own output, and the bookkeeping of hosts (hook
@@ -85,8 +85,8 @@ type GrepRequest struct {
 type Match struct {
 	ID   record.ID `json:"id"`   // msg_… or sum_…, for Describe
 	Type string    `json:"type"` // message or summary
-	// Snippet is text around the match exactly as it is stored, cut between
-	// words; a byte that is not UTF-8 is one U+FFFD.
+	// Snippet is text around the match exactly as it is stored, whole sentences where
+	// they are short enough, else cut between words; a byte that is not UTF-8 is one U+FFFD.
 	Snippet string `json:"snippet"`
 	// MatchRanges are the matches in the snippet: [start, end) in Unicode
 	// code points. They are empty where nothing in it matches by itself; see

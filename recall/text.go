@@ -14,8 +14,7 @@ func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 // Text returns the answer as people and models read it: a line with the number of
 // matches, then the matches under their sessions, each with its id, who spoke
-// and when (UTC), and after a dot the messages beside it. The match is
-// between « and ».
+// and when (UTC), and after a dot the messages beside it.
 func (a GrepAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", a.Headline())
@@ -66,9 +65,9 @@ func (m Match) Session() string {
 // invisible characters.
 func oneLine(s string) string { return prose.OneLine(safetext.Line(s)) }
 
-// Shown is the snippet as a model or a person reads it, with the match between
-// « and » and […] where it is cut.
-func (m Match) Shown() string { return m.Ellipses(safetext.Text(m.Mark("«", "»", nil)), "[…]") }
+// Shown is the snippet as a model or a person reads it, with […] where it is cut. It has no marks, so
+// that it can be copied.
+func (m Match) Shown() string { return m.Ellipses(safetext.Text(m.Snippet), "[…]") }
 
 // Ellipses puts a sign where the snippet is cut. A truncated snippet of which the ends are
 // not known, as a team's server sends it, has the sign at its end.

@@ -85,9 +85,9 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 // matches need no second call.
 const snippetRunes = 360
 
-// fillTokens is the size to which messages around the matches fill a page: an
-// answer often stands next to the words of its question.
-const fillTokens = 2000
+// fillTokens is the size to which the rest of their exchanges and messages around them fill a
+// page: an answer often stands next to the words of its question.
+const fillTokens = 1000
 
 // matchTokens is a lower bound of the cost of a match.
 const matchTokens = 60
@@ -101,7 +101,7 @@ func (c *call) fitting(a recall.GrepAnswer) int {
 	left -= c.cost(a.Text(), newGrepResult(a))
 	for i := range all {
 		a.Matches = all[i : i+1]
-		if left -= c.cost(all[i].Heading(nil)+all[i].Mark("«", "»", nil), newGrepResult(a).Matches); left < 0 {
+		if left -= c.cost(all[i].Heading(nil)+all[i].Snippet, newGrepResult(a).Matches); left < 0 {
 			return max(1, i)
 		}
 	}

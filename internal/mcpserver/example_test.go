@@ -58,5 +58,5 @@ func Example() {
 	fmt.Println(found["id"], found["who"], found["snippet"])
 	client.Close()
 	<-served
-	// Output: msg_1 user The «gate code is 4711».
+	// Output: msg_1 user The gate code is 4711.
 }

@@ -25,9 +25,9 @@ type grepMatch struct {
 	Who     string    `json:"who"`  // the role or "summary"
 	When    string    `json:"when"` // UTC
 	Session int64     `json:"session"`
-	// Snippet is the text around the match, which is between « and ».
+	// Snippet is the text around the match.
 	Snippet string `json:"snippet"`
-	// Beside holds the messages before and after the match.
+	// Beside holds other messages of the exchange, and those before and after it.
 	Beside    []string           `json:"beside,omitempty"`
 	CoveredBy record.SummaryID   `json:"coveredBy,omitempty"` // the summary that covers the match
 	FileIDs   []record.PayloadID `json:"fileIds,omitempty"`

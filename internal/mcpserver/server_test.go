@@ -171,7 +171,7 @@ func TestGrepDescribeExpandQuery(t *testing.T) {
 
 	result := c.call("lcm_grep", args{"pattern": "make ship"})
 	a := into[found](t, result)
-	if a.Total != 1 || a.Matches[0].Session != id || !strings.Contains(text(result), "«make ship»") {
+	if a.Total != 1 || a.Matches[0].Session != id || !strings.Contains(text(result), "make ship") {
 		t.Fatalf("grep: %s", text(result))
 	}
 	one := c.call("lcm_describe", args{"id": a.Matches[0].ID})
@@ -360,7 +360,7 @@ func TestAnswersBeforeTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(out.String(), "«needle»") {
+	if len(lines) != 3 || !strings.Contains(out.String(), "needle") {
 		t.Errorf("%d lines: %.300s", len(lines), out.String())
 	}
 	for _, line := range lines {
@@ -389,7 +389,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := out.String()
-	if strings.Count(said, "\n") != 9 || !strings.Contains(said, "«needle»") || !strings.Contains(said, `"id":"old"`) || strings.Count(said, `"code":-32700`) != 6 {
+	if strings.Count(said, "\n") != 9 || !strings.Contains(said, "needle") || !strings.Contains(said, `"id":"old"`) || strings.Count(said, `"code":-32700`) != 6 {
 		t.Errorf("%.2000s", said)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Number returns n in digits with a comma between thousands: "12,000".
@@ -108,4 +109,14 @@ func Join[T any](all []T, sep string, most int) string {
 		fmt.Fprint(&b, v)
 	}
 	return b.String()
+}
+
+// SameWord reports whether two characters that stand side by side are of one word. In
+// scripts without spaces between words no two are.
+func SameWord(before, after rune) bool {
+	const unspaced = 0x0E00 // Thai; Chinese, Japanese and Korean are behind it
+	of := func(r rune) bool {
+		return r < unspaced && (r == '_' || unicode.In(r, unicode.L, unicode.M, unicode.N))
+	}
+	return of(before) && of(after)
 }

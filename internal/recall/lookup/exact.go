@@ -9,6 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 )
 
@@ -48,32 +49,40 @@ func (s *Service) exactRanked(ctx context.Context, q *query, of store.Search) (s
 	return found, nil
 }
 
-// bestExact returns the first matches of a pattern in the ranking of its words.
+// bestExact returns the first matches of a pattern in the ranking of its words: those that
+// people and agents said, then those of tools.
 func (s *Service) bestExact(ctx context.Context, q *query, of store.Search) ([]store.Hit, error) {
 	of.Mode, of.Sort, of.Limit, of.LimitMatches, of.CountTo = store.FullText, store.ByRelevance, sourcesRanked, true, 0
 	of.After = store.Cursor{Through: of.After.Through, Now: of.After.Now}
 	if of.Pattern = strings.TrimPrefix(of.Pattern, ignoreCase); len(strings.Fields(of.Pattern)) > 1 || isName(of.Pattern) {
 		of.Pattern = `"` + strings.ReplaceAll(of.Pattern, `"`, "") + `"`
 	}
-	found, err := (*Reranker)(nil).Search(ctx, s.store, of)
-	if errors.Is(err, search.ErrNoWords) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
+	speakers := [][]llms.Role{{llms.RoleUser, llms.RoleAssistant}, {llms.RoleTool}}
+	if len(of.Roles) > 0 || of.Summaries {
+		speakers = [][]llms.Role{of.Roles}
 	}
 	var best []store.Hit
-	for _, h := range found.Hits {
-		if h.Beside {
-			continue
+	for _, of.Roles = range speakers {
+		found, err := (*Reranker)(nil).Search(ctx, s.store, of)
+		if errors.Is(err, search.ErrNoWords) {
+			return nil, nil
 		}
-		text, err := s.store.Text(ctx, h.Node)
-		if _, err = harmless(err); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		if q.re.Match(text) {
-			h.After.Offset = len(best) + 1
-			best = append(best, h)
+		for _, h := range found.Hits {
+			of.After.Through, of.After.Now = h.After.Through, h.After.Now
+			if h.Beside {
+				continue
+			}
+			text, err := s.store.Text(ctx, h.Node)
+			if _, err = harmless(err); err != nil {
+				return nil, err
+			}
+			if q.re.Match(text) {
+				h.After.Offset = len(best) + 1
+				best = append(best, h)
+			}
 		}
 	}
 	return best, nil

@@ -296,7 +296,7 @@ func TestGrepSnippets(t *testing.T) {
 		}
 		m := a.Matches[0]
 		contains(t, c2.pattern, m.Mark("«", "»", nil), c2.marked...)
-		if n := utf8.RuneCountInString(m.Snippet); n > 260 || !utf8.ValidString(m.Snippet) {
+		if n := utf8.RuneCountInString(m.Snippet); n > 320 || !utf8.ValidString(m.Snippet) {
 			t.Errorf("%s: the snippet has %d characters, valid: %t", c2.pattern, n, utf8.ValidString(m.Snippet))
 		}
 	}

@@ -40,16 +40,16 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit, super
 			out = append(out, m)
 		}
 	}
+	if q.fill > 0 {
+		return s.byExchange(ctx, q, out, messages)
+	}
 	for _, h := range beside {
 		attach(out, messages, h)
 	}
 	if q.compact {
 		once(out)
 	}
-	if q.fill > 0 {
-		err = s.surround(ctx, out, messages, q.fill)
-	}
-	return out, err
+	return out, nil
 }
 
 // once leaves each message on a page once: as a match, else beside the first

@@ -185,9 +185,29 @@ func TestFillShowsWhatFollows(t *testing.T) {
 	if !strings.Contains(a.Text(), "byte order") || len(a.Matches) != 1 {
 		t.Errorf("not shown:\n%s", a.Text())
 	}
-	short := f.grep(recall.GrepRequest{Pattern: "importer", Where: recall.Where{Current: c}, Compact: true, Fill: 100})
-	if n := llms.Estimate.Count(short.Text()); n > 140 || strings.Contains(short.Text(), "byte order") || !strings.Contains(short.Text(), "Step 0") {
+	short := f.grep(recall.GrepRequest{Pattern: "importer", Where: recall.Where{Current: c}, Compact: true, Fill: 50})
+	if n := llms.Estimate.Count(short.Text()); n > 90 || !strings.Contains(short.Text(), "byte order") || strings.Contains(short.Text(), "Step") {
 		t.Errorf("%d tokens:\n%s", n, short.Text())
+	}
+}
+
+// The matches of a prompt and of what followed it are one result, with the sentences that
+// have the words.
+func TestAnExchangeIsOneResult(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	filler := strings.Repeat("This sentence is about something else. ", 20)
+	f.say(c, llms.User("which codec do the thumbnails have?"),
+		llms.Calls("", llms.ToolCall{ID: "1", Name: "Bash", Arguments: `{"command":"identify thumbnails"}`}), llms.Result("1", "", "thumbnails/1: codec webp, 210x210, quality 80, without metadata", false),
+		llms.Assistant(filler+"The codec of the thumbnails is webp. "+filler),
+		llms.User("then let us look at the invoices"), llms.Assistant("They are stored as PDF."))
+	a := f.grep(recall.GrepRequest{Pattern: "codec of the thumbnails", Mode: store.FullText, Where: recall.Where{Current: c}, Compact: true, Fill: 300, Snippet: 120})
+	if len(a.Matches) != 1 {
+		t.Fatalf("%d results:\n%s", len(a.Matches), a.Text())
+	}
+	contains(t, "exchange", a.Text(), "which codec do the thumbnails have?", "The codec of the thumbnails is webp.", "codec webp, 210x210")
+	if n := llms.Estimate.Count(a.Text()); n > 350 {
+		t.Errorf("%d tokens:\n%s", n, a.Text())
 	}
 }
 

@@ -1,17 +1,19 @@
 package lookup
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/recall"
 )
 
 // snippetRunes is how much text is shown around a match unless the request
 // says otherwise.
-const snippetRunes = 240
+const snippetRunes = 300
 
 // excerpt is a piece of a text with its matches, in bytes of the text.
 // The last match may go on behind the piece.
@@ -30,25 +32,74 @@ func (q *query) excerpt(text []byte) (excerpt, bool) {
 
 // choose returns an excerpt that may begin and end inside a word.
 func (q *query) choose(text []byte) (excerpt, bool) {
+	width := q.runes
+	if n := utf8.RuneCount(text[:min(len(text), 4096)]); n > 0 {
+		width = q.runes * min(len(text), 4096) / n
+	}
+	e := excerpt{}
 	if q.words != nil {
-		width := q.runes
-		if n := utf8.RuneCount(text[:min(len(text), 4096)]); n > 0 {
-			width = q.runes * min(len(text), 4096) / n
+		// The rest of the width is for whole sentences.
+		e.ranges = wholeWords(text, q.words.Excerpt(text, width*2/3).Ranges)
+	} else if hit := q.re.FindIndex(text); hit != nil {
+		e.ranges = [][2]int{{hit[0], hit[1]}}
+	}
+	e.sentences(text, width)
+	if q.words == nil && len(e.ranges) > 0 {
+		e.ranges = append(e.ranges, q.further(text, e.ranges[0][:], e.end)...)
+	}
+	return e, len(e.ranges) > 0
+}
+
+// sentences sets the ends of an excerpt around its matches to ends of sentences, as far as
+// that takes no more than width bytes: those of the matches, then what follows, then
+// what is before.
+func (e *excerpt) sentences(text []byte, width int) {
+	first, last := 0, 0
+	if n := len(e.ranges); n > 0 {
+		first, last = e.ranges[0][0], e.ranges[n-1][1]
+	}
+	e.start = runeStart(text, max(0, first-width/4))
+	for at := first; at >= max(0, first-width/2); at-- {
+		if beginsSentence(text, at) {
+			e.start = at
+			break
 		}
-		e := q.words.Excerpt(text, width)
-		return excerpt{e.Start, e.End, e.Ranges}, len(e.Ranges) > 0
 	}
-	hit := q.re.FindIndex(text)
-	if hit == nil {
-		return excerpt{0, forward(text, 0, q.runes), nil}, false
+	most := runeStart(text, min(len(text), e.start+width))
+	e.end = most
+	for at := most; at >= last && at > e.start && most < len(text); at-- {
+		if beginsSentence(text, at) {
+			e.end = at
+			break
+		}
 	}
-	e := excerpt{start: back(text, hit[0], q.runes/4)}
-	e.end = forward(text, e.start, q.runes)
-	if missing := q.runes - utf8.RuneCount(text[e.start:e.end]); missing > 0 {
-		e.start = back(text, e.start, missing)
+	for at := e.start; at >= 0 && e.end-at <= width; at-- {
+		if beginsSentence(text, at) {
+			e.start = at
+		}
 	}
-	e.ranges = append([][2]int{{hit[0], hit[1]}}, q.further(text, hit, e.end)...)
-	return e, true
+}
+
+// beginsSentence reports whether a sentence or a line begins at a position.
+func beginsSentence(text []byte, at int) bool {
+	if at == 0 || at == len(text) || text[at-1] == '\n' {
+		return true
+	}
+	before := bytes.TrimRight(text[:at], " ")
+	r, _ := utf8.DecodeLastRune(before[max(0, len(before)-utf8.UTFMax):])
+	if strings.ContainsRune("。！？", r) {
+		return utf8.RuneStart(text[at])
+	}
+	next, _ := utf8.DecodeRune(text[at:])
+	return len(before) < at && strings.ContainsRune(".!?:", r) && !unicode.IsLower(next) && next != ' '
+}
+
+// runeStart moves a position back to the beginning of a character.
+func runeStart(text []byte, at int) int {
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
 }
 
 // longestWord is how many bytes an excerpt gives up at each end so as not to cut a
@@ -67,13 +118,13 @@ func (e *excerpt) trim(text []byte) {
 	for start < first && insideWord(text, start) {
 		start = forward(text, start, 1)
 	}
-	for start < first && text[start] == ' ' {
+	for start < first && unicode.IsSpace(rune(text[start])) {
 		start++
 	}
 	for end > last && insideWord(text, end) {
 		end = back(text, end, 1)
 	}
-	for end > last && text[end-1] == ' ' {
+	for end > last && unicode.IsSpace(rune(text[end-1])) {
 		end--
 	}
 	if e.start > 0 && start-e.start <= most {
@@ -89,6 +140,31 @@ func insideWord(text []byte, at int) bool {
 	before, _ := utf8.DecodeLastRune(text[:at])
 	after, _ := utf8.DecodeRune(text[at:])
 	return wordRune(before) && wordRune(after)
+}
+
+// wholeWords extends ranges to the ends of words.
+func wholeWords(text []byte, ranges [][2]int) (whole [][2]int) {
+	for _, r := range ranges {
+		for cutsWord(text, r[0]) {
+			r[0] = back(text, r[0], 1)
+		}
+		for cutsWord(text, r[1]) {
+			r[1] = forward(text, r[1], 1)
+		}
+		if n := len(whole); n > 0 && r[0] < whole[n-1][1] {
+			whole[n-1][1] = max(whole[n-1][1], r[1])
+			continue
+		}
+		whole = append(whole, r)
+	}
+	return whole
+}
+
+// cutsWord is insideWord for scripts with spaces between words.
+func cutsWord(text []byte, at int) bool {
+	before, _ := utf8.DecodeLastRune(text[:at])
+	after, _ := utf8.DecodeRune(text[at:])
+	return prose.SameWord(before, after)
 }
 
 // wordRune reports whether a character is part of a word.

@@ -17,7 +17,7 @@ const (
 	// askedShare is the share of a question's words that an older exchange has if the
 	// reply to the question rests on it. repeatedShare is for the question that is asked
 	// now.
-	askedShare    = 0.6
+	askedShare    = 0.5
 	repeatedShare = 0.4
 	// sameQuestion is the share of words that two askings of a question have in common.
 	sameQuestion = 0.8

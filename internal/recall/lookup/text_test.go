@@ -34,7 +34,7 @@ func TestSnippetsAreSeen(t *testing.T) {
 	const said = "the needle\u2800is\U000e0068\U000e0069 here\ufe0f\x1b[2J"
 	f.say(c, llms.User(said), llms.Assistant("beside\u3164it\u200b"))
 	got := f.grep(recall.GrepRequest{Pattern: "needle", Context: 1, Where: recall.Where{Current: c}}).Text()
-	contains(t, "grep", got, `the «needle»\u2800is here\x1b[2J`, `beside\u3164it`+"\n")
+	contains(t, "grep", got, `the needle\u2800is here\x1b[2J`, `beside\u3164it`+"\n")
 	contains(t, "describe", f.describe(recall.DescribeRequest{ID: idOf("msg_1"), Where: recall.Where{Current: c}}).Text(), said)
 }
 

@@ -1,0 +1,201 @@
+package lookup
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
+)
+
+const (
+	// neighbourCost is about the cost of a neighbour's frame, without its text.
+	neighbourCost = 12
+	// Characters of what is shown beside a match: of the reply to a prompt that matched,
+	// of another match or the reply, and of the prompt.
+	replyRunes, besideRunes, promptRunes = 360, 220, 140
+	// leastOutput is the shortest output of a tool, in bytes, that is shown beside a match.
+	leastOutput = 40
+)
+
+// result is a match with the other messages of its exchange that are shown.
+type result struct {
+	recall.Match
+	msg    store.Message
+	of     *exchange // nil for a summary
+	beside []store.Message
+}
+
+// byExchange makes one result of the matches of an exchange: the best of them, and beside it
+// the others, the reply and the prompt, as far as all cost no more than the tokens of
+// the query. Better results come first.
+func (s *Service) byExchange(ctx context.Context, q *query, matches []recall.Match, messages map[store.MessageID]store.Message) ([]recall.Match, error) {
+	read := exchanges{store: s.store}
+	var results []*result
+	of := map[*exchange]*result{}
+	for _, m := range matches {
+		r := &result{Match: m, msg: messages[m.ID.Message]}
+		if m.ID.Message != 0 {
+			var err error
+			if r.of, err = read.of(ctx, r.msg); err != nil {
+				return nil, err
+			}
+			if first := of[r.of]; first != nil {
+				first.beside = append(first.beside, r.msg)
+				continue
+			}
+			of[r.of] = r
+		}
+		results = append(results, r)
+	}
+	room := &room{Service: s, query: q, left: q.fill, shown: map[store.MessageID]bool{}}
+	for _, r := range results {
+		room.left -= s.counter.Count(r.Snippet) + neighbourCost
+		room.shown[r.msg.ID] = true
+	}
+	for _, r := range results {
+		if r.of != nil {
+			room.fill(r)
+		}
+	}
+	if err := room.goOn(ctx, results); err != nil {
+		return nil, err
+	}
+	out := make([]recall.Match, len(results))
+	for i, r := range results {
+		out[i] = r.Match
+	}
+	return out, nil
+}
+
+// room is what is left of the tokens of a page.
+type room struct {
+	*Service
+	query *query
+	left  int
+	shown map[store.MessageID]bool
+}
+
+// fill shows the other messages of an exchange that matter.
+func (o *room) fill(r *result) {
+	reply := r.of.reply()
+	if reply != nil && isPrompt(r.msg) {
+		o.show(r, *reply, replyRunes)
+	}
+	for _, m := range r.beside {
+		o.show(r, m, besideRunes)
+	}
+	if reply != nil {
+		o.show(r, *reply, besideRunes)
+	}
+	if first := r.of.messages[0]; isPrompt(first) {
+		o.show(r, first, promptRunes)
+	}
+}
+
+// goOn shows what was said after and before the exchanges, the nearest first: people stay
+// on a subject, and an answer may come a few messages after its question.
+func (o *room) goOn(ctx context.Context, results []*result) error {
+	type way struct {
+		of   *result
+		said []store.Message
+	}
+	var ways []way
+	for _, r := range results {
+		for _, forward := range []bool{true, false} {
+			if r.of == nil || o.left < neighbourCost {
+				continue
+			}
+			said, err := o.saidNext(ctx, r.of, forward)
+			if err != nil {
+				return err
+			}
+			ways = append(ways, way{r, said})
+		}
+	}
+	for far := range goOnReach {
+		for _, w := range ways {
+			if far < len(w.said) {
+				o.show(w.of, w.said[far], besideRunes)
+			}
+		}
+	}
+	return nil
+}
+
+// goOnReach is how many messages after and before an exchange may be shown.
+const goOnReach = 6
+
+// saidNext returns what people and agents said after an exchange or before it, the nearest
+// first.
+func (s *Service) saidNext(ctx context.Context, e *exchange, forward bool) (said []store.Message, err error) {
+	first, last := e.messages[0], e.messages[len(e.messages)-1]
+	q := store.MessageQuery{Conversation: first.Conversation, Before: first.Seq, Newest: true, NoRaw: true, Limit: exchangeReach}
+	if forward {
+		q.After, q.Before, q.Newest = last.Seq, 0, false
+	}
+	for m, err := range s.store.Messages(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if m.Flags.Said() && m.Body.Role != llms.RoleTool && !blank(m.Body.PlainText()) {
+			if said = append(said, m); len(said) == goOnReach {
+				break
+			}
+		}
+	}
+	return said, nil
+}
+
+// show shows a message beside a match if there is room.
+func (o *room) show(r *result, m store.Message, runes int) {
+	n := o.query.neighbour(m, runes)
+	cost := o.counter.Count(n.Snippet) + neighbourCost
+	if o.shown[m.ID] || cost > o.left || blank(n.Snippet) || m.Body.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
+		return
+	}
+	o.left -= cost
+	o.shown[m.ID] = true
+	if r.Context == nil {
+		r.Context = &recall.Context{Before: []recall.Neighbour{}, After: []recall.Neighbour{}}
+	}
+	list := &r.Context.Before
+	if m.Seq > r.msg.Seq {
+		list = &r.Context.After
+	}
+	*list = append(*list, n)
+	slices.SortFunc(*list, func(a, b recall.Neighbour) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// reply returns the last words of the agent in an exchange, or nil.
+func (e *exchange) reply() *store.Message {
+	for i := range slices.Backward(e.messages) {
+		if m := &e.messages[i]; m.Body.Role == llms.RoleAssistant && m.Flags.Said() && !blank(m.Body.PlainText()) {
+			return m
+		}
+	}
+	return nil
+}
+
+// neighbour is a message beside a match with the part of it that is most about the question.
+func (q *query) neighbour(m store.Message, runes int) recall.Neighbour {
+	n := recall.Neighbour{ID: m.ID, Role: m.Body.Role, CreatedAt: m.Body.Time}
+	text := m.Body.PlainText()
+	if blank(text) {
+		text = m.Body.Render()
+	}
+	part := *q
+	part.runes = runes
+	e, _ := part.excerpt([]byte(text))
+	n.Snippet, n.Truncated = valid([]byte(text[e.start:e.end])), e.end < len(text)
+	if e.start > 0 {
+		n.Snippet = "[…] " + n.Snippet
+	}
+	return n
+}
+
+// blank reports that a text shows nothing.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
