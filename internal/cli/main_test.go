@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,7 +111,9 @@ func hold() {
 	check(err)
 	c := exec.Command(os.Args[2], os.Args[3:]...)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	if err := c.Run(); err != nil {
+	err = c.Run()
+	runtime.KeepAlive(db) // collecting it would close its file, and release the lock
+	if err != nil {
 		os.Exit(c.ProcessState.ExitCode())
 	}
 }
