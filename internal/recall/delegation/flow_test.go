@@ -339,7 +339,7 @@ func TestEvidenceAfterAFailureIsBounded(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("Entry %d about the anchor: the chain is %d fathoms.", i, i*3))
 	}
 	c := f.talk("s", texts...)
-	for most := 250; most < 500; most++ {
+	for most := 250; most < 500; most += 7 {
 		a, err := f.Ask(t.Context(), recall.Question{Query: "anchor chain", Prompt: "How many fathoms?", Where: recall.Where{Current: c}, MaxTokens: most})
 		if err != nil {
 			t.Fatal(err)

@@ -150,14 +150,18 @@ func (f *fixture) testRequests(w *scopetest.World, token access.Token) {
 	}
 }
 
-// 10,000 random requests of a narrow token return no text of another project.
-func TestRandomRequestsLeakNothing(t *testing.T) {
+// Random requests of a narrow token return no text of another project.
+func TestRandomRequestsLeakNothing(t *testing.T) { randomRequests(t, 1000) }
+
+func TestRandomRequestsLeakNothing_Long(t *testing.T) { randomRequests(t, 10_000) }
+
+func randomRequests(t *testing.T, n int) {
 	f := newFixture(t)
 	w := scopetest.Fill(t, f.db)
 	client := f.connect(f.token(access.Token{Projects: []string{w.Mine.Origin}}))
 	r := rand.New(rand.NewPCG(3, 20))
 	answers := 0
-	for range 10_000 {
+	for range n {
 		c := w.Random(r)
 		answer, refused := client.call(c)
 		if !refused {
@@ -167,7 +171,7 @@ func TestRandomRequestsLeakNothing(t *testing.T) {
 			t.Fatalf("%s shows %q: %s", c, shown, answer)
 		}
 	}
-	if answers < 3000 {
+	if answers < n*3/10 {
 		t.Errorf("only %d requests were answered", answers)
 	}
 }
