@@ -2,10 +2,7 @@ package ui
 
 import (
 	"encoding/json"
-	"html"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
@@ -58,12 +55,6 @@ func (a argument) text() string {
 
 func (a argument) isString() bool { return len(a.value) > 0 && a.value[0] == '"' }
 
-// changeNames are the names that agents give to the text before an edit and after it.
-var changeNames = [][2]string{
-	{"old_string", "new_string"}, {"oldString", "newString"}, {"old_str", "new_str"}, {"old_text", "new_text"}, {"oldText", "newText"}, {"old", "new"},
-	{"search", "replace"},
-}
-
 // mainArguments are the names of arguments that describe a call best, the best first.
 var mainArguments = []string{"path", "file_path", "filePath", "filename", "file", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
 
@@ -83,118 +74,20 @@ func callHead(text string) string {
 	return firstLine(prose.OneLine(text))
 }
 
-// callWriter writes the arguments of a call as HTML, up to a number of characters.
-type callWriter struct {
-	b    strings.Builder
-	room int // characters that may still be written, negative for all
-	left int // characters that were left out
-}
-
-// showCall returns the arguments of a call: short ones as a list, long ones as text,
-// and an edit as a diff. left counts the characters that were left out.
-func showCall(text string, whole bool) (out markup, left int) {
-	w := &callWriter{room: shownCharacters}
-	if whole {
-		w.room = -1
-	}
+// callText returns the arguments of a call as text: each after its name, one of several
+// lines below it.
+func callText(text string) string {
 	args, ok := parseArguments(text)
 	if !ok {
-		w.block("", text, isDiff(text))
-		return markup(w.b.String()), w.left
+		return text
 	}
-	w.arguments(args)
-	return markup(w.b.String()), w.left
-}
-
-func (w *callWriter) arguments(args []argument) {
-	before, after := -1, -1
-	for _, names := range changeNames {
-		i := slices.IndexFunc(args, func(a argument) bool { return a.name == names[0] && a.isString() })
-		j := slices.IndexFunc(args, func(a argument) bool { return a.name == names[1] && a.isString() })
-		if i >= 0 && j >= 0 {
-			before, after = i, j
-			break
+	var b strings.Builder
+	for _, a := range args {
+		value, sep := a.text(), " "
+		if strings.Contains(value, "\n") {
+			sep = "\n"
 		}
+		b.WriteString(safetext.Line(a.name) + ":" + sep + strings.TrimSuffix(value, "\n") + "\n")
 	}
-	var long []argument
-	var list strings.Builder
-	for i, a := range args {
-		if i == before || i == after {
-			continue
-		}
-		text := safetext.Text(a.text())
-		if strings.Contains(text, "\n") || utf8.RuneCountInString(text) > 200 {
-			long = append(long, a)
-			continue
-		}
-		w.take(&text)
-		list.WriteString("<dt>" + html.EscapeString(safetext.Line(a.name)) + "</dt><dd>" + html.EscapeString(text) + "</dd>")
-	}
-	if list.Len() > 0 {
-		w.b.WriteString(`<dl class="arguments">` + list.String() + "</dl>")
-	}
-	for _, a := range long {
-		w.block(a.name, a.text(), isDiff(a.text()))
-	}
-	if before >= 0 {
-		w.block("", lineDiff(args[before].text(), args[after].text()), true)
-	}
-}
-
-// block writes a long text under its name.
-func (w *callWriter) block(name, text string, diff bool) {
-	text = safetext.Text(text)
-	w.take(&text)
-	if text == "" {
-		return
-	}
-	if name != "" {
-		w.b.WriteString(`<p class="argument">` + html.EscapeString(safetext.Line(name)) + "</p>")
-	}
-	w.b.WriteString(string(pre(text, diff)))
-}
-
-// take cuts a text to the room that is left.
-func (w *callWriter) take(text *string) {
-	if w.room < 0 {
-		return
-	}
-	n := utf8.RuneCountInString(*text)
-	if n > w.room {
-		*text = string([]rune(*text)[:w.room])
-		w.left += n - w.room
-		n = w.room
-	}
-	w.room -= n
-}
-
-// lineDiff returns the change of a text as the lines of a diff: those that both texts begin
-// and end with, and between them the old lines and the new ones.
-func lineDiff(before, after string) string {
-	lines := func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
-	a, b := lines(before), lines(after)
-	if before == "" {
-		a = nil
-	}
-	if after == "" {
-		b = nil
-	}
-	head := 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	var out strings.Builder
-	for _, part := range []struct {
-		sign  string
-		lines []string
-	}{{" ", a[:head]}, {"-", a[head : len(a)-tail]}, {"+", b[head : len(b)-tail]}, {" ", a[len(a)-tail:]}} {
-		for _, l := range part.lines {
-			out.WriteString(part.sign + l + "\n")
-		}
-	}
-	return out.String()
+	return b.String()
 }

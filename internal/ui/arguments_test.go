@@ -8,16 +8,16 @@ import (
 )
 
 // TestCallsAreReadable checks that arguments of tools are shown as a person reads
-// them: an edit as a diff, a file as its lines, no escaped JSON.
+// them: each after its name, a file as its lines, a patch as a diff, no escaped JSON.
 func TestCallsAreReadable(t *testing.T) {
 	for _, c := range []struct {
 		name, arguments string
 		has             []string
 	}{
-		{"an edit", `{"file_path":"a.go","old_string":"one\ntwo\nthree","new_string":"one\n2 <b>\nthree"}`,
-			[]string{"<code>a.go</code>", "<dt>file_path</dt><dd>a.go</dd>", `<span class="same"> one`, `<span class="removed">-two`, `<span class="added">+2 &lt;b&gt;`, `<span class="same"> three`}},
-		{"a file", `{"path":"c.go","content":"package c\n\nvar \"q\"\n"}`, []string{`<p class="argument">content</p>`, "package c\n\nvar &#34;q&#34;\n</pre>"}},
-		{"a command", `{"command":["bash","-lc","go test ./..."],"timeout":5}`, []string{"<code>go test ./...</code>", "<dd>go test ./...</dd>", "<dt>timeout</dt><dd>5</dd>"}},
+		{"an edit", `{"file_path":"a.go","old_string":"one\ntwo","new_string":"one\n2 <b>"}`,
+			[]string{"<code>a.go</code>", "file_path: a.go\nold_string:\none\ntwo\nnew_string:\none\n2 &lt;b&gt;\n</pre>"}},
+		{"a file", `{"path":"c.go","content":"package c\n\nvar \"q\"\n"}`, []string{"path: c.go\ncontent:\npackage c\n\nvar &#34;q&#34;\n</pre>"}},
+		{"a command", `{"command":["bash","-lc","go test ./..."],"timeout":5}`, []string{"<code>go test ./...</code>", "command: go test ./...\ntimeout: 5\n</pre>"}},
 		{"a patch", "*** Begin Patch\n*** Update File: d.go\n@@\n-old\n+new\n*** End Patch", []string{`<span class="removed">-old`, `<span class="added">+new`, `<span class="hunk">*** Update File: d.go`}},
 		{"no object", `[1, 2]`, []string{"[1, 2]</pre>"}},
 	} {
@@ -37,9 +37,9 @@ func TestLongCallIsCut(t *testing.T) {
 	v.add("s", 0, []llms.Message{{Role: llms.RoleAssistant, Parts: []llms.Part{{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "c", Name: "write",
 		Arguments: `{"path":"a","content":"` + strings.Repeat(`line\n`, 2000) + `END"}`}}}}})
 	list := v.page("/session/1")
-	has(t, list, "Show all: 7,004 more characters")
+	has(t, list, "Show all: 7,021 more characters")
 	if strings.Contains(list, "END") {
 		t.Error("the list shows the end of a long argument")
 	}
-	has(t, v.page("/message/msg_1"), "END</pre>")
+	has(t, v.page("/message/msg_1"), "END\n</pre>")
 }

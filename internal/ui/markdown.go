@@ -166,13 +166,9 @@ func (safeNodes) code(w util.BufWriter, src []byte, node ast.Node, entering bool
 // Codex.
 var diffLine = lazyregexp.New(`(?m)^(@@ -\d+(,\d+)? \+\d+(,\d+)? @@|\*\*\* Begin Patch)`)
 
-func isDiff(text string) bool { return diffLine().MatchString(text) }
-
 // preformatted returns text in a pre element. The lines of a diff are coloured.
-func preformatted(text string) markup { return pre(text, isDiff(text)) }
-
-func pre(text string, diff bool) markup {
-	if !diff {
+func preformatted(text string) markup {
+	if !diffLine().MatchString(text) {
 		return markup(`<pre tabindex="0">` + html.EscapeString(text) + "</pre>\n")
 	}
 	var b strings.Builder

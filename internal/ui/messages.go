@@ -130,7 +130,7 @@ func showParts(p llms.Part, role llms.Role, whole bool) []Part {
 		v.Kind = llms.PartBlob
 	case p.Kind == llms.PartToolCall && p.Call != nil:
 		v.Tool = p.Call.Name
-		v.HTML, v.Left = showCall(p.Call.Arguments, whole)
+		v.plain(callText(p.Call.Arguments), whole)
 		v.Folded = !whole
 		v.Head = callHead(p.Call.Arguments)
 	case p.Kind == llms.PartText && role == llms.RoleTool:
