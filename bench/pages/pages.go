@@ -150,11 +150,9 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 		{"search", false, func() string { return "/search?q=" + words() }},
 		{"what the model saw", false, func() string { return fmt.Sprintf("/session/1/context?at=%d", anywhere()) }},
 		{"what was sent", false, func() string { return "/session/1/sent" }},
-		{"ask", false, func() string { return "/ask?q=" + words() }},
 		{"map of the session (loaded after)", true, func() string { return "/session/1/map?fragment=1" }},
 		{"matches of a search (loaded after)", true, func() string { return "/search?fragment=1&q=" + words() }},
 		{"matches of a regex (loaded after)", true, func() string { return "/search?fragment=1&mode=regex&q=" + words() }},
-		{"passages of ask (loaded after)", true, func() string { return "/ask?fragment=1&q=" + words() }},
 		{"context at a message (loaded after)", true, func() string { return fmt.Sprintf("/session/1/context?fragment=1&at=%d", anywhere()) }},
 	}
 	for i, p := range pages {

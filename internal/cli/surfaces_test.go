@@ -241,7 +241,7 @@ func (tm *team) explorer(messages int) string {
 	get(link)
 	site := regexp.MustCompile(`^http://[^/]+`).FindString(link)
 	var all strings.Builder
-	for _, path := range []string{"/", "/session/1/map", "/session/1/stored", "/session/1/context", "/search?q=password", "/ask?q=password"} {
+	for _, path := range []string{"/", "/session/1/map", "/session/1/stored", "/session/1/context", "/search?q=password"} {
 		all.WriteString(get(site + path))
 	}
 	for _, page := range []string{"/session/1?after=", "/api/session/1?after="} {

@@ -55,7 +55,6 @@ func newUI(p *program) *cobra.Command {
 func (p *program) newUIServer(rec *openRecord) (*ui.Server, error) {
 	return ui.New(ui.Config{
 		Engine: rec.engine, Budget: rec.cfg.Context.TokenBudget,
-		Model:   rec.cfg.Recall.ExpansionModel != "" || rec.cfg.Agents.SubAgentModel != "",
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, rec) },
 		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
 			return stats.Branches(ctx, rec.db.SQL(), id)

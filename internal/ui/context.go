@@ -38,7 +38,6 @@ type contextData struct {
 	Kinds   []Share       `json:"kinds"`
 	Items   []ContextItem `json:"items"`
 	Left    int           `json:"left"` // items that did not fit
-	Points  []Point       `json:"points"`
 	Refused string        `json:"refused,omitempty"`
 	Later   string        `json:"-"` // the path of the context, if it is loaded later
 	// Sent counts the requests of the session that came through lcm.
@@ -70,14 +69,6 @@ type ContextItem struct {
 	Summary string   `json:"summary,omitempty"` // the text of a summary
 	Covers  int      `json:"covers,omitempty"`  // messages of a summary
 	Message *Message `json:"message,omitempty"`
-}
-
-// Point is a place in the replay of a session.
-type Point struct {
-	Seq     int64 `json:"seq"`
-	History int64 `json:"history"`
-	View    int   `json:"view"`
-	Folds   int   `json:"folds"` // summaries made since the point before
 }
 
 // storedPage shows what `lcm context` prints: the view that is kept of the session,
@@ -196,7 +187,6 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 	var batch []ingest.Input
 	var read []store.Message
 	var shown lcm.Context
-	summaries := int64(0)
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
@@ -208,7 +198,6 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 		for i, a := range done {
 			messages[a.ID] = read[i]
 		}
-		last := read[len(read)-1]
 		batch, read = nil, nil
 		_, err = session.Context(ctx, d.Budget)
 		if err == nil {
@@ -217,16 +206,7 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 		if err == nil {
 			shown, err = session.Context(ctx, d.Budget)
 		}
-		if err != nil {
-			return err
-		}
-		now, err := session.Conversation(ctx)
-		if err != nil {
-			return err
-		}
-		d.Points = append(d.Points, Point{Seq: last.Seq, History: now.Tokens, View: shown.Tokens, Folds: int(now.Summaries - summaries)})
-		d.History, summaries = now.Tokens, now.Summaries
-		return nil
+		return err
 	}
 	q := store.MessageQuery{Conversation: c.ID, After: d.From - 1, Before: d.At + 1, NoRaw: true}
 	for m, err := range s.record.Messages(ctx, q) {
@@ -245,7 +225,11 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 	if err := flush(); err != nil {
 		return err
 	}
-	d.Tokens, d.Left = shown.Tokens, len(shown.Dropped)+shown.Skipped
+	now, err := session.Conversation(ctx)
+	if err != nil {
+		return err
+	}
+	d.History, d.Tokens, d.Left = now.Tokens, shown.Tokens, len(shown.Dropped)+shown.Skipped
 	return d.fill(ctx, engine.Store(), shown, messages)
 }
 
@@ -343,43 +327,4 @@ func kindOf(m llms.Message) string {
 // follows reports whether a node of a context is the message after another one.
 func follows(messages map[record.MessageID]store.Message, id record.MessageID, next store.Node) bool {
 	return !next.IsSummary() && messages[next.Message].Seq == messages[id].Seq+1
-}
-
-// The measures of the curve.
-const (
-	curveWidth  = 1000
-	curveHeight = 200
-)
-
-// Curve is the line of history and view sizes over a session, and the folds.
-type Curve struct {
-	History, View string // points of a polyline
-	BudgetY       float64
-	Folds         []Mark
-	Most          int64
-}
-
-// Mark is a place on the curve.
-type Mark struct {
-	X     float64
-	Label string
-}
-
-// curve draws the sizes of history and context.
-func (d contextData) curve() Curve {
-	c := Curve{Most: int64(d.Budget)}
-	for _, p := range d.Points {
-		c.Most = max(c.Most, p.History)
-	}
-	x := func(seq int64) float64 { return float64(seq-d.From+1) / float64(d.At-d.From+1) * curveWidth }
-	y := func(tokens int64) float64 { return curveHeight - float64(tokens)/float64(max(c.Most, 1))*curveHeight }
-	for _, p := range d.Points {
-		c.History += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(p.History))
-		c.View += fmt.Sprintf("%.1f,%.1f ", x(p.Seq), y(int64(p.View)))
-		if p.Folds > 0 {
-			c.Folds = append(c.Folds, Mark{x(p.Seq), fmt.Sprintf("%s at message %s", prose.Count(p.Folds, "summary", "summaries"), prose.Number(p.Seq))})
-		}
-	}
-	c.BudgetY = y(int64(d.Budget))
-	return c
 }

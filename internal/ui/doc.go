@@ -1,5 +1,5 @@
 // Package ui shows the record in a browser: sessions with their messages and
-// summaries, search, questions, the context that a model would be sent, and the
+// summaries, search, the context that a model would be sent, and the
 // requests of agents behind lcm.
 //
 // # Pages and API
@@ -18,10 +18,8 @@
 //	GET /summary/sum_…          a summary and its sources                (/api/summary/sum_…)
 //	GET /file/file_…            a payload and its messages               (/api/file/file_…)
 //	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
-//	GET /ask                    ?q=: passages, without a model           (/api/ask)
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
-//	POST /ask                   q=: an answer by the configured model
 //
 // [Server.WriteTree] writes a page into one file that needs no server, and
 // [Server.WriteSession] writes as many as the messages need.
@@ -29,15 +27,14 @@
 // Times and days on pages are in the zone of the server, which every page names; those
 // of the API are in UTC.
 //
-// A page with ?fragment=1 is its main part alone. The pages of a search, a context, a
-// question and an erasure come without their answer, which takes longer: the script
+// A page with ?fragment=1 is its main part alone. The pages of a search and a
+// context come without their answer, which takes longer: the script
 // loads it as such a fragment. With ?now=1 the answer is in the page.
 //
 // # Guarantees
 //
-// The server reads the record and never writes. The form that asks a model has a token
-// that another site cannot read. The server answers only requests that
-// name a loopback host, come from its own pages and carry its cookie. A browser
+// The server reads the record, never writes and calls no model. It answers only GET
+// requests that name a loopback host, come from its own pages and carry its cookie. A browser
 // gets the cookie in exchange for a token that works once. Stored text is
 // untrusted: templates escape it, Markdown becomes a fixed set of elements without
 // raw HTML or images, and the Content-Security-Policy allows the server's own
@@ -48,7 +45,6 @@
 //
 // # Other packages
 //
-// Package recall searches and describes, package delegation answers questions,
-// the root package assembles contexts. Package cli opens the database and the
+// Package recall searches and describes, the root package assembles contexts. Package cli opens the database and the
 // browser.
 package ui

@@ -22,10 +22,9 @@ type guard struct {
 	mu     sync.Mutex
 	token  string // for one use, then empty
 	cookie string
-	form   string // in every form that changes something or costs something
 }
 
-func newGuard() *guard { return &guard{token: rand.Text(), cookie: rand.Text(), form: rand.Text()} }
+func newGuard() *guard { return &guard{token: rand.Text(), cookie: rand.Text()} }
 
 // OpenPath is the path that exchanges the token for the cookie.
 const OpenPath = "/open"
@@ -64,9 +63,6 @@ func ownPage(r *http.Request) bool {
 	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
 		return false
 	}
-	if r.Method != http.MethodGet && r.Header.Get("Origin") == "" {
-		return false
-	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "" || site == "same-origin" || site == "none"
 }
@@ -78,7 +74,7 @@ func (g *guard) wrap(h http.Handler) http.Handler {
 		head.Set("Content-Security-Policy", contentPolicy)
 		head.Set("X-Content-Type-Options", "nosniff")
 		head.Set("X-Frame-Options", "DENY")
-		head.Set("Referrer-Policy", "same-origin") // with "no-referrer" a form has the origin "null"
+		head.Set("Referrer-Policy", "same-origin")
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")
@@ -91,22 +87,12 @@ func (g *guard) wrap(h http.Handler) http.Handler {
 			http.Error(w, "the request comes from another site", http.StatusForbidden)
 		case !g.admitted(r):
 			http.Error(w, "open the link that `lcm ui` printed; it works once, in one browser. Start `lcm ui` again for a new one.", http.StatusUnauthorized)
-		case r.Method != http.MethodGet && !g.ownForm(w, r):
-			http.Error(w, "the form is not one of this server: reload its page and send it again", http.StatusForbidden)
+		case r.Method != http.MethodGet:
+			http.Error(w, "the pages only read", http.StatusMethodNotAllowed)
 		default:
 			h.ServeHTTP(w, r)
 		}
 	})
-}
-
-// longestForm bounds the bytes of a form.
-const longestForm = 64 << 10
-
-// ownForm reports whether a request has the token that the server writes into its
-// forms, which other sites cannot read.
-func (g *guard) ownForm(w http.ResponseWriter, r *http.Request) bool {
-	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
-	return r.ParseForm() == nil && subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(g.form)) == 1
 }
 
 // open exchanges the token for the cookie. It answers with a page that leads on,

@@ -2,9 +2,6 @@ package ui_test
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 )
@@ -19,17 +16,6 @@ func (v *site) put(space, key string, value any) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-}
-
-func (v *site) postRaw(path string, form url.Values, origin string) (int, string) {
-	v.t.Helper()
-	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.url+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Origin", origin)
-	return v.send(req)
 }
 
 // TestSentShowsProxiedRequests checks the requests of a session and their cost.
@@ -72,16 +58,4 @@ func TestSentShowsProxiedRequests(t *testing.T) {
 	has(t, second, "Request 2 of 3", "40,000 tokens became <strong>9,000</strong>", "/summary/"+top, "It is no longer in the record.", "input cost 2,500", "model-x")
 	checkTags(t, "/session/1/sent?request=2", second)
 	has(t, v.page("/session/1/context?at=10"), `href="/session/1/sent"`, `Sent <span class="quiet">3</span>`)
-}
-
-// TestFormsNeedTheirToken checks that another site cannot send a form.
-func TestFormsNeedTheirToken(t *testing.T) {
-	v := newSite(t)
-	for name, c := range map[string]struct{ token, origin string }{
-		"no token": {"", v.url}, "a wrong token": {"ABCDEFGHIJKLMNOPQRSTUVWXYZ", v.url}, "another origin": {"", "http://evil.example"},
-	} {
-		if code, _ := v.postRaw("/ask", url.Values{"q": {"when?"}, "token": {c.token}}, c.origin); code != http.StatusForbidden {
-			t.Errorf("%s: status %d", name, code)
-		}
-	}
 }

@@ -34,8 +34,7 @@ type Config struct {
 	Scratch func(context.Context) (*lcm.Engine, func() error, error)
 	// Branches lists the branches of a conversation that were left. It may be nil.
 	Branches func(context.Context, store.ConversationID) ([]stats.Branch, error)
-	Budget   int  // of the context page, unless the user chooses another
-	Model    bool // a model is configured that answers questions
+	Budget   int // of the context page, unless the user chooses another
 }
 
 // Server serves the pages.
@@ -71,7 +70,6 @@ var functions = map[string]any{
 	"text":     safetext.Text,
 	"clip":     prose.Clip,
 	"markdown": markdown,
-	"links":    linkIDs,
 	"code":     code,
 	"when":     whenTag,
 	"zone":     func() string { return prose.Zone(time.Now()) },
@@ -87,9 +85,6 @@ var functions = map[string]any{
 	"relation": sessionData.relation,
 	"shapes":   mapData.shapes,
 	"bands":    mapData.bands,
-	"curve":    contextData.curve,
-	"byModel":  askData.byModel,
-	"nothing":  askData.nothing,
 	"asset":    asset,
 	"body":     summaryData.body,
 	"expand":   summaryData.expand,
@@ -133,8 +128,6 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
 	page(s, mux, "/search", "", "search", s.searchPage)
-	page(s, mux, "/ask", "", "ask", s.askPage)
-	form(s, mux, "/ask", "ask", s.askModel)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
 	mux.HandleFunc("GET /assets/{run}/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -169,8 +162,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 type frame struct {
 	Title string
 	Query string
-	Model bool
-	Token string // of forms
 	Data  any
 }
 
@@ -187,11 +178,6 @@ func page[T any](s *Server, mux *http.ServeMux, path, api, name string, load fun
 	mux.HandleFunc("GET /api"+api, handle)
 }
 
-// form registers the action of a form.
-func form[T any](s *Server, mux *http.ServeMux, path, name string, act func(*http.Request) (T, error)) {
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { answer(s, w, r, name, act) })
-}
-
 func fromAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
 // later reports whether a request wants a page without the part that takes long. The
@@ -205,11 +191,6 @@ func later(r *http.Request) bool {
 // answer loads the data of a page and renders it, or writes it as JSON.
 func answer[T any](s *Server, w http.ResponseWriter, r *http.Request, name string, load func(*http.Request) (T, error)) {
 	data, err := load(r)
-	var away elsewhere
-	if errors.As(err, &away) {
-		http.Redirect(w, r, string(away), http.StatusSeeOther)
-		return
-	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -227,13 +208,8 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the browser is gone
 }
 
-// elsewhere is the error of a page that leads to another path.
-type elsewhere string
-
-func (e elsewhere) Error() string { return "see " + string(e) }
-
 func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, name string, data any) {
-	f := frame{Title: "lcm", Model: s.Model, Token: s.guard.form, Data: data}
+	f := frame{Title: "lcm", Data: data}
 	if strings.HasPrefix(r.URL.Path, "/search") {
 		f.Query = r.URL.Query().Get("q")
 	}
@@ -304,10 +280,6 @@ func refusal(err error) string {
 
 // errBadRequest is the kind of errors in the address of a page.
 var errBadRequest = errors.New("the address is wrong")
-
-func refused(format string, args ...any) error {
-	return &hint.Error{Err: fmt.Errorf(format, args...), Kind: errBadRequest}
-}
 
 func status(err error) int {
 	switch {

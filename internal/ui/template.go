@@ -266,7 +266,6 @@ var builtins = map[string]any{
 	"ne":     func(a, b any) bool { return fmt.Sprint(a) != fmt.Sprint(b) },
 	"gt":     func(a, b float64) bool { return a > b },
 	"ge":     func(a, b int64) bool { return a >= b },
-	"index":  func(list any, i int) any { return reflect.ValueOf(list).Index(i).Interface() },
 	"len":    func(list any) int { return reflect.ValueOf(list).Len() },
 	"printf": fmt.Sprintf,
 	"and": func(all ...any) any {

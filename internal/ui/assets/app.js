@@ -267,19 +267,6 @@ function whole() {
   });
 }
 
-// question puts the cursor into the box of a question. Enter asks; with Shift it begins
-// a new line.
-function question() {
-  const box = $('#question');
-  if (!box) return;
-  if (!box.value) box.focus();
-  box.addEventListener('keydown', (e) => {
-    if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
-    e.preventDefault();
-    box.form.requestSubmit();
-  });
-}
-
 // live adds new messages to a list that ends with the newest, and says so
 // otherwise.
 function live() {
@@ -340,7 +327,6 @@ loads();
 searchAsYouType();
 panels();
 whole();
-question();
 sliders();
 scrolling();
 live();

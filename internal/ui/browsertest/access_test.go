@@ -16,7 +16,7 @@ import (
 // pages are looked at by axe-core, measured and photographed.
 var pages = []struct{ name, path string }{
 	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"jump", "/session/1?day=2026-03-04"}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
-	{"context", "/session/1/context?at=400&budget=16000"}, {"ask", "/ask?q=When+was+the+polling+interval+decided%3F"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
+	{"context", "/session/1/context?at=400&budget=16000"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
 }
 
 // nameSummary completes the paths of the pages that show a summary, from the page of a
@@ -160,7 +160,7 @@ func TestEmptyRecord(t *testing.T) {
 	r.start()
 	b := open(r)
 	b.inEach(func(scheme string, width int64) {
-		for name, path := range map[string]string{"home": "/", "search": "/search?q=interval", "nosearch": "/search", "ask": "/ask?q=when%3F"} {
+		for name, path := range map[string]string{"home": "/", "search": "/search?q=interval", "nosearch": "/search"} {
 			b.visit(path)
 			b.look(fmt.Sprintf("empty-%s-%s-%d", name, scheme, width), width, false)
 		}

@@ -163,23 +163,9 @@ func TestContextSlider(t *testing.T) {
 		if n := eval[int](b, `document.querySelectorAll('.shares rect').length`); n < 3 {
 			t.Errorf("the bar of tokens has %d parts", n)
 		}
-		if n := eval[int](b, `document.querySelectorAll('.curve .fold').length`); n < 2 {
-			t.Errorf("the curve shows %d folds", n)
-		}
 		if last := eval[int64](b, `+[...document.querySelectorAll('.seen .message')].at(-1).dataset.seq`); last != s.at {
 			t.Errorf("the context ends with message %d, want %d", last, s.at)
 		}
-		b.clean()
-	})
-}
-
-func TestAsk(t *testing.T) {
-	onEach(t, func(t *testing.T, b *browser, s session) {
-		b.visit("/ask")
-		b.run(chromedp.KeyEvent(s.question), chromedp.KeyEvent("\r")) // the cursor is in the box
-		b.until(`document.querySelector('.citations a[href*="#msg_"]') && document.querySelector('.citations blockquote')`)
-		b.click(`.citations a[href*="#msg_"]`)
-		b.until(`document.querySelector('.message.focus')?.id === location.hash.slice(1)`)
 		b.clean()
 	})
 }

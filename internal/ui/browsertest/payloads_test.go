@@ -50,7 +50,7 @@ func TestPayloadsDoNotRun(t *testing.T) {
 	r.lcm("compact", fmt.Sprint(long), "--budget", "4000")
 	r.start()
 	b := open(r)
-	paths := []string{"/", "/?limit=500", "/search?q=window.hit", "/search?mode=regex&q=evil%5C.example", "/ask?q=window.hit", fmt.Sprintf("/session/%d/map", long),
+	paths := []string{"/", "/?limit=500", "/search?q=window.hit", "/search?mode=regex&q=evil%5C.example", fmt.Sprintf("/session/%d/map", long),
 		fmt.Sprintf("/session/%d/context?budget=8000", long)}
 	for i := range payloads {
 		paths = append(paths, fmt.Sprintf("/session/%d", i+1))
