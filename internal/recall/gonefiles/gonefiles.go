@@ -34,36 +34,33 @@ const (
 func InMatches(dir string, a recall.GrepAnswer) []string {
 	var texts []string
 	for _, m := range a.Matches {
-		if m.Project == "" { // else it is of another project
+		if m.Project == "" && (a.Widened != nil || ofProject(a.Scope)) {
 			texts = append(texts, m.Snippet)
 		}
-	}
-	if a.Widened != nil { // Project was said of each
-		return note(dir, texts)
-	}
-	return inScope(dir, a.Scope, texts)
-}
-
-// InAnswer is InMatches for an answer and its quotes.
-func InAnswer(dir string, a recall.Answer) []string {
-	texts := []string{a.Answer}
-	for _, c := range a.Citations {
-		texts = append(texts, c.Quote)
-	}
-	return inScope(dir, a.Scope, texts)
-}
-
-// inScope leaves out scopes that may lie in another project.
-func inScope(dir string, in recall.Scope, texts []string) []string {
-	if in.Kind != recall.ScopeProject && in.Kind != recall.ScopeCurrent {
-		return nil
 	}
 	return note(dir, texts)
 }
 
+// InAnswer is InMatches for an answer and its quotes.
+func InAnswer(dir string, a recall.Answer) []string {
+	if !ofProject(a.Scope) {
+		return nil
+	}
+	texts := []string{a.Answer}
+	for _, c := range a.Citations {
+		texts = append(texts, c.Quote)
+	}
+	return note(dir, texts)
+}
+
+// ofProject reports a scope that does not reach into other projects.
+func ofProject(s recall.Scope) bool {
+	return s.Kind == recall.ScopeProject || s.Kind == recall.ScopeCurrent
+}
+
 // note looks in another goroutine, since a network drive may not answer.
 func note(dir string, texts []string) []string {
-	if dir == "" {
+	if dir == "" || len(texts) == 0 {
 		return nil
 	}
 	found := make(chan []string, 1)
