@@ -176,7 +176,7 @@ func wordValue(word string) (float64, bool) {
 // learn adds a number of the last text.
 func (t *Text) learn(q quantity) {
 	for _, v := range q.values {
-		t.numbers = append(t.numbers, number{q, v, len(t.subjects) - 1})
+		t.numbers = append(t.numbers, number{q, v, len(t.stems) - 1})
 	}
 	for form := q.form; form != ""; form = form[:max(0, strings.LastIndexByte(form, '.'))] {
 		t.forms[form] = true
@@ -199,7 +199,7 @@ const smallNumber = 1000
 const sameSize = 0.025
 
 // hasNumber looks for a number in any form, and in other units; a small one in a text
-// about one of the subjects in about, which may be nil.
+// with one of the words in about, which may be nil.
 func (t *Text) hasNumber(q quantity, about map[string]bool) bool {
 	if strings.ContainsAny(q.form, ".:") && t.forms[q.form] {
 		return true
@@ -226,10 +226,10 @@ func (n number) equals(v float64, u unit) bool {
 	return n.kind == share && round(n.value*n.size) == v || u.kind == share && round(v*u.size) == n.value
 }
 
-// shares reports whether a text, or one beside it, is about one of the subjects: a short
-// reply has none.
+// shares reports whether a text, or one beside it, has one of the stems: a short reply has
+// few.
 func (t *Text) shares(text int, about map[string]bool) bool {
-	for _, of := range t.subjects[max(0, text-1):min(text+2, len(t.subjects))] {
+	for _, of := range t.stems[max(0, text-1):min(text+2, len(t.stems))] {
 		for stem := range about {
 			if of[stem] {
 				return true

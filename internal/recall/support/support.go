@@ -13,12 +13,12 @@ import (
 
 // Text collects what was read. The zero value is ready to use.
 type Text struct {
-	run      strings.Builder // the words, folded, each after a space
-	words    map[string]bool
-	numbers  []number
-	subjects []map[string]bool // of each text, the stems of the words that tell what it is about
-	forms    map[string]bool   // versions, addresses and times of day, and how they begin
-	dates    map[int]bool      // years and days; months are negative
+	run     strings.Builder // the words, folded, each after a space
+	words   map[string]bool
+	numbers []number
+	stems   []map[string]bool // of each text
+	forms   map[string]bool   // versions, addresses and times of day, and how they begin
+	dates   map[int]bool      // years and days; months are negative
 }
 
 // number is a number of a text.
@@ -38,7 +38,7 @@ func (t *Text) Add(text string) {
 		t.words[w] = true
 		t.run.WriteString(" " + w)
 	}
-	t.subjects = append(t.subjects, subjects(words))
+	t.stems = append(t.stems, stems(words, func(string) bool { return false }))
 	all := split(text)
 	for i := 0; i < len(all); {
 		for _, part := range dateParts(all[i].text) {
@@ -50,11 +50,11 @@ func (t *Text) Add(text string) {
 	}
 }
 
-// subjects returns the stems of the words that say what a text is about.
-func subjects(words []string) map[string]bool {
+// stems returns the stems of words, without short ones and those to leave out.
+func stems(words []string, without func(word string) bool) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range words {
-		if len(w) > 2 && !strings.ContainsFunc(w, unicode.IsDigit) && !analysis.IsCommon(w) {
+		if len(w) > 2 && !strings.ContainsFunc(w, unicode.IsDigit) && !without(w) {
 			set[analysis.LightStem(w)] = true
 		}
 	}
@@ -68,7 +68,9 @@ func (t *Text) Check(answer, question string) (missing []string, held int) {
 	asked.Add(question)
 	all := split(answer)
 	german := isGerman(answer) || isGerman(question)
-	about := subjects(analysis.PlainWords([]byte(answer + " " + question)))
+	words := analysis.PlainWords([]byte(answer + " " + question))
+	stop, _ := analysis.StopWords(words)
+	about := stems(words, stop)
 	for i := 0; i < len(all); {
 		c, n := claimAt(all, i, german)
 		i += max(n, 1)
@@ -187,7 +189,7 @@ func claimAt(all []token, i int, german bool) (claim, int) {
 	}
 	for part := range strings.FieldsFuncSeq(tok.text, func(r rune) bool { return r == '-' || r == '/' }) { // SPI-Bus
 		name := strings.TrimSuffix(part, "s")
-		if folded := (token{text: name}).folded(); acronyms().MatchString(name) && !analysis.IsCommon(folded) && vocabulary()[folded].kind != plain {
+		if folded := (token{text: name}).folded(); acronyms().MatchString(name) && !(len(name) > 4 && analysis.IsCommon(folded)) && !analysis.IsStopWord(folded) && vocabulary()[folded].kind != plain {
 			return claim{shown: part, name: folded}, 1
 		}
 	}
