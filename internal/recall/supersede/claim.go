@@ -2,7 +2,9 @@ package supersede
 
 import (
 	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
@@ -12,12 +14,18 @@ import (
 
 // claim is a sentence that may state how something is.
 type claim struct {
-	tokens   []token
-	words    map[string]bool // by stem: the words that tell the subject, and the values
-	replaced map[string]bool // those that it names as what no longer holds
+	tokens     []token
+	qualifiers []string        // of contrasts
+	words      map[string]bool // by stem: the words that tell the subject, and the values
+	form       func() form     // found when it is first needed, which costs more than the rest
+}
+
+// form is what a claim does.
+type form struct {
 	reverses bool            // it has words of reversal
 	adds     bool            // it says something in addition
 	open     bool            // a question or a proposal
+	replaced map[string]bool // by stem: the words that it names as what no longer holds
 }
 
 // token is a word of a claim.
@@ -73,19 +81,19 @@ func terms(text string) map[string]bool {
 
 // message is what a message states.
 type message struct {
-	claims   []claim         // about the subject, or with the subject from the sentence before
-	values   map[string]bool // names and numbers of all of it, by stem
-	names    []string        // in lower case
-	reverses bool            // a sentence has words of reversal
-	adds     bool
-	replaced map[string]bool
-	subject  map[string]bool
-	user     bool
+	claims  []claim         // about the subject, or with the subject from the sentence before
+	words   map[string]bool // of all of it, by stem
+	values  map[string]bool // the names and numbers of these
+	names   []string        // in lower case
+	form    func() form     // of all sentences together
+	subject map[string]bool
+	user    bool
 }
 
 // read returns what a message states about the subject.
 func read(s Statement, subject map[string]bool) message {
-	m := message{values: map[string]bool{}, replaced: map[string]bool{}, subject: subject, user: s.User}
+	m := message{words: map[string]bool{}, values: map[string]bool{}, subject: subject, user: s.User}
+	var all []func() form
 	var before map[string]bool
 	for i, sentence := range prose.Sentences(s.Text) {
 		if i == mostClaims {
@@ -95,8 +103,8 @@ func read(s Statement, subject map[string]bool) message {
 		if len(c.tokens) > longClaim {
 			continue
 		}
-		maps.Copy(m.replaced, c.replaced)
-		m.reverses, m.adds = m.reverses || c.reverses, m.adds || c.adds
+		maps.Copy(m.words, c.words)
+		all = append(all, c.form)
 		for _, t := range c.tokens {
 			if t.kind >= number {
 				m.values[t.stem] = true
@@ -119,6 +127,15 @@ func read(s Statement, subject map[string]bool) message {
 		}
 		before = own
 	}
+	m.form = sync.OnceValue(func() form {
+		sum := form{replaced: map[string]bool{}}
+		for _, of := range all {
+			f := of()
+			sum.reverses, sum.adds = sum.reverses || f.reverses, sum.adds || f.adds
+			maps.Copy(sum.replaced, f.replaced)
+		}
+		return sum
+	})
 	return m
 }
 
@@ -170,8 +187,7 @@ var fold = strings.NewReplacer("’", "'", "ä", "a", "ö", "o", "ü", "u", "ß"
 
 func parse(sentence string) claim {
 	low := fold.Replace(strings.ToLower(sentence))
-	c := claim{words: map[string]bool{}, replaced: map[string]bool{}, reverses: reverses().MatchString(low), adds: adds().MatchString(low),
-		open: strings.HasSuffix(strings.TrimSpace(sentence), "?") || proposes().MatchString(low)}
+	c := claim{words: map[string]bool{}}
 	raw := strings.FieldsFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;()[]{}"“”„«»*=→`, r) })
 	stop, german := analysis.StopWords(strings.Fields(low))
 	for i, r := range raw {
@@ -181,22 +197,35 @@ func parse(sentence string) claim {
 		}
 		c.add(r, i == 0, german, stop)
 	}
+	own := c.words
+	c.form = sync.OnceValue(func() form {
+		return form{
+			reverses: reverses().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
+			open: strings.HasSuffix(strings.TrimSpace(low), "?") || proposes().MatchString(low),
+		}
+	})
+	return c
+}
+
+// replaced returns the words that a sentence names as what no longer holds.
+func replaced(low string, words map[string]bool) map[string]bool {
+	out := map[string]bool{}
 	for _, m := range namedBefore().FindAllStringSubmatch(low, -1) {
-		c.replaced[analysis.LightStem(m[1])] = true
+		out[analysis.LightStem(m[1])] = true
 	}
 	for _, at := range names().FindAllStringIndex(low, -1) {
 		rest := strings.Fields(low[at[1]:])
 		for _, r := range rest[:min(4, len(rest))] {
 			end := strings.ContainsAny(r[len(r)-1:], ".,;:)")
-			if t := analysis.LightStem(strings.Trim(r, "`'.,;:!()")); c.words[t] {
-				c.replaced[t] = true
+			if t := analysis.LightStem(strings.Trim(r, "`'.,;:!()")); words[t] {
+				out[t] = true
 			}
 			if end || r == "to" || r == "auf" || r == "but" || r == "sondern" {
 				break
 			}
 		}
 	}
-	return c
+	return out
 }
 
 // add adds a token.
@@ -221,6 +250,9 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 	}
 	t.named = t.kind == name || t.kind == word && unicode.IsUpper([]rune(trimmed)[0])
 	c.tokens = append(c.tokens, t)
+	if groups()[t.stem] != nil {
+		c.qualifiers = append(c.qualifiers, t.stem)
+	}
 	if t.kind != functionWord {
 		c.words[t.stem] = true
 	}
@@ -284,17 +316,24 @@ var contrasts = [][]string{
 	{"minimum", "maximum", "min", "max"}, {"warm", "cold"}, {"hourly", "daily", "weekly", "monthly"}, {"connect", "read", "write", "idle"}, {"free", "paid", "pro"}, {"old", "new"},
 }
 
+// groups are the groups of a qualifier, by stem.
+var groups = sync.OnceValue(func() map[string][]int {
+	out := map[string][]int{}
+	for i, group := range contrasts {
+		for _, w := range group {
+			out[analysis.LightStem(w)] = append(out[analysis.LightStem(w)], i)
+		}
+	}
+	return out
+})
+
 // contrast reports whether each of two claims has a qualifier that the other lacks.
 func contrast(o, l claim) bool {
-	for _, group := range contrasts {
-		var a, b bool
-		for _, w := range group {
-			w = analysis.LightStem(w)
-			a = a || o.words[w] && !l.words[w]
-			b = b || l.words[w] && !o.words[w] && !l.replaced[w]
-		}
-		if a && b {
-			return true
+	for _, a := range o.qualifiers {
+		for _, b := range l.qualifiers {
+			if !l.words[a] && !o.words[b] && !l.form().replaced[b] && slices.ContainsFunc(groups()[a], func(g int) bool { return slices.Contains(groups()[b], g) }) {
+				return true
+			}
 		}
 	}
 	return false
@@ -322,5 +361,5 @@ func qualified(o claim, i int, l claim, j int, before bool) bool {
 		return false
 	}
 	a, b := o.tokens[i], l.tokens[j]
-	return a.kind != functionWord && b.kind != functionWord && a.kind != number && b.kind != number && (before || a.kind == word && b.kind == word) && !l.words[a.stem] && !o.words[b.stem] && !l.replaced[a.stem]
+	return a.kind != functionWord && b.kind != functionWord && a.kind != number && b.kind != number && (before || a.kind == word && b.kind == word) && !l.words[a.stem] && !o.words[b.stem] && !l.form().replaced[a.stem]
 }

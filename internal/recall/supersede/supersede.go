@@ -183,27 +183,40 @@ func replaces(older, later message, named map[string]int) bool {
 	if older.user && !later.user {
 		return false
 	}
-	for _, o := range older.claims {
-		if o.open {
+	return slices.ContainsFunc(older.claims, func(o claim) bool {
+		return later.restates(o) || later.namesOf(o, older, named)
+	})
+}
+
+// restates reports whether a claim of the message says something else of the same than an
+// older claim.
+func (m message) restates(o claim) bool {
+	for _, l := range m.claims {
+		begins, frame := alike(o, l), sameFrame(o, l)
+		if !begins && !frame && !(sameSubject(o, l) && l.other(o) && !m.repeats(o)) {
 			continue
 		}
-		for _, l := range later.claims {
-			switch {
-			case l.open || l.adds || contrast(o, l):
-			case alike(o, l):
-				return true
-			case otherwiseQualified(o, l):
-			case sameFrame(o, l), l.reverses && sameSubject(o, l) && l.other(o) && !later.repeats(o):
-				return true
-			}
+		f := l.form()
+		if f.open || f.adds || o.form().open || contrast(o, l) {
+			continue
 		}
-		if later.reverses && !later.adds && later.hasOther(older) {
-			for _, t := range o.tokens {
-				named := t.kind == name && later.values[t.stem] && named[t.stem] <= mostNamed || t.kind >= word && later.replaced[t.stem]
-				if named && !older.subject[t.stem] {
-					return true
-				}
-			}
+		if begins || (frame || f.reverses) && !otherwiseQualified(o, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesOf reports whether the message reverses something and names a value of an older
+// claim.
+func (m message) namesOf(o claim, older message, named map[string]int) bool {
+	for _, t := range o.tokens {
+		if t.kind < word || !m.words[t.stem] || older.subject[t.stem] || !m.hasOther(older) || o.form().open {
+			continue
+		}
+		f := m.form()
+		if f.reverses && !f.adds && (t.kind == name && named[t.stem] <= mostNamed || f.replaced[t.stem]) {
+			return true
 		}
 	}
 	return false
