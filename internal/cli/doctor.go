@@ -128,7 +128,6 @@ func (cmd *doctorCommand) patient(cfg *config.Config) (doctor.Patient, error) {
 		Options: sqlite.Options{BusyTimeout: cfg.Storage.BusyTimeout, Log: cmd.logger(cfg)},
 		Counter: counter,
 		Also:    func(ctx context.Context, db *sqlite.DB) []doctor.Finding { return cmd.surroundings(ctx, cfg, db) },
-		Waiting: func(ctx context.Context, db *sqlite.DB) (int, error) { return cmd.waiting(ctx, cfg, db) },
 	}, err
 }
 
@@ -329,26 +328,4 @@ func (cmd *doctorCommand) feedOf(cfg *config.Config, db *sqlite.DB) (*hosts.Feed
 		return nil, err
 	}
 	return newFeed(rec.engine, cmd.logger(cfg))
-}
-
-// waiting counts the sessions on this machine that are not stored wholly.
-func (cmd *doctorCommand) waiting(ctx context.Context, cfg *config.Config, db *sqlite.DB) (n int, err error) {
-	feed, err := cmd.feedOf(cfg, db)
-	if err != nil {
-		return 0, err
-	}
-	found, err := feed.Recent(ctx, hosts.Filter{})
-	if err != nil {
-		return 0, err
-	}
-	for _, t := range found {
-		lag, err := feed.Lag(ctx, t)
-		if err != nil {
-			return n, err
-		}
-		if lag.Behind {
-			n++
-		}
-	}
-	return n, nil
 }

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,9 +72,6 @@ type Patient struct {
 	// Also finds problems outside of the database: hosts, settings. db is nil
 	// if the database cannot be opened.
 	Also func(ctx context.Context, db *sqlite.DB) []Finding
-	// Waiting counts the sessions that are not stored completely; it is asked
-	// when the disk is full, and may be nil.
-	Waiting func(ctx context.Context, db *sqlite.DB) (int, error)
 }
 
 func (p Patient) now() time.Time {
@@ -147,7 +143,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	if err := cmp.Or(ctx.Err(), failed); err != nil {
 		return r, err // an interrupted check knows too little
 	}
-	r.add(p.fullDisk(ctx, db))
+	r.add(fullDisk(db))
 	r.Findings = append(r.Findings, around...)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		if f.Code == Unchecked {
@@ -236,19 +232,11 @@ const roomWanted = 1 << 20
 
 // fullDisk checks whether the disk is full. It writes a file, because the free space that
 // the system reports ignores quotas.
-func (p Patient) fullDisk(ctx context.Context, db *sqlite.DB) []store.Fault {
+func fullDisk(db *sqlite.DB) []store.Fault {
 	if db == nil || !dbfile.Full(room(filepath.Dir(db.Path()), roomWanted)) {
 		return nil
 	}
-	detail := "the disk is full: nothing new is stored, what is stored can be read"
-	if p.Waiting != nil {
-		if n, err := p.Waiting(ctx, db); err != nil {
-			detail += fmt.Sprintf("; how many sessions wait for space cannot be told: %v", err)
-		} else {
-			detail += fmt.Sprintf("; sessions that wait for space: %d", n)
-		}
-	}
-	return []store.Fault{{Code: "disk-full", Node: filepath.Dir(db.Path()), Detail: detail}}
+	return []store.Fault{{Code: "disk-full", Node: filepath.Dir(db.Path()), Detail: "the disk is full: nothing new is stored, what is stored can be read"}}
 }
 
 // room reports why a number of bytes cannot be written to a directory.

@@ -21,9 +21,9 @@ func (k *checkup) schema() (whole bool, err error) {
 	whole = true
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		o, found := have[name]
-		switch loss := tableLoss[name]; {
-		case !found && want[name].Kind == "table" && loss != "":
-			k.Fault("schema-table", "table "+name, "the table is missing: %s", loss)
+		switch {
+		case !found && want[name].Kind == "table" && slices.Contains([]string{"forgotten", "tombstones", "tombstone_salt"}, name):
+			k.Fault("schema-table", "table "+name, "the table is missing: erased messages may be imported again")
 		case !found && want[name].Kind == "table":
 			k.Fault("schema-table", "table "+name, "the table is missing")
 		case !found:
@@ -37,27 +37,6 @@ func (k *checkup) schema() (whole bool, err error) {
 		whole = whole && (found || want[name].Kind != "table")
 	}
 	return whole, k.foreign(have, want)
-}
-
-// tableLoss describes the loss that remains where a table is missing. The other tables
-// hold only rows that follow from these.
-var tableLoss = map[string]string{
-	"messages":       "all messages are gone",
-	"conversations":  "the names, titles and projects of all conversations are gone",
-	"forgotten":      "erased messages may be imported again, where neither the conversation that they were erased from is left, nor their session went with them",
-	"tombstones":     "single messages that were erased may be imported again; conversations that were erased whole stay refused",
-	"tombstone_salt": "single messages that were erased may be imported again; conversations that were erased whole stay refused",
-	"erasures":       "when and why messages were erased is not known any more; erased messages stay refused",
-	"state":          "the cost of models so far is not known any more; transcripts are read again from their beginning, and nothing is stored twice",
-	"revisions":      "the earlier texts of summaries that were reworded are gone",
-	"projects":       "which directories the conversations belong to is not known any more; those of one project still have one",
-	"summaries":      "all summaries are gone; views show the messages themselves until they are folded again",
-	"edges":          "the sources of summaries are found again by their ids; those of summaries that a rewind took apart are not",
-	"branches":       "when and why a conversation was rewound is not known any more",
-	"branch_items":   "messages that a rewind took out of a view are told by when they arrived; some may show in the view again",
-	"payloads":       "the paths that files came from are not known any more",
-	"seals":          "whether a conversation or a tombstone is missing is not known any more",
-	"chunks":         "the content of all files is gone: restore a backup to have it again",
 }
 
 // foreign finds code, tables and indexes that are not part of lcm's schema, and
