@@ -163,8 +163,6 @@ func TestErrorsSayWhereAndWhatToDo(t *testing.T) {
 			want: []string{file + ":1: log.level: map[x:1] is not allowed; give one of debug, info, warn, error"}},
 		{name: "unknown key", file: "[compaction]\nleaf_chunk_token = 5\n",
 			want: []string{file + ":2: compaction.leaf_chunk_token: there is no such setting; `lcm config` lists them all"}},
-		{name: "lossless-claw's name", file: "freshTailCount = 5\n",
-			want: []string{file + ":1: freshTailCount: there is no such setting; did you mean context.fresh_tail_count?"}},
 		{name: "unknown section", file: "[zebra]\nstripes = 5\n",
 			want: []string{file + ":2: zebra.stripes: there is no such setting; `lcm config` lists them all"}},
 		{name: "syntax", file: "[log]\nlevel = \n",

@@ -54,23 +54,6 @@ func (e *Error) Unwrap() error {
 // unknown completes an error about an unknown key.
 func unknown(e *Error) *Error {
 	e.Problem = "there is no such setting"
-	if near := nearest(e.Key); near != "" {
-		e.Hint = fmt.Sprintf("did you mean %s?", near)
-	} else {
-		e.Hint = "`lcm config` lists them all"
-	}
+	e.Hint = "`lcm config` lists them all"
 	return e
-}
-
-// nearest returns the key that has the same name as another one but for its section and
-// underscores, or "". It recognises the camel case of lossless-claw.
-func nearest(key string) string {
-	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
-	last := plain(key[strings.LastIndexByte(key, '.')+1:])
-	for _, s := range table {
-		if last == plain(s.Name()) || last == plain(strings.TrimPrefix(s.Env, "LCM_")) {
-			return s.Key
-		}
-	}
-	return ""
 }
