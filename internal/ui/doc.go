@@ -9,7 +9,7 @@
 // while the user types and keyboard keys. Each page is also JSON under /api:
 //
 //	GET /                       sessions, projects, hosts                (/api/sessions)
-//	GET /session/{n}            messages around ?at=SEQ, or from ?day=2026-02-18 on; beside them ?summary=sum_… (/api/session/{n})
+//	GET /session/{n}            messages around ?at=SEQ; beside them ?summary=sum_… (/api/session/{n})
 //	GET /session/{n}/map        the summaries as an icicle               (/api/session/{n}/map)
 //	GET /session/{n}/stored     the context of the stored view           (/api/session/{n}/stored)
 //	GET /session/{n}/context    the context at ?at=SEQ with ?budget=N    (/api/session/{n}/context)

@@ -115,7 +115,7 @@ func TestPayloadsStayText(t *testing.T) {
 			fmt.Sprintf("/message/msg_%d", i*6+2), fmt.Sprintf("/message/msg_%d", i*6+3), fmt.Sprintf("/message/msg_%d", i*6+4),
 			"/search?q="+url.QueryEscape(p), "/search?mode=regex&q="+url.QueryEscape(regexp.QuoteMeta(p)),
 			"/search?q=bold&tool="+url.QueryEscape(p)+"&host="+url.QueryEscape(p), "/search?q=bold&since="+url.QueryEscape(p),
-			"/?project="+url.QueryEscape("/srv/"+p), "/session/1?day="+url.QueryEscape(p), "/session/"+url.PathEscape(p), "/message/"+url.PathEscape(p),
+			"/?project="+url.QueryEscape("/srv/"+p), "/session/"+url.PathEscape(p), "/message/"+url.PathEscape(p),
 			fmt.Sprintf("/session/%d/sent", n))
 		if i%10 == 0 { // they take long
 			paths = append(paths, fmt.Sprintf("/session/%d/context?budget=4000", n))

@@ -241,23 +241,6 @@ func linkPlaces(session store.ConversationID, offset int64, text markup) markup 
 	return markup(b.String())
 }
 
-// code escapes a line, and shows the parts between backticks as code.
-func code(text string) markup {
-	parts := strings.Split(html.EscapeString(safetext.Line(text)), "`")
-	var b strings.Builder
-	for i, p := range parts {
-		switch {
-		case i%2 == 0:
-			b.WriteString(p)
-		case i == len(parts)-1:
-			b.WriteString("`" + p)
-		default:
-			b.WriteString("<code>" + p + "</code>")
-		}
-	}
-	return markup(b.String())
-}
-
 // pathOf returns the path of the page of an id.
 func pathOf(id string) string {
 	switch {

@@ -7,37 +7,6 @@ import (
 	"testing"
 )
 
-// TestDayLeadsToItsMessages opens a session at each of its days, and checks that the first
-// message of that day is in focus.
-func TestDayLeadsToItsMessages(t *testing.T) {
-	v := newSite(t)
-	v.addSample()
-	article := regexp.MustCompile(`<article class="([^"]*)" id="msg_(\d+)" data-seq="\d+" data-day="([^"]*)"`)
-	for _, day := range []string{"2026-03-02", "2026-03-03", "2026-03-04"} {
-		page := v.page("/session/1?day=" + day)
-		has(t, page, `type="date" name="day" value="`+day+`"`)
-		before, found := "", false
-		for _, m := range article.FindAllStringSubmatch(page, -1) {
-			if strings.Contains(m[1], "focus") {
-				found = true
-				if m[3] != day || before >= day {
-					t.Errorf("%s leads to message %s of %s, after one of %q", day, m[2], m[3], before)
-				}
-			}
-			before = m[3]
-		}
-		if !found {
-			t.Errorf("%s: no message is in focus", day)
-		}
-	}
-	for _, path := range []string{"/session/1?day=tomorrow", "/session/1?day=2026-13-40"} {
-		if code, _ := v.get(path); code != 400 {
-			t.Errorf("%s: %d", path, code)
-		}
-	}
-	has(t, v.page("/session/1?day=2030-01-01"), `id="msg_563"`) // after the last message
-}
-
 // TestAddressNamesTheSummary opens a session with a summary beside it.
 func TestAddressNamesTheSummary(t *testing.T) {
 	v := newSite(t)

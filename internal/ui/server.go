@@ -70,7 +70,6 @@ var functions = map[string]any{
 	"text":     safetext.Text,
 	"clip":     prose.Clip,
 	"markdown": markdown,
-	"code":     code,
 	"when":     whenTag,
 	"zone":     func() string { return prose.Zone(time.Now()) },
 	"zero":     time.Time.IsZero,

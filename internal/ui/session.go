@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -82,9 +81,8 @@ type sessionData struct {
 	Related []Session `json:"related,omitempty"`
 	Map     *mapData  `json:"-"`
 	Part    bool      `json:"-"` // messages alone, for scrolling
-	// Panel is the summary that is shown beside the messages, Day the day of ?day=.
+	// Panel is the summary that is shown beside the messages.
 	Panel store.SummaryID `json:"-"`
-	Day   string          `json:"-"`
 }
 
 func (d sessionData) title() string { return d.Session.Title }
@@ -121,8 +119,7 @@ func positive(r *http.Request, name string, other int64) (int64, error) {
 	return n, nil
 }
 
-// sessionPage loads the messages around ?at=SEQ or the first one of ?day=2026-02-18,
-// or those ?after= or ?before= one. With ?summary= it shows a summary beside them.
+// sessionPage loads the messages around ?at=SEQ, or those ?after= or ?before= one. With ?summary= it shows a summary beside them.
 func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	ctx := r.Context()
 	c, err := s.conversation(r)
@@ -143,11 +140,6 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	d.All, d.Part = q.Get("all") != "", q.Has("after") || q.Has("before")
 	if id, err := store.ParseID(q.Get("summary")); err == nil {
 		d.Panel = id.Summary
-	}
-	if d.Day = q.Get("day"); d.Day != "" {
-		if at, err = s.firstOf(ctx, c, d.Day); err != nil {
-			return d, err
-		}
 	}
 	switch {
 	case q.Has("before"):
@@ -188,32 +180,6 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	return d, nil
 }
 
-// firstOf returns the first message of a day, by Seq, or the first one after it. It
-// takes the messages to be in the order of their times.
-func (s *reader) firstOf(ctx context.Context, c store.Conversation, day string) (int64, error) {
-	begin, err := parseDay(day)
-	if err != nil {
-		return 0, err
-	}
-	n := sort.Search(int(c.Messages), func(i int) bool {
-		for m, e := range s.record.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: int64(i), Limit: 1, NoRaw: true, Erased: true}) {
-			err = cmp.Or(err, e)
-			return e == nil && !m.Body.Time.Before(begin)
-		}
-		return true
-	})
-	return int64(n) + 1, err
-}
-
-// parseDay returns the beginning of a day in the local zone.
-func parseDay(day string) (time.Time, error) {
-	begin, err := time.ParseInLocation(time.DateOnly, day, time.Local)
-	if err != nil {
-		return begin, fmt.Errorf("day is %q: want a date like 2026-02-18: %w", prose.Clip(day, 40), errBadRequest)
-	}
-	return begin, nil
-}
-
 // loadAround loads a quarter of a window before a place, and the rest from it on.
 func (s *reader) loadAround(ctx context.Context, d *sessionData, c store.Conversation, at int64) error {
 	at = min(at, max(c.Messages, 1))
@@ -223,7 +189,7 @@ func (s *reader) loadAround(ctx context.Context, d *sessionData, c store.Convers
 	}
 	newer, after, err := s.list(ctx, store.MessageQuery{Conversation: c.ID, After: at - 1}, window, d.All)
 	if len(newer) > 0 {
-		newer[0].Focus = newer[0].Seq == at || d.Day != ""
+		newer[0].Focus = newer[0].Seq == at
 	}
 	d.Messages, d.Before, d.After = append(older, newer...), before, after
 	return err

@@ -276,12 +276,4 @@ var builtins = map[string]any{
 		}
 		return all[len(all)-1]
 	},
-	"or": func(all ...any) any {
-		for _, v := range all {
-			if truth(reflect.ValueOf(v)) {
-				return v
-			}
-		}
-		return all[len(all)-1]
-	},
 }

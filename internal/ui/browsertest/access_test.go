@@ -15,7 +15,7 @@ import (
 
 // pages are looked at by axe-core, measured and photographed.
 var pages = []struct{ name, path string }{
-	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"jump", "/session/1?day=2026-03-04"}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
+	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
 	{"context", "/session/1/context?at=400&budget=16000"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
 }
 
