@@ -200,11 +200,36 @@ func parse(sentence string) claim {
 	own := c.words
 	c.form = sync.OnceValue(func() form {
 		return form{
-			reverses: reverses().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
+			reverses: mayReverse(low) && reverses().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
 			open: strings.HasSuffix(strings.TrimSpace(low), "?") || proposes().MatchString(low),
 		}
 	})
 	return c
+}
+
+// hints are the beginnings of the words of which one is in every sentence that reverses
+// matches, which takes long.
+var hints = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(`instead longer anymore more actually now today leave leaving forward change switch moved moving replace scrap scratch forget revert
+		back undo undid drop ditch correction wrong mind plan second turns raised lowered bumped increased decreased reduced cut upgraded downgraded renamed migrated extended
+		shortened doubled halved rather place superseded overrule let's going will we'll won't not statt anstatt anstelle doch lieber mehr ab kunftig eigentlich wandern steigen
+		nun jetzt geandert andern umgestellt umgezogen umbenannt ersetzt vergiss verwerfen verworfen zuruck korrektur falsch revidiert uberholt wechseln gewechselt erhoht gesenkt
+		hochgesetzt herabgesetzt reduziert verlangert verkurzt plutot desormais finalement plus lieu remplace lugar vez ya ahora mejor cambi invece piu poi plaats voortaan meer
+		agora mais`) {
+		out[w[:min(len(w), 3)]] = true
+	}
+	return out
+})
+
+// mayReverse reports whether a sentence has a hint, or letters that are not Latin.
+func mayReverse(low string) bool {
+	for w := range strings.FieldsFuncSeq(low, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
+		if hints()[w[:min(len(w), 3)]] || w[0] >= 0xd0 { // Cyrillic, Han, kana, Hangul
+			return true
+		}
+	}
+	return false
 }
 
 // replaced returns the words that a sentence names as what no longer holds.

@@ -35,3 +35,13 @@ func TestBy(t *testing.T) {
 		}
 	}
 }
+
+// TestHints: every sentence that reverses matches has a hint.
+func TestHints(t *testing.T) {
+	for _, words := range []string{"no longer", "any more", "from today", "leaving", "switched the proxy to", "moved off", "that's wrong", "on second thought", "turns out", "is now", "now at", "cut it to", "let's go",
+		"we will use it", "won't", "not 1 but", "doch nur", "keine mehr", "ab sofort", "steigen auf x um", "andern wir", "war falsch", "ne garde plus", "a la place", "d'ora in poi", "nao mais", "改为", "вместо", "대신"} {
+		if !reverses().MatchString(words) || !mayReverse(words) {
+			t.Errorf("%q: %v, %v", words, reverses().MatchString(words), mayReverse(words))
+		}
+	}
+}
