@@ -190,9 +190,9 @@ func (s *Server) conversation(ctx context.Context, from Caller, found []store.Co
 		}
 	}
 	w, note = choose(found, s.config.Clock())
-	if from.Key() != "" {
-		// The host names a session that is not stored yet: no prompt of another
-		// one is the one that asks.
+	if from.Key() != "" || from.Host == "" {
+		// The host names a session that is not stored yet, or the client is none of which
+		// sessions are stored: no prompt of another one is the one that asks.
 		w.InTurn = false
 	}
 	return w, note, nil

@@ -254,3 +254,14 @@ func TestASessionThatIsNotStoredYetHidesNoPrompt(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A client of which no sessions are stored asks in none of them: the prompt of an imported
+// session is no prompt of its own.
+func TestAnUnknownClientHidesNoPrompt(t *testing.T) {
+	r := newRecord(t)
+	r.say("import:1", r.dir, time.Minute, user("the needle is in the barn"), llms.Assistant("Noted."))
+	c := r.connect(r.serve(r.config()), clientOptions{name: "some-editor"})
+	if a := grepped(t, c.call("lcm_grep", args{"pattern": "needle"})); a.Total != 1 {
+		t.Errorf("%d matches were found", a.Total)
+	}
+}

@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -14,7 +15,21 @@ const exchangeReach = 40
 
 // exchange is a prompt and what followed it up to the next prompt, as far as it was
 // looked through.
-type exchange struct{ messages []store.Message }
+type exchange struct {
+	messages []store.Message
+	words    map[string]bool // see content
+}
+
+// content returns the words of all messages that are not common.
+func (e *exchange) content() map[string]bool {
+	if e.words == nil {
+		e.words = map[string]bool{}
+		for _, m := range e.messages {
+			maps.Copy(e.words, contentWords(m.Body.SearchText()))
+		}
+	}
+	return e.words
+}
 
 // place returns which of the messages of an exchange one is.
 func (e *exchange) place(of store.Message) int {

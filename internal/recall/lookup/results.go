@@ -31,12 +31,18 @@ type result struct {
 
 // byExchange makes one result of the matches of an exchange: the best of them, and beside it
 // the others, the reply and the prompt, as far as all cost no more than the tokens of
-// the query. Better results come first.
+// the query. Better results come first, and the same text comes once.
 func (s *Service) byExchange(ctx context.Context, q *query, matches []recall.Match, messages map[store.MessageID]store.Message) ([]recall.Match, error) {
 	read := exchanges{store: s.store}
 	var results []*result
 	of := map[*exchange]*result{}
+	said := map[string]bool{}
 	for _, m := range matches {
+		same := string(m.Role) + m.Snippet
+		if m.Role != "" && said[same] {
+			continue // the history of a forked session has it again
+		}
+		said[same] = true
 		r := &result{Match: m, msg: messages[m.ID.Message]}
 		if m.ID.Message != 0 {
 			var err error

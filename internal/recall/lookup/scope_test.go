@@ -211,6 +211,18 @@ func TestAnExchangeIsOneResult(t *testing.T) {
 	}
 }
 
+// A text that two sessions have, as a forked one and its original, is shown once.
+func TestTheSameTextIsShownOnce(t *testing.T) {
+	f := newFixture(t)
+	for _, key := range []string{"original", "fork"} {
+		f.say(f.open(key), llms.User("the gauges are read every minute"), llms.Assistant("The gauges are in metrics.go."))
+	}
+	a := f.grep(recall.GrepRequest{Pattern: "gauges", Mode: store.FullText, Where: recall.Where{AllConversations: true}, Compact: true, Fill: 300})
+	if len(a.Matches) != 1 || strings.Count(a.Text(), "read every minute") != 1 {
+		t.Errorf("%s", a.Text())
+	}
+}
+
 // A search does not find itself: neither it nor the searches before it in the same
 // turn are matches, and the note about records that are left out does not count them.
 func TestASearchDoesNotFindItself(t *testing.T) {

@@ -28,7 +28,6 @@ type sourced struct {
 	hit      store.Hit
 	place    int // even; odd behind a source
 	exchange *exchange
-	words    map[string]bool // of the exchange
 	asked    map[string]bool // words of its prompt, if that is a question that no tool answered
 	repeats  bool            // calls of lcm and what rests on them
 }
@@ -54,7 +53,7 @@ func sourcesFirst(ctx context.Context, from Store, question string, hits []store
 				least = repeatedShare
 			}
 			for j := i + 1; j < len(list); j++ {
-				if y := list[j]; !y.repeats && y.exchange != nil && y.hit.Conversation != x.hit.Conversation && y.hit.Time.Before(x.hit.Time) && shared(x.asked, y.words) >= least {
+				if y := list[j]; !y.repeats && y.hit.Conversation != x.hit.Conversation && y.hit.Time.Before(x.hit.Time) && shared(x.asked, y.exchange.content()) >= least {
 					x.place = 2*j + 1
 				}
 			}
@@ -90,12 +89,6 @@ func readSourced(ctx context.Context, from Store, hits []store.Hit) ([]sourced, 
 		x.repeats = secondhand.Messages(e.messages)[e.place(m)]
 		if prompt, ok := secondhand.Asking(e.messages); ok && !x.repeats {
 			x.asked = contentWords(prompt)
-		}
-		x.words = map[string]bool{}
-		for _, o := range e.messages {
-			for w := range contentWords(o.Body.SearchText()) {
-				x.words[w] = true
-			}
 		}
 		list = append(list, x)
 	}
