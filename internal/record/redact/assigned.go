@@ -1,6 +1,9 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // nameKind is a group of names that secrets are assigned to. Code and manuals
 // also assign harmless values to them, so accepts checks the value.
@@ -23,11 +26,14 @@ type assignment struct {
 	joined bool // the name has a qualifier: X-Server-Token, _authToken
 }
 
+// passwords are the words for a password, in several languages.
+const passwords = "password,passwd,passphrase,passcode,passwort,kennwort,contraseña,contrasena,mot de passe,senha,wachtwoord,hasło,heslo,lösenord,adgangskode,passord,salasana,jelszó," +
+	"parola,lozinka,şifre,Şifre,sifre,mật khẩu,kata sandi,пароль,Пароль,κωδικός,סיסמה,密码,密碼,パスワード,비밀번호"
+
 var kinds = []*nameKind{
 	{
-		kind: "password",
-		names: []string{"password", "passwd", "passphrase", "passcode", "password_hash", "passwort", "kennwort", "contraseña", "contrasena", "mot de passe",
-			"mot_de_passe", "motdepasse", "senha", "wachtwoord", "hasło", "heslo", "lösenord", "пароль", "Пароль", "密码", "パスワード"},
+		kind:    "password",
+		names:   append(strings.Split(passwords, ","), "password_hash", "mot_de_passe", "motdepasse"),
 		accepts: assignment.isPassword,
 	},
 	{
@@ -43,7 +49,7 @@ var kinds = []*nameKind{
 			"privatekey", "private_key", "private-key", "private key", "secret", "credential", "credentials", "key-data", "accountkey", "account_key",
 			"account-key", "encryption_key", "encryption-key", "encryptionkey", "signing_key", "signing-key", "signingkey", "master_key", "master-key",
 			"masterkey", "license_key", "licensekey", "app_key", "appkey", "admin_key", "adminkey", "auth_key", "auth-key", "authkey", "secret_key_base", "creds",
-			"secret id", "unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey",
+			"secret id", "unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey", "p12", "pfx", "keystore", "reporter_id",
 		},
 		accepts: assignment.isKey,
 	},

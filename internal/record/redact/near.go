@@ -21,11 +21,10 @@ const (
 // hints returns the words near which values are looked for.
 func hints() map[hint][]string {
 	return map[hint][]string{
-		sure: strings.Split("password,passwd,passphrase,passcode,passwort,kennwort,contraseña,contrasena,mot de passe,senha,wachtwoord,hasło,heslo,lösenord,пароль,Пароль,密码,"+
-			"パスワード,assword,secret,token,credential,zugangsdaten,api key,api-key,api_key,apikey,api-schlüssel,access key,accesskey,private key,signing key,license key,licensekey,"+
-			"master key,admin key,stream key,recovery key,root key,geheim,schlüssel,clé,jeton,clave,totp,2fa,otp,mdp,psk,pwd,creds,auth_key,authkey,auth-key,bearer", ","),
-		weak: strings.Split("key,auth,login,pw,pass,sign,encrypt,client(,connect ,connect(,connection(,pdo(,mysqli(,bot(,api(,sdk(,init(,hmac,cipher(,fernet(,serializer(,provider(,parser(,eap ,decode(,verify(,.type(,.fill(,"+
-			"root:,admin:,user:,deploy:,ubuntu:,postgres:,username,benutzer,utilisateur,usuario,account,konto,community,snmp,curl ,wget ,mysql,psql,sqlcmd,bcp ,osql,isql,sqlplus,expdp,impdp,rman ,sqlldr,db2 ,cqlsh,cypher-shell,neo4j,mongo,"+
+		sure: strings.Split(passwords+",assword,secret,token,credential,zugangsdaten,api key,api-key,api_key,apikey,api-schlüssel,access key,accesskey,private key,signing key,license key,licensekey,"+
+			"master key,admin key,stream key,recovery key,root key,geheim,schlüssel,clé,jeton,clave,totp,2fa,otp,mdp,mfa,psk,pwd,creds,identifiants,chiave,klucz,sleutel,nyckel,chave,anahtar,токен,ключ,密钥,トークン,auth_key,authkey,auth-key,bearer", ","),
+		weak: strings.Split("key,auth,login,pw,pass,sign,encrypt,client(,connect ,connect(,connection(,pdo(,mysqli(,bot(,api(,sdk(,init(,hmac,cipher(,fernet(,serializer(,provider(,parser(,eap ,decode(,verify(,hmac.new(,createhmac(,wifi.begin(,.type(,.fill(,"+
+			"root:,admin:,user:,deploy:,ubuntu:,postgres:,username,benutzer,utilisateur,usuario,account,konto,community,snmp,curl ,wget ,mysql,mysqladmin,mysqldump,schtasks,rasdial,bundle_,psql,sqlcmd,bcp ,osql,isql,sqlplus,expdp,impdp,rman ,sqlldr,db2 ,cqlsh,cypher-shell,neo4j,mongo,"+
 			"redis,requirepass,rootpw,setuser,mosquitto,rabbitmq,amqp,kafka,nats ,ipmitool,racadm,rdesktop,xfreerdp,psexec,winrs,wmic,smbclient,ldap,kadmin,kinit,slapd,htpasswd,pptpd,radtest,sshpass,"+
 			"lftp,ncftp,signtool,certutil,keytool,openssl,gpg ,unrar,7z ,zip ,pdftk,qpdf,etcdctl,mc alias,mc config,kopia,restic,rclone,mega-,bw unlock,vault ,poetry config,bundle config,"+
 			"composer config,npm config,wrangler,doctl,hcloud,heroku,snyk,sonar,codecov,coveralls,datadog,honeycomb,grafana,sentry,splunk,opsgenie,pagerduty,algolia,stripe,twilio,mailgun,sendgrid,"+
@@ -261,9 +260,17 @@ func isStrong(value []byte) bool {
 		return false
 	}
 	return !isHexadecimal(value) &&
-		!isWords(value) && !(bytes.IndexByte(value, '.') > 0 && count(value, inVersion) == n) && // code, or a name of a file
-		!isTime(value) && !isPlaceholder(value)
+		!isWords(value) && !isFile(value) && !isTime(value) && !isPlaceholder(value)
 }
+
+// isFile reports whether a value is the name of a file or a host, or a version. A password may have a dot too.
+func isFile(value []byte) bool {
+	dot := bytes.LastIndexByte(value, '.')
+	return dot > 0 && count(value, inVersion) == len(value) && (turns(value)*4 < len(value) || classes(value) < 4 || strings.Contains(extensions, string(value[dot:])+" "))
+}
+
+// extensions are those of files whose names have something random.
+const extensions = ".js .mjs .cjs .ts .tsx .css .map .html .json .yml .yaml .xml .txt .md .py .go .rs .java .class .jar .whl .gz .zip .tgz .tar .so .dll .exe .pdf .png .jpg .jpeg .gif .svg .webp .mp4 .woff .woff2 .log .sql .csv .pem .key .crt .conf .ini .bak "
 
 var inVersion = classOf(letters, digits, "_-.~+:")
 

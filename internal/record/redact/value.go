@@ -48,7 +48,7 @@ func isWords(value []byte) bool {
 	return true
 }
 
-// isCamel reports whether a value is a name in a program: at least two thirds of it are
+// isCamel reports whether a value is a name in a program: it begins with no digit, and at least two thirds of it are
 // words that begin with a capital, or abbreviations, as in K8SPodUIDKey and x509KeyPair.
 func isCamel(value []byte) bool {
 	words, covered := 0, 0
@@ -67,7 +67,7 @@ func isCamel(value []byte) bool {
 		}
 		i = max(i, from+1)
 	}
-	return len(value) > 8 && words > 1 && covered*3 >= len(value)*2 && !isGibberish(value)
+	return len(value) > 8 && kindOf(value[0]) != isDigit && words > 1 && covered*3 >= len(value)*2 && !isGibberish(value)
 }
 
 // isHash reports whether a word is an address, an id, a public key, or the hash of a file.
@@ -200,7 +200,7 @@ func random(value []byte) bool {
 	if !bytes.ContainsAny(value, digits) { // letters alone must alternate more often
 		return n >= 20 && turns(value)*4 >= n && entropy(value) >= 3.5
 	}
-	return bytes.ContainsAny(value, letters) && turns(value)*6 >= n && entropy(value) >= 3
+	return bytes.ContainsAny(value, letters) && turns(value)*6 >= n && entropy(value) >= 2.8
 }
 
 // turns counts how often letters and digits, or lower and upper case, alternate.
