@@ -39,7 +39,7 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 	p.also = make(map[int][]string)
 	v := &vocabulary{search: p, fetch: fetch}
 	for i, t := range p.query.terms {
-		known := p.lists[i].df > 0
+		known := p.lists[i].own > 0
 		if t.must || t.not || t.prefix != "" || t.raw == "" || p.dateWords&setOf(i) != 0 || known && !p.query.german {
 			continue
 		}
@@ -177,13 +177,22 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		}
 		if way.factor < 1 { // "pinned" does not mean "in", but "whcih" means "which"
 			near := variants.Near(t.typed, 1)
-			terms = slices.DeleteFunc(terms, func(term string) bool { return analysis.IsStopWord(term) && near.Distance([]byte(term)) > 1 })
+			terms = slices.DeleteFunc(terms, func(term string) bool {
+				return analysis.IsStopWord(term) && near.Distance([]byte(term)) > 1 || unlikely(t.typed, term)
+			})
 		}
 		if found, err := v.known(terms, way.most); err != nil || len(found) > 0 {
 			return found, way.factor, err
 		}
 	}
 	return nil, 0, nil
+}
+
+// unlikely reports that a short word is hardly a misspelling of a term: "drone" does not
+// mean "done", which tells nothing, unless it has the same letters. On LoCoMo with typing
+// mistakes this rule loses nothing; without the exception for rarer words it lost 0.010 of r@10.
+func unlikely(typed, term string) bool {
+	return utf8.RuneCountInString(typed) < 6 && analysis.IsCommon(term) && !strings.HasPrefix(term, typed) && !sameLetters(typed, term)
 }
 
 // anyKnown reports that the record has a word of the query.

@@ -211,10 +211,51 @@ func (p *search) lookup() error {
 				l.df += df
 			}
 		}
-		l.own = l.df
+		if l.own = l.df; l.own > 0 && l.own <= rarePassages {
+			var err error
+			if l.own, err = p.visible(l); err != nil {
+				return err
+			}
+		}
 	}
 	p.stats.setIDF(p.lists)
 	return nil
+}
+
+// rarePassages is the frequency up to which the passages of a word are looked at one by
+// one: the question itself, which the search leaves out, may be the only text that has it.
+const rarePassages = 8
+
+// visible counts the passages of a term in documents that the filter passes.
+func (p *search) visible(l *termList) (n uint32, err error) {
+	var scratch []segment.Posting
+	for j, sh := range p.shares {
+		scratch = scratch[:0]
+		for _, e := range l.entries[j] {
+			for _, within := range sh.ranges {
+				if scratch, err = sh.r.PostingsIn(scratch, e, within); err != nil {
+					return 0, err
+				}
+			}
+		}
+		docs := sh.r.PassageDocs()
+		for _, post := range scratch {
+			doc, err := docs.At(post.Passage)
+			if err != nil {
+				return 0, err
+			}
+			ok := sh.plain
+			if !ok {
+				if ok, err = p.filter.passes(sh.r, doc); err != nil {
+					return 0, err
+				}
+			}
+			if ok {
+				n++
+			}
+		}
+	}
+	return n, nil
 }
 
 // frequency counts the passages of the scope that hold a term, so that a word is

@@ -22,6 +22,21 @@ var common = sync.OnceValue(func() (sets struct{ english, german map[string]bool
 	return sets
 })
 
+// IsGerman reports that more words of a question, folded, are common in German than in
+// English.
+func IsGerman(question []string) bool {
+	sets, n := common(), 0
+	for _, w := range question {
+		if sets.german[withoutEnding(w)] || otherStops()[0][w] {
+			n++
+		}
+		if sets.english[string(PlainTerm([]byte(w)))] || IsStopWord(w) {
+			n--
+		}
+	}
+	return n > 0
+}
+
 // IsCommon reports whether a word, folded, is a common one that does not tell what a
 // text is about: a verb, an adverb, a general noun of English or German.
 func IsCommon(word string) bool {
@@ -31,6 +46,11 @@ func IsCommon(word string) bool {
 	}
 	for _, set := range otherStops() {
 		if set[word] {
+			return true
+		}
+	}
+	for _, ending := range []string{"t", "te", "ten"} { // of a German verb: fehlt, meldete
+		if cut, ok := strings.CutSuffix(word, ending); ok && len(cut) >= 4 && sets.german[withoutEnding(cut)] {
 			return true
 		}
 	}
