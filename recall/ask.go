@@ -53,6 +53,9 @@ type Question struct {
 
 // Answer is the answer to a question.
 type Answer struct {
+	// NotInRecord are words of the question that no text in scope has.
+	NotInRecord []string `json:"notInRecord,omitempty"`
+
 	Answer string `json:"answer"` // the text
 	// CitedIDs are summaries and messages that the answer rests on. Each was
 	// read on the way to it.

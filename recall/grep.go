@@ -45,7 +45,8 @@ type GrepRequest struct {
 	Pattern string `json:"pattern"`        // a regular expression, or words
 	Mode    Mode   `json:"mode,omitempty"` // regex (RE2), or full_text
 	// OrWords answers with full text where a regex without operators matches
-	// nothing: words that are apart, or in another case.
+	// nothing: words that are apart, or in another case. Where no text has a word that
+	// the question is about, it shows at most three matches of the other words.
 	OrWords bool   `json:"-"`
 	Kinds   string `json:"scope,omitempty"` // messages, summaries or both (the default)
 	Where
@@ -180,6 +181,10 @@ type Elsewhere struct {
 
 // GrepAnswer is one page of matches.
 type GrepAnswer struct {
+	// NotInRecord are words of the question that no text in scope has. The matches have
+	// its other words.
+	NotInRecord []string `json:"notInRecord,omitempty"`
+
 	Matches []Match `json:"matches"` // of this page
 	Pattern string  `json:"pattern"` // that was searched for
 	Mode    Mode    `json:"mode"`    // in which it was read

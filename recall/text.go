@@ -12,11 +12,14 @@ import (
 
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
-// Text returns the answer as people and models read it: a line with the number of
-// matches, then the matches under their sessions, each with its id, who spoke
+// Text returns the answer as people and models read it: the words that no text has, a line with
+// the number of matches, then the matches under their sessions, each with its id, who spoke
 // and when (UTC), and after a dot the messages beside it.
 func (a GrepAnswer) Text() string {
 	var b strings.Builder
+	if len(a.NotInRecord) > 0 {
+		fmt.Fprintf(&b, "%s\n", safetext.Line(prose.NotInRecord(a.NotInRecord)))
+	}
 	fmt.Fprintf(&b, "%s\n", a.Headline())
 	last := record.ConversationID(0)
 	for _, m := range a.Matches {
@@ -43,7 +46,11 @@ func (a GrepAnswer) Headline() string {
 	if w := a.Widened; w != nil {
 		return fmt.Sprintf("%s in %s; widened to all conversations: %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.AtLeast(w.Elsewhere, w.AtLeast, "match", "matches"))
 	}
-	return fmt.Sprintf("%s in %s", prose.AtLeast(a.Total, a.TotalIsLowerBound, "match", "matches"), a.Scope)
+	of := ""
+	if len(a.NotInRecord) > 0 && a.Total > 0 {
+		of = "results with the other words: "
+	}
+	return of + fmt.Sprintf("%s in %s", prose.AtLeast(a.Total, a.TotalIsLowerBound, "match", "matches"), a.Scope)
 }
 
 // Session names the session of a match: its number, the agent and the title,
@@ -192,6 +199,12 @@ func (m Match) Mark(open, close string, shown func(string) string) string {
 // sub-agent with their quotes, and how the answer was made.
 func (a Answer) Text() string {
 	var b strings.Builder
+	if len(a.NotInRecord) > 0 {
+		fmt.Fprintf(&b, "%s\n", safetext.Line(prose.NotInRecord(a.NotInRecord)))
+	}
+	if len(a.NotInRecord) > 0 && a.Method == MethodEvidence {
+		b.WriteString("results with the other words:\n")
+	}
 	fmt.Fprintf(&b, "%s\n", a.Answer)
 	if a.Method == MethodDelegated && len(a.CitedIDs) > 0 {
 		fmt.Fprintf(&b, "\ncited: %s\n", prose.Join(a.CitedIDs, " ", 0))

@@ -81,6 +81,12 @@ func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error
 	if answer.Method == recall.MethodNone { // its words are ours, not the record's
 		answer.Answer = recallWords.Replace(answer.Answer)
 	}
+	if len(answer.NotInRecord) > 0 {
+		cmd.printf("%s\n", safetext.Line(prose.NotInRecord(answer.NotInRecord)))
+	}
+	if len(answer.NotInRecord) > 0 && answer.Method == recall.MethodEvidence {
+		cmd.printf("results with the other words:\n")
+	}
 	cmd.printf("%s\n", cmd.shown(answer.Answer))
 	cmd.printCitations(answer)
 	switch {

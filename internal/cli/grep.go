@@ -78,7 +78,7 @@ func (cmd *grepCommand) complete(c *cobra.Command, args []string) (err error) {
 	if cmd.ignoreCase && cmd.mode == string(store.Regex) {
 		cmd.Pattern = "(?i)" + cmd.Pattern
 	}
-	cmd.OrWords, cmd.Compact = !c.Flags().Changed("mode"), true
+	cmd.OrWords, cmd.Compact = !c.Flags().Changed("mode") || cmd.Mode == store.FullText, true
 	return nil
 }
 
@@ -112,6 +112,15 @@ func everyPage(r recall.GrepRequest, ask func(recall.GrepRequest) (recall.GrepAn
 // those of lines next to one.
 func (cmd *grepCommand) show(answer recall.GrepAnswer) error {
 	damaged := 0
+	switch absent := safetext.Line(prose.NotInRecord(answer.NotInRecord)); {
+	case len(answer.NotInRecord) == 0:
+	case cmd.Mode != store.FullText: // whose output is matches alone
+		cmd.note("%s", absent)
+	case len(answer.Matches) == 0:
+		cmd.printf("%s\n", absent)
+	default:
+		cmd.printf("%s\nresults with the other words:\n", absent)
+	}
 	for _, m := range answer.Matches {
 		sep, mark := ":", ""
 		if m.Beside || m.Meaning {

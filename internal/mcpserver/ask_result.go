@@ -8,6 +8,8 @@ import (
 
 // askResult is an answer of lcm_expand_query as structured content.
 type askResult struct {
+	NotInRecord []string `json:"notInRecord,omitempty"` // words of the question
+
 	Answer               string               `json:"answer"`
 	CitedIDs             []record.ID          `json:"citedIds"`
 	SourceConversationID store.ConversationID `json:"sourceConversationId"`
@@ -30,6 +32,6 @@ func newAskResult(a recall.Answer) askResult {
 		ExpandedSummaryCount: a.ExpandedSummaryCount, TotalSourceTokens: a.TotalSourceTokens,
 		Truncated: a.Truncated, TruncatedBy: a.TruncatedBy,
 		Method: a.Method, Reason: a.Reason, Searched: a.Scope.String(),
-		Citations: a.Citations, Model: a.Model, Usage: a.Usage, Notes: a.Notes,
+		Citations: a.Citations, Model: a.Model, Usage: a.Usage, NotInRecord: a.NotInRecord, Notes: a.Notes,
 	}
 }

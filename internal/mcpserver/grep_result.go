@@ -11,6 +11,8 @@ import (
 
 // grepResult is an answer of lcm_grep as structured content.
 type grepResult struct {
+	NotInRecord []string `json:"notInRecord,omitempty"` // words of the question
+
 	Matches []grepMatch `json:"matches"`
 	// Found counts the matches and names the scope.
 	Found      string   `json:"found"`
@@ -34,7 +36,7 @@ type grepMatch struct {
 }
 
 func newGrepResult(a recall.GrepAnswer) grepResult {
-	r := grepResult{Matches: []grepMatch{}, Found: a.Headline(), Total: a.Total, Notes: a.Notes, NextCursor: a.NextCursor}
+	r := grepResult{Matches: []grepMatch{}, Found: a.Headline(), Total: a.Total, NotInRecord: a.NotInRecord, Notes: a.Notes, NextCursor: a.NextCursor}
 	named := map[int64]bool{}
 	for _, m := range a.Matches {
 		g := grepMatch{

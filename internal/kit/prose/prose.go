@@ -120,3 +120,6 @@ func SameWord(before, after rune) bool {
 	}
 	return of(before) && of(after)
 }
+
+// NotInRecord names the words of a question that no text has.
+func NotInRecord(words []string) string { return "not in the record: " + strings.Join(words, ", ") }

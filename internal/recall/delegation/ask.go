@@ -77,7 +77,7 @@ const (
 func empty(p *plan) recall.Answer {
 	return recall.Answer{
 		Method: recall.MethodNone, Scope: p.scope, CitedIDs: []store.ID{}, Citations: []recall.Citation{},
-		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes,
+		SourceConversationIDs: []store.ConversationID{}, Notes: p.notes, NotInRecord: p.absent,
 	}
 }
 
@@ -158,7 +158,7 @@ func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Run
 	if err != nil {
 		return a, err
 	}
-	a.Scope, a.Model, a.Method = p.scope, runner.Name(), recall.MethodDelegated
+	a.Scope, a.Model, a.Method, a.NotInRecord = p.scope, runner.Name(), recall.MethodDelegated, p.absent
 	a.Notes = append(append([]string{}, p.notes...), a.Notes...)
 	skip(&a, p.buckets[len(asked):])
 	return a, nil

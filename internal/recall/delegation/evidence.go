@@ -28,6 +28,10 @@ const (
 	citable  = 0.7
 )
 
+// withOtherWords is how many passages are shown of a question with words that no text has:
+// they have only its other words.
+const withOtherWords = 3
+
 // leastResult is the smallest bound on a whole result: the fields beside the
 // answer alone take about a hundred tokens.
 const leastResult = 250
@@ -54,7 +58,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
 	}
-	e.frame = recall.Answer{Method: recall.MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used}
+	e.frame = recall.Answer{Method: recall.MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used, NotInRecord: p.absent}
 	e.home = r.Projects
 	e.literal, e.past = literalOf(r.Query), supersede.AboutPast(cmp.Or(r.Prompt, r.Query))
 	for _, words := range []string{r.Query, r.Prompt} {
@@ -65,7 +69,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 	if err := e.choose(ctx, all); err != nil {
 		return recall.Answer{}, err
 	}
-	if p.within == nil && matched(all) { // else the next messages lie outside of the summaries, or follow no match
+	if p.within == nil && matched(all) && len(p.absent) == 0 { // else the next messages lie outside of the summaries, or follow no match
 		if err := e.follow(ctx); err != nil {
 			return recall.Answer{}, err
 		}
@@ -126,7 +130,7 @@ func (e *extract) choose(ctx context.Context, all []candidate) error {
 	e.used = e.encoded(e.frame)
 	only := !matched(all)
 	for rank, c := range all {
-		if c.score < relevant*all[0].score {
+		if c.score < relevant*all[0].score || len(e.frame.NotInRecord) > 0 && len(e.passages) == withOtherWords {
 			break
 		}
 		if e.left > 0 {

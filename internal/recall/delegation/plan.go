@@ -46,6 +46,7 @@ type plan struct {
 	elsewhere *recall.Elsewhere
 	widened   string // says that other projects were searched too
 	notes     []string
+	absent    []string // words of the question that no text has
 }
 
 // bucket has the conversations and ids that one sub-agent may open.
@@ -117,6 +118,11 @@ func (d *Delegator) plan(ctx context.Context, r request) (*plan, error) {
 		for _, n := range found.Notes {
 			if strings.HasPrefix(n, lookup.WordsOnly) {
 				p.notes = include(p.notes, n)
+			}
+		}
+		if len(r.SummaryIDs) == 0 { // else they say where to look
+			for _, w := range found.NotInRecord {
+				p.absent = include(p.absent, w)
 			}
 		}
 		p.matches += len(found.Matches)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/tracing"
+	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -106,6 +107,7 @@ func (s *Service) alsoAsWords(ctx context.Context, r recall.GrepRequest, exact r
 	}
 	exact.query.readAsWords = true
 	if words.Total == 0 {
+		exact.answer.NotInRecord = words.NotInRecord
 		for _, n := range words.Notes { // an embedding model that did not answer, other words that were tried
 			note(&exact.answer.Notes, n)
 		}
@@ -138,7 +140,17 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	if err != nil {
 		return recall.GrepAnswer{}, err
 	}
-	picked := merge(lanes, q, q.limit, beneath)
+	shown := *q.showing(lanes)
+	absent := search.Absence{}
+	if !at.Begun {
+		if absent, err = s.absence(ctx, q, lanes); err != nil {
+			return recall.GrepAnswer{}, err
+		}
+	}
+	if len(absent.Words) > 0 && q.brief {
+		shown.limit, shown.fill = min(q.limit, withOtherWords), 0
+	}
+	picked := merge(lanes, q, shown.limit, beneath)
 	q.preferNear(picked)
 	var superseded map[store.MessageID]recall.Superseded
 	if !at.Begun {
@@ -149,10 +161,13 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	at.Words = q.words != nil && q.expression
 	a := recall.GrepAnswer{
 		Pattern: q.search.Pattern, Mode: q.search.Mode, Sort: q.search.Sort, Kinds: q.kinds, Scope: q.scope, Notes: slices.Clone(q.notes),
-		Matches: []recall.Match{}, NextCursor: next(lanes, q.digest, at),
+		Matches: []recall.Match{}, NextCursor: next(lanes, q.digest, at), NotInRecord: absent.Words,
 	}
 	account(&a, lanes)
-	if a.Matches, err = s.matches(ctx, q.showing(lanes), picked, superseded); err != nil {
+	if absent.All {
+		return noMatch(a), nil
+	}
+	if a.Matches, err = s.matches(ctx, &shown, picked, superseded); err != nil {
 		return recall.GrepAnswer{}, err
 	}
 	nameSummaries(a.Matches, lanes, beneath)

@@ -25,6 +25,7 @@ type query struct {
 	context int
 	compact bool
 	fill    int
+	brief   bool           // shows few matches of a question with absent words
 	runes   int            // of a snippet
 	re      *regexp.Regexp // of a pattern
 	words   *search.Query  // of a question
@@ -41,7 +42,7 @@ type query struct {
 
 // check reads a request, and refuses one that cannot be answered.
 func (s *Service) check(ctx context.Context, r recall.GrepRequest) (*query, error) {
-	q := &query{kinds: r.Kinds, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, runes: cmp.Or(r.Snippet, snippetRunes)}
+	q := &query{kinds: r.Kinds, limit: r.Limit, context: r.Context, compact: r.Compact, fill: r.Fill, brief: r.OrWords, runes: cmp.Or(r.Snippet, snippetRunes)}
 	for _, step := range []func(recall.GrepRequest) error{q.bounds, q.kind, q.pattern, q.order} {
 		if err := step(r); err != nil {
 			return nil, err

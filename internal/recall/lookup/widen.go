@@ -121,6 +121,16 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 		note(&a.Notes, "other conversations could not be searched: "+err.Error())
 		return a, nil
 	}
+	if len(a.NotInRecord) > 0 {
+		absent, err := s.absence(ctx, w, lanes)
+		if a.NotInRecord = absent.Words; err != nil || len(absent.Words) > 0 {
+			if absent.All {
+				a = noMatch(a)
+			}
+			return a, err
+		}
+		little = true
+	}
 	var wide recall.GrepAnswer
 	account(&wide, lanes)
 	if a.Guessed && wide.Total > 0 && !wide.Guessed {
@@ -188,7 +198,7 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.Grep
 	if n := said.Elsewhere - (matching(a.Matches) - mine); n > 0 {
 		note(&a.Notes, prose.AtLeast(n, said.AtLeast, "match", "matches")+" more elsewhere: allConversations: true finds them")
 	}
-	a.Total, a.Widened, a.Scope = said.InScope, said, w.scope
+	a.Total, a.Widened, a.Scope, a.NotInRecord = said.InScope, said, w.scope, nil // other conversations have the words
 	return a, nil
 }
 
@@ -240,7 +250,11 @@ func (s *Service) empty(ctx context.Context, q *query, a *recall.GrepAnswer) {
 	if q.re != nil && strings.ContainsAny(q.search.Pattern, "^$") && !strings.HasPrefix(q.search.Pattern, "(?m") {
 		note(&a.Notes, "^ and $ are those of a message: begin the pattern with (?m) for lines")
 	}
-	if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
+	if len(a.NotInRecord) > 0 && q.words != nil { // its other words are everywhere, and the question has all of them
+		only := *q
+		only.search.Pattern = "+" + strings.Join(a.NotInRecord, " +")
+		q = &only
+	} else if n, more := s.count(ctx, q, func(search *store.Search) { search.Everything, search.Except = true, q.scope.OwnCalls }); n > 0 && !q.search.Everything {
 		note(&a.Notes, prose.AtLeast(n, more, "match", "matches")+" among the records that searches leave out (the current prompt, lcm's own output, hosts' bookkeeping): everything: true finds it")
 	}
 	if q.scope.Kind == recall.ScopeAll {
