@@ -17,6 +17,7 @@ import (
 // TestRunEndsWhileLocked: a database that another process has locked neither keeps the
 // agent from starting or ending nor changes its exit code.
 func TestRunEndsWhileLocked(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("lcm") // testscript puts this test's own binary there
 	if err != nil {
 		t.Fatal(err)
@@ -26,6 +27,7 @@ func TestRunEndsWhileLocked(t *testing.T) {
 		"for every other": "PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for a lock
 			dir := t.TempDir()
 			agent, database := filepath.Join(dir, "claude"), filepath.Join(dir, "lcm.db")
 			if err := os.WriteFile(agent, []byte("#!/bin/sh\nread line; exit 7\n"), 0o700); err != nil {

@@ -189,11 +189,12 @@ func TestTwoLaptopsAndAServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts some hundred processes")
 	}
+	t.Parallel() // it waits for processes and for the network
 	tm := newTeam(t)
 	secretless := []string{"LCM_IGNORE_PROJECT_PATTERNS=" + filepath.Join(tm.dir, "ignored")}
 	skews := map[string]time.Duration{"laptop1": -5 * time.Hour, "laptop2": 3 * time.Hour}
 	oldRecord(t, filepath.Join(tm.dir, "home-laptop1"), filepath.Join(tm.dir, "app"))
-	const rounds = 10
+	const rounds = 6
 	killed := 0
 	for round := 1; round <= rounds; round++ {
 		for machine, skew := range skews {
