@@ -263,9 +263,9 @@ func changed(t *testing.T, db backendtest.DB, table, column string) (found []sto
 			case []byte:
 				return append(v, 1)
 			}
-			return int64(1)
+			return "x"
 		},
-		func(v any) any { return "x" }, func(v any) any { return []byte("x") }, // of a value that was null
+		func(any) any { return int64(1) }, func(any) any { return []byte("x") }, // of a value that was null
 	} {
 		failed = db.SQL().Transact(t.Context(), func(c sqldb.Conn) error {
 			var old any
