@@ -59,8 +59,14 @@ var beforeAny = classOf(" \t\"'`:=>()\\")
 // near finds the random values in the line of the hint text[start:end], and in short lines
 // below it.
 func near(text []byte, start, end int, h hint) (found []Finding) {
-	if end-start < 6 && alnum[text[end-1]] && end < len(text) && kindOf(text[end]) == isLower && text[end] != 's' { // keyboard is no key
-		return nil
+	if end-start < 6 && alnum[text[end-1]] { // keyboard is no key, nor are two letters of a random word a hint
+		from, to := start, end
+		for from > 0 && start-from < 64 && urlsafe[text[from-1]] {
+			from--
+		}
+		if to = run(text[:min(len(text), end+64)], to, urlsafe); to > end && kindOf(text[end]) == isLower && text[end] != 's' || isStrong(text[from:to]) {
+			return nil
+		}
 	}
 	if bytes.HasSuffix(text[:start], []byte("-----BEGIN PGP ")) || isPublicName(text[:start]) || h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)) {
 		return nil
@@ -78,7 +84,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 	for lines := 0; to-end < 4096 && to < len(text) && text[to] == '\n'; lines++ {
 		below := lineEnd(text[:min(len(text), to+400)], to+1)
 		if line := text[to+1 : below]; columns == 0 || columnsOf(line) != columns {
-			if words := bytes.Fields(line); len(words) > 3 || lines > 1 {
+			if words := bytes.Fields(line); len(words) > 3 || lines > 1 || lines > 0 && len(words) > 1 {
 				break
 			}
 		}
@@ -114,8 +120,8 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 		}
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
 		switch {
-		case isStrong(value) && !isHarmless(text, a):
-		case called && isUniform(value) && !isHarmless(text, a) && !fileHash().Match(text[from:to]):
+		case (h == sure || b-a >= 10) && isStrong(value) && !isHarmless(text, a):
+		case called && words < 8 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && !fileHash().Match(text[from:to]):
 		default:
 			continue
 		}
@@ -188,8 +194,12 @@ func valueIn(text []byte, from, to int) (int, int) {
 	case len(word) < 8:
 	case slash > 0 && isStrong(word[slash+1:at]): // scott/…@host
 		return from + slash + 1, from + at
+	case word[0] == '>':
+		from++
 	case word[0] == '-' && word[1]|0x20 == 'p' && !isIdentifier(word[1:]): // -pVALUE
 		return from + 2, to
+	case bytes.HasPrefix(word, []byte("-hp")):
+		return from + 3, to
 	}
 	if colon := bytes.LastIndexByte(word, ':'); colon >= 0 && !isStrong(word) {
 		from += colon + 1 // root:…
@@ -218,7 +228,7 @@ func option(text []byte, start, end int) (Finding, bool) {
 		to++
 	}
 	from, to := valueIn(text, end, to)
-	return Finding{from, to, "secret"}, isStrong(text[from:to]) || to-from >= 32 && isUniform(text[from:to])
+	return Finding{from, to, "secret"}, isStrong(text[from:to]) || to-from >= 32 && isUniform(text[from:to]) && !fileHash().Match(text[max(0, start-40):start])
 }
 
 func lineEnd(text []byte, i int) int {
@@ -255,11 +265,12 @@ func isStrong(value []byte) bool {
 		if !random(value) {
 			return false
 		}
+	case mix == 4 && many >= 2 && bytes.ContainsAny(value[1:], "!#$%&*+?^~"):
 	case n >= 10 && mix >= 2 && many >= 2 && isGibberish(value):
 	default:
 		return false
 	}
-	return !isHexadecimal(value) &&
+	return !isCode(value) && !isMark(value) && !isHexadecimal(value) && !(bytes.Count(value, []byte("/")) > 1 && n < 40) && !(bytes.IndexByte(value, '@') > 0 && bytes.IndexByte(value, '.') > 0) &&
 		!isWords(value) && !isFile(value) && !isTime(value) && !isPlaceholder(value)
 }
 
