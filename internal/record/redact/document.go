@@ -51,7 +51,8 @@ func (e *editor) text(text []byte, depth int) []byte {
 	var changed []byte
 	if depth < maxNesting {
 		if !looksJSON(text) || !json.Valid(text) {
-			changed = e.base64(text, depth+1)
+			changed = e.lines(text, depth+1)
+			changed = either(e.base64(either(changed, text), depth+1), changed)
 		} else if changed = e.json(text, depth+1); e.with == nil {
 			return changed
 		}
@@ -60,6 +61,23 @@ func (e *editor) text(text []byte, depth int) []byte {
 		return whole
 	}
 	return changed
+}
+
+// lines edits the lines of a text that are JSON, as those of a log are.
+func (e *editor) lines(text []byte, depth int) (out []byte) {
+	at, kept := 0, 0
+	for line := range bytes.Lines(text) {
+		if at += len(line); e.with == nil && looksJSON(line) && json.Valid(line) {
+			if changed := e.json(line, depth); changed != nil {
+				out = append(append(out, text[kept:at-len(line)]...), changed...)
+				kept = at
+			}
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return append(out, text[kept:]...)
 }
 
 func either(changed, text []byte) []byte {
@@ -201,10 +219,10 @@ func (e *editor) member(in *container, lit literal, text []byte) (edits []litera
 	}
 	key := string(bytes.ToLower(in.key))
 	switch {
-	case in.object && (key == "value" || key == "default"):
+	case in.object && slices.Contains(valueFields, key):
 		replace(lit, e.named(in.outer, "=", text))
 		in.value, in.value.with = lit, text
-	case in.object && (key == "name" || key == "key"):
+	case in.object && slices.Contains(nameFields, key):
 		in.name = text
 		replace(lit, e.named(in.key, "=", text))
 	case in.object && key == "kty":
@@ -222,6 +240,9 @@ func (e *editor) member(in *container, lit literal, text []byte) (edits []litera
 	}
 	return edits
 }
+
+// nameFields and valueFields are the fields of an object that has a name and a value.
+var nameFields, valueFields = []string{"name", "key", "parameterkey", "parametername"}, []string{"value", "default", "parametervalue"}
 
 // webKeyNumbers are the fields of a JSON web key that are private.
 var webKeyNumbers = []string{"d", "p", "q", "dp", "dq", "qi", "k"}

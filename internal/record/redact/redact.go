@@ -26,8 +26,9 @@
 // A mark replaces each finding and names its kind: "[redacted: github pat]",
 // "[private]". The result is scanned again until nothing is found, so redacting
 // twice changes nothing more. JSON is redacted string by string, each with the name
-// under which it stands, and at every level of JSON or base64 inside a string: only
-// the changed strings are rewritten, the rest keeps its bytes, and JSON stays JSON.
+// under which it stands, and at every level of JSON or base64 inside a string, also where
+// it is one line of a text: only the changed strings are rewritten, the rest keeps its
+// bytes, and JSON stays JSON.
 //
 // Time is linear in the length of any text.
 package redact
