@@ -55,7 +55,7 @@ var kinds = []*nameKind{
 	},
 	{
 		kind:  "token",
-		names: []string{"token", "jwt", "webhook_url", "sessionid", "session_id", "session-id", "connect.sid", "phpsessid", "jsessionid", "amz-signature", "goog-signature", "authtok"},
+		names: []string{"token", "jwt", "webhook_url", "sessionid", "session_id", "session-id", "connect.sid", "phpsessid", "jsessionid", "amz-signature", "goog-signature", "authtok", "li_at"},
 		accepts: func(v assignment) bool {
 			return len(v.value) >= 16 && random(v.value) || v.joined && isUUID(v.value)
 		},
@@ -88,7 +88,7 @@ func (v assignment) isShortKey() bool {
 	if v.joined {
 		return v.isKey()
 	}
-	return len(v.value) >= 20 && random(v.value) && !isHexadecimal(v.value) && !v.comma || v.comma && len(v.value) >= 40 && isDense(v.value)
+	return len(v.value) >= 20 && random(v.value) && !isCacheKey(v.value) && !isHexadecimal(v.value) && !v.comma || v.comma && len(v.value) >= 40 && isDense(v.value)
 }
 
 // signsThinking reports whether a value looks like the signature of a thinking block of

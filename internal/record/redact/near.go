@@ -77,14 +77,14 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 	} else if from > 0 {
 		from += max(0, bytes.IndexAny(text[from:start], " \t"))
 	}
-	columns := 0 // of the table that the line is the head of
+	head, columns, column := to, 0, 0 // of the table that the line is the head of, and the place of the hint in it
 	if h == sure && count(text[from:to], digit) == 0 {
-		columns = columnsOf(text[from:to])
+		columns, column = columnsOf(text[from:to]), columnsOf(text[from:start])
 	}
 	for lines := 0; to-end < 4096 && to < len(text) && text[to] == '\n'; lines++ {
 		below := lineEnd(text[:min(len(text), to+400)], to+1)
 		if line := text[to+1 : below]; columns == 0 || columnsOf(line) != columns {
-			if words := bytes.Fields(line); len(words) > 3 || lines > 1 || lines > 0 && len(words) > 1 {
+			if words := bytes.Fields(line); len(words) > 4 || lines > 1 || lines > 0 && len(words) > 1 {
 				break
 			}
 		}
@@ -118,10 +118,12 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			h == weak && (inAddress(text, a) || isID(value)) || b <= start && isIDAfter(text[:a]) {
 			continue
 		}
+		inColumn := columns > 0 && a > head && columnsOf(text[from+bytes.LastIndexByte(text[from:a], '\n')+1:a]) == column
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
 		switch {
 		case (h == sure || b-a >= 10) && isStrong(value) && !isHarmless(text, a):
-		case called && words < 8 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && !fileHash().Match(text[from:to]):
+		case inColumn && (isUniform(value) && !isHarmless(text, a) || classes(value) == 4 && assignment{value: value, quoted: true}.isPassword()):
+		case called && words < 8 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && (text[end-1] == '(' || !fileHash().Match(text[from:to])):
 		default:
 			continue
 		}
@@ -156,8 +158,8 @@ func isPublicName(text []byte) bool {
 // isIDAfter reports whether a text ends with a word for something that has an id: the hint
 // comes later, as in "event 4f… : token missing".
 func isIDAfter(text []byte) bool {
-	words := bytes.Fields(text[max(0, len(text)-24):])
-	return len(words) > 0 && text[len(text)-1] == ' ' && bytes.Contains([]byte(" event session user customer job task run build message thread order ticket "), append(append([]byte(" "), bytes.ToLower(words[len(words)-1])...), ' '))
+	words := bytes.Fields(bytes.TrimRight(text[max(0, len(text)-24):], "="))
+	return len(words) > 0 && (text[len(text)-1] == ' ' || text[len(text)-1] == '=') && bytes.Contains([]byte(" event session user customer job task run build message thread order ticket "), append(append([]byte(" "), bytes.ToLower(words[len(words)-1])...), ' '))
 }
 
 // inAddress reports whether the value at i is a parameter of a URL. Those with the name of a
@@ -176,7 +178,7 @@ func columnsOf(line []byte) int {
 }
 
 // fileHash matches what lines say that hold the hashes of files and commits.
-var fileHash = lazyregexp.New(`(?i)commit|sha\d|md5|digest|checksum|integrity|hash|docker|image|finger|resolved|uuid|_id\b|\bid\b`)
+var fileHash = lazyregexp.New(`(?i)commit|sha\d|md5|digest|checksum|integrity|hash|docker|image|finger|resolved|uuid|_id\b|\bid\b|\bgit (?:merge|cherry|rev|rebase|reset|checkout|show|log|diff|bisect|tag|describe|branch)`)
 
 // valueIn returns the value in the word text[from:to]: without the end of a sentence, an
 // option of one letter, and a name before it.
@@ -214,8 +216,8 @@ func isUniform(value []byte) bool {
 	if dashes := n - count(value, alnum); dashes > 0 {
 		mix -= 1 + dashes/2
 	}
-	return isUUID(value) || n >= 20 && n <= 128 && mix == 2 && count(value, urlsafe) == n && bytes.ContainsAny(value, digits) && bytes.ContainsAny(value, letters) &&
-		turns(value)*5 >= n && entropy(value) >= 3 && !isWords(value) && !isPlaceholder(value)
+	return !isPlaceholder(value) && (isUUID(value) || n >= 20 && n <= 128 && mix == 2 && count(value, urlsafe) == n && bytes.ContainsAny(value, digits) && bytes.ContainsAny(value, letters) &&
+		turns(value)*5 >= n && entropy(value) >= 3 && !isWords(value))
 }
 
 // option finds a secret after an option of one letter, which is text[start:end].
@@ -228,7 +230,7 @@ func option(text []byte, start, end int) (Finding, bool) {
 		to++
 	}
 	from, to := valueIn(text, end, to)
-	return Finding{from, to, "secret"}, isStrong(text[from:to]) || to-from >= 32 && isUniform(text[from:to]) && !fileHash().Match(text[max(0, start-40):start])
+	return Finding{from, to, "secret"}, !isPublic(text[from:to]) && (isStrong(text[from:to]) || to-from >= 32 && isUniform(text[from:to]) && !fileHash().Match(text[max(0, start-40):start]))
 }
 
 func lineEnd(text []byte, i int) int {

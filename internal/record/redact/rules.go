@@ -23,8 +23,9 @@ var ruleFile []byte
 // replaced are the gitleaks rules that [detectors] replace. They need more than an
 // expression: the generic rule and the one for YAML have many false positives,
 // others must see a whole block or token, the one for passwords of Terraform is for its
-// files alone, and the keyword of Vault's, "s.", ends every other sentence.
-var replaced = map[string]bool{"generic-api-key": true, "kubernetes-secret-yaml": true, "private-key": true, "jwt": true, "vault-service-token": true, "hashicorp-tf-password": true}
+// files alone, the keyword of Vault's, "s.", ends every other sentence, and Airtable's takes ids
+// for keys.
+var replaced = map[string]bool{"generic-api-key": true, "kubernetes-secret-yaml": true, "private-key": true, "jwt": true, "vault-service-token": true, "hashicorp-tf-password": true, "airtable-api-key": true}
 
 // rules is the content of a rule file.
 type rules struct {
@@ -149,6 +150,7 @@ func (r *rule) kind() string { return strings.ReplaceAll(r.ID, "-", " ") }
 func (r *rule) prepare() {
 	r.compile.Do(func() {
 		expr := strings.ReplaceAll(r.Regex, gitleaksEnd, anyEnd)
+		expr = strings.ReplaceAll(expr, `["']?`, `\\{0,3}["']?`) // a quote inside a string
 		r.re = regexp.MustCompile(expr)
 		tree, err := syntax.Parse(expr, syntax.Perl)
 		if err != nil {
@@ -203,6 +205,9 @@ func (r *rule) find(set *ruleSet, text []byte, from, to int, found []Finding) []
 					break
 				}
 			}
+		}
+		for end > start && text[at+end-1] == '\\' {
+			end--
 		}
 		match := Finding{at + m[0], at + m[1], ""}
 		secret := Finding{at + start, at + end, r.kind()}

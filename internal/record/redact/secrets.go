@@ -16,7 +16,7 @@ type detector func(text []byte, start, end int) (Finding, bool)
 
 // detectors returns the detectors by their keywords.
 func detectors() map[string]detector {
-	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "basic ": basic, "hooks/": hooks}
+	all := map[string]detector{"-----begin": privateKey, "eyj": webToken, "://": connection, "basic ": basic, "basic%20": basic, "hooks/": hooks}
 	for _, letter := range "pwkaxtcsun" {
 		all[" -"+string(letter)] = option
 	}
@@ -149,7 +149,7 @@ var (
 	urlsafe  = classOf(letters, digits, "_-")
 	opaque   = classOf(letters, digits, "_-.~+/=")
 	token    = classOf(letters, digits, "_-.~+/=%:")
-	heading  = classOf(upper, " ")
+	heading  = classOf(letters, digits, " ")
 	dashes   = classOf("-")
 	keyLines = classOf(letters, digits, "_-.~+/= \t\r\n\\:,()")
 )
@@ -213,16 +213,16 @@ func webToken(text []byte, i, _ int) (Finding, bool) {
 // privateKey finds the block of a private key, to its end or, if that is cut off,
 // as far as it continues.
 func privateKey(text []byte, i, _ int) (Finding, bool) {
-	const begin, mark = "-----BEGIN ", "PRIVATE KEY"
+	const begin = "-----BEGIN "
 	if !bytes.HasPrefix(text[i:], []byte(begin)) {
 		return Finding{}, false
 	}
 	name := text[i+len(begin) : min(len(text), i+len(begin)+40)]
-	n := bytes.Index(name, []byte(mark))
-	if n < 0 || bytes.IndexByte(name[:n], '\n') >= 0 {
+	mark := secretBlock().FindIndex(name)
+	if mark == nil {
 		return Finding{}, false
 	}
-	from := i + len(begin) + n + len(mark)
+	from := i + len(begin) + mark[1]
 	block := text[from:min(len(text), from+longestBlock)]
 	const tail = "-----END "
 	if at := bytes.Index(block, []byte(tail)); at >= 0 {
@@ -232,6 +232,9 @@ func privateKey(text []byte, i, _ int) (Finding, bool) {
 	end := run(block, 0, keyLines)
 	return Finding{i, from + end, "private key"}, count(block[:end], alnum) >= 40
 }
+
+// secretBlock matches the names of blocks that are secrets; the second one is OpenVPN's.
+var secretBlock = lazyregexp.New(`^[^\n]*?(?:PRIVATE KEY|Static key V1)`)
 
 // longestBlock is how long a private key may be.
 const longestBlock = 64 << 10
@@ -323,7 +326,7 @@ func link(text []byte, from int) (Finding, bool) {
 
 var (
 	afterURL = classOf("\"'`<>()[]{}\\,|")
-	opens    = lazyregexp.New(`(?i)hook|token|secret|key$|^sig|auth|^code$|pass|invite|incoming|deploy|trigger|ping|alert|input|integration|receiver|collect|reset|verify|magic|^live\d?$|^bot|appid|^session|^v\d$|^http$`)
+	opens    = lazyregexp.New(`(?i)hook|token|secret|key$|^sig|auth|^code$|pass|invite|incoming|deploy|trigger|ping|alert|input|integration|receiver|collect|reset|verify|magic|^live\d?$|^bot|appid|^session|^v\d$|^http$|^tkn$|^t$`)
 	hook     = lazyregexp.New(`(?i)hook|deploy|integration`)
 )
 

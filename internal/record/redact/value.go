@@ -76,7 +76,7 @@ func isHash(word []byte) bool {
 	if hex := bytes.TrimPrefix(bytes.TrimLeft(word, "+-"), []byte("0x")); len(hex) < len(word) && len(hex) <= 40 && isHexadecimal(hex) {
 		return true
 	}
-	return bytes.Contains(word, []byte("://")) || isULID(word) || isKebab(word) || isPublic(word) || hasPrefix(word, hashes)
+	return bytes.Contains(word, []byte("://")) || bytes.Contains(word, []byte("+0x")) || isULID(word) || isCacheKey(word) || isKebab(word) || isPublic(word) || hasPrefix(word, hashes)
 }
 
 var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy"}
@@ -84,7 +84,7 @@ var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:"
 // isPublic reports whether a value is meant to be seen: the key of a site, or a public key.
 func isPublic(value []byte) bool { return hasPrefix(value, public) }
 
-var public = []string{"pk_live_", "pk_test_", "pk.", "phc_", "age1", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "RWQ", "RWR", "RWT",
+var public = []string{"pk_live_", "pk_test_", "pk.", "phc_", "age1", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "RWQ", "RWR", "RWS", "RWT",
 	"MIGfMA0GCSqG", "MIIBIjANBgkq", "MIICIjANBgkq", "MFkwEwYHKoZI", "MCowBQYDK2V"} // the last five in ASN.1
 
 // isID reports whether a value begins as the ids of payment and cloud services do.
@@ -108,6 +108,12 @@ func isKebab(word []byte) bool {
 		}
 	}
 	return words >= 2 && long == 0
+}
+
+// isCacheKey reports whether a word is the name of a cache: words, and the hash of a file.
+func isCacheKey(word []byte) bool {
+	dash := max(0, bytes.LastIndexByte(word, '-'))
+	return len(word)-dash == 65 && isHexadecimal(word[dash+1:]) && bytes.IndexByte(word[:dash], '-') > 0 && isWords(word[:dash])
 }
 
 // isULID reports whether a word is an id that begins with a time, in Crockford's base 32.
@@ -134,7 +140,7 @@ var inName = classOf(letters, "_.-:/")
 
 // examples are strings that mark a value as an example.
 var examples = []string{
-	"example", "placeholder", "changeme", "change-me", "change_me", "xxxx", "****", "....", "redacted", "dummy", "your-", "your_", "yourpass",
+	"example", "placeholder", "changeme", "change-me", "change_me", "xxxx", "***", "12345678-1234", "00000000-0000", "....", "redacted", "dummy", "your-", "your_", "yourpass",
 	"insert", "undefined", "scram-sha", "foobar", "1234567890", "abcdefgh", "<your", "todo", "n/a",
 }
 
@@ -276,7 +282,7 @@ var checks = map[string]func([]byte) bool{
 		return !isPlaceholder(value) && len(value) >= 16 && (random(value) || isUUID(value))
 	},
 	"letters": isGibberish,
-	"codes":   func(value []byte) bool { return count(value, digit)*3 >= count(value, alnum) },
+	"codes":   func(value []byte) bool { return count(value, digit)*5 >= count(value, alnum) },
 	"value": func(value []byte) bool {
 		return !isPlaceholder(value) && !isReference(value) && !isIdentifier(value) || turns(value) >= 2
 	},
