@@ -56,19 +56,42 @@ func isHarmless(text []byte, i int) bool {
 
 var beforeAny = classOf(" \t\"'`:=>()\\")
 
-// near finds the random values in the line of the hint text[start:end], and in short lines
-// below it.
-func near(text []byte, start, end int, h hint) (found []Finding) {
-	if end-start < 6 && alnum[text[end-1]] { // keyboard is no key, nor are two letters of a random word a hint
+// isHint reports whether text[start:end] is a hint: keyboard is no key, nor are two letters of
+// a random word a hint, nor is the key of a cache.
+func isHint(text []byte, start, end int, h hint) bool {
+	if end-start < 6 && alnum[text[end-1]] {
 		from, to := start, end
 		for from > 0 && start-from < 64 && urlsafe[text[from-1]] {
 			from--
 		}
 		if to = run(text[:min(len(text), end+64)], to, urlsafe); to > end && kindOf(text[end]) == isLower && text[end] != 's' || isStrong(text[from:to]) {
-			return nil
+			return false
 		}
 	}
-	if bytes.HasSuffix(text[:start], []byte("-----BEGIN PGP ")) || isPublicName(text[:start]) || h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)) {
+	return !bytes.HasSuffix(text[:start], []byte("-----BEGIN PGP ")) && !isPublicName(text[:start]) &&
+		!(h == weak && start > 0 && urlsafe[text[start-1]] && (isHarmless(text, start) || isHarmless(text, start-1)))
+}
+
+// linesBelow returns the end of the lines below the one that ends at from: those of a table
+// with so many columns, and two short ones.
+func linesBelow(text []byte, from, columns int) int {
+	to := from
+	for lines := 0; to-from < 4096 && to < len(text) && text[to] == '\n'; lines++ {
+		below := lineEnd(text[:min(len(text), to+400)], to+1)
+		if line := text[to+1 : below]; columns == 0 || columnsOf(line) != columns {
+			if words := bytes.Fields(line); len(words) > 4 || lines > 1 || lines > 0 && len(words) > 1 {
+				break
+			}
+		}
+		to = below
+	}
+	return to
+}
+
+// near finds the random values in the line of the hint text[start:end], and in short lines
+// below it.
+func near(text []byte, start, end int, h hint) (found []Finding) {
+	if !isHint(text, start, end, h) {
 		return nil
 	}
 	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
@@ -81,15 +104,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 	if h == sure && count(text[from:to], digit) == 0 {
 		columns, column = columnsOf(text[from:to]), columnsOf(text[from:start])
 	}
-	for lines := 0; to-end < 4096 && to < len(text) && text[to] == '\n'; lines++ {
-		below := lineEnd(text[:min(len(text), to+400)], to+1)
-		if line := text[to+1 : below]; columns == 0 || columnsOf(line) != columns {
-			if words := bytes.Fields(line); len(words) > 4 || lines > 1 || lines > 0 && len(words) > 1 {
-				break
-			}
-		}
-		to = below
-	}
+	to = linesBelow(text, head, columns)
 	words := 0 // after the hint
 	for i := from; i < to; {
 		if betweenWords[text[i]] {
