@@ -87,18 +87,14 @@ func promptOf(said []Statement, reply Statement) int {
 }
 
 // Order returns the order in which to show statements, as indexes: each later one before
-// those that it changes, or behind them if the question is about the past, for which also the
-// oldest of the first statements with most of its words comes first. Otherwise the order
-// stays. It also returns what By does.
+// those that it changes, or behind them if the question is about the past. Otherwise the
+// order stays. It also returns what By does.
 func Order(question string, said []Statement) (order, by []int) {
 	by = By(question, said)
 	for i := range said {
 		order = append(order, i)
 	}
 	past := AboutPast(question)
-	if past {
-		oldestFirst(question, said, order)
-	}
 	for older, later := range by {
 		if later < 0 {
 			continue
@@ -114,57 +110,6 @@ func Order(question string, said []Statement) (order, by []int) {
 	}
 	return order, by
 }
-
-// firstStatements is how many statements are put into the order of time for a question
-// about the past.
-const firstStatements = 8
-
-// oldestFirst puts the first statements with most words of a question into the order of
-// time. What follows "before" tells what came later: statements with its words come last.
-func oldestFirst(question string, said []Statement, order []int) {
-	at := until().FindStringIndex(question)
-	if at == nil {
-		at = []int{len(question), len(question)}
-	}
-	subject, since := terms(question[:at[0]]), terms(question[at[1]:])
-	coverage := func(i int) (n int, new bool) {
-		for w := range terms(said[i].Text) {
-			if subject[w] {
-				n++
-			}
-			new = new || since[w] && !subject[w]
-		}
-		return n, new
-	}
-	most := 1
-	var places, kept []int
-	for _, i := range order[:min(len(said), firstStatements)] {
-		n, _ := coverage(i)
-		most = max(most, n)
-	}
-	for place, i := range order[:min(len(said), firstStatements)] {
-		if n, _ := coverage(i); n >= max(1, most-1) {
-			places, kept = append(places, place), append(kept, i)
-		}
-	}
-	slices.SortStableFunc(kept, func(a, b int) int {
-		_, newA := coverage(a)
-		_, newB := coverage(b)
-		if newA != newB {
-			if newA {
-				return 1
-			}
-			return -1
-		}
-		return said[a].Time.Compare(said[b].Time)
-	})
-	for i, place := range places {
-		order[place] = kept[i]
-	}
-}
-
-// until matches the word before what came later.
-var until = lazyregexp.New(`(?i) (?:before|prior to|until|bevor|vor|bis) `)
 
 // AboutPast reports whether a question asks how something was before.
 func AboutPast(question string) bool {
