@@ -117,10 +117,10 @@ func (s *Service) currentFirst(ctx context.Context, q *query, lanes []*lane, pic
 			m, other = other, m
 		}
 		if at := here(m); at >= 0 {
-			picked[at].Beside = false // it is shown by itself
+			picked[at].NextTo = nil // it is shown by itself
 		}
 		if at := here(other); at >= 0 && here(m) < 0 {
-			picked = slices.Insert(picked, at, store.Hit{Node: store.Node{Message: m.ID}, Conversation: m.Conversation, Time: m.Body.Time, Role: m.Body.Role})
+			picked = slices.Insert(picked, at, store.Hit{Node: store.Node{Message: m.ID}, Conversation: m.Conversation, Time: m.Body.Time, Role: m.Body.Role, Beside: true})
 		}
 	}
 	return reorder(picked, place, order), marks, nil

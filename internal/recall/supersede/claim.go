@@ -60,7 +60,7 @@ var (
 		`mov(?:ed|ing)(?: \w+){0,4} (?:to|from|off|away)|replac(?:e[ds]?|ing)|scrap(?:ped)?|scratch that|forget|revert(?:ed|ing)?|roll(?:ed|ing)? back|undo|undid|dropp(?:ed|ing)|drop the|ditch(?:ed)?|` +
 		`correction|i was wrong|that was wrong|that's wrong|changed my mind|change of plan|new plan|on second thou?ght|turns out|(?:is|are|be|we|use|uses|to|at|has|have|goes) now|now (?:it's|is|are|use|uses|we|at|on|runs?|lives?|goes|set|called|has)|` +
 		`(?:raised|lowered|bumped|increased|decreased|reduced|cut|upgraded|downgraded|renamed|migrated|extended|shortened|doubled|halved)(?: \w+){0,5} (?:to|from|into)|rather than|in place of|superseded?s?|overrules?d?|` +
-		`let's (?:go|use|do|make|keep|call|switch|take)|we(?:'re| are) going with|we(?:'ll| will) (?:go|use|take) |won't|will not|not \w+ but|` +
+		`let's (?:go with|use|switch|take)|we(?:'re| are) going with|we(?:'ll| will) (?:go|use|take) |won't|will not|not \w+ but|` +
 		`stattdessen|statt|anstatt|anstelle|doch (?:nicht|lieber|kein\w*|auf|bei|nur|wieder|mit)|lieber|nicht mehr|doch nicht|kein\w* mehr|ab (?:jetzt|sofort|heute|nun)|kunftig|eigentlich|wander[nt]|steigen(?: \w+){0,4} um|von nun an|nun(?:mehr)?|jetzt|geandert|andern wir|umgestellt|umgezogen|umbenannt|ersetzt|` +
 		`vergiss|verwerfen|verworfen|zuruck(?:genommen|gerollt|gedreht)?|korrektur|war falsch|revidiert|uberholt|wechseln|gewechselt|erhoht|gesenkt|hochgesetzt|herabgesetzt|reduziert|verlangert|verkurzt|` +
 		`plutot|desormais|finalement|ne \w+ plus|au lieu|a la place|remplace\w*|en lugar|en vez|ya no|ahora|mejor|cambi\w+|invece|non piu|d'ora in poi|in plaats|voortaan|niet meer|em vez|agora|nao mais)\b|` +
@@ -76,7 +76,16 @@ var (
 // terms are the stems of the words of a text that tell its subject.
 func terms(text string) map[string]bool {
 	c := parse(text)
-	return c.words
+	specific := map[string]bool{}
+	for _, t := range c.tokens {
+		if t.kind > common {
+			specific[t.stem] = true
+		}
+	}
+	if len(specific) == 0 {
+		return c.words
+	}
+	return specific
 }
 
 // message is what a message states.
@@ -191,11 +200,12 @@ func parse(sentence string) claim {
 	raw := strings.FieldsFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;()[]{}"“”„«»*=→`, r) })
 	stop, german := analysis.StopWords(strings.Fields(low))
 	for i, r := range raw {
+		begins := i == 0 || strings.HasSuffix(raw[i-1], ":") // "Anna: That is"
 		if first, second, ok := strings.Cut(strings.Trim(r, ".:!?"), "-"); ok && letters(first) && letters(second) {
-			c.add(first, i == 0, german, stop)
+			c.add(first, begins, german, stop)
 			r = second
 		}
-		c.add(r, i == 0, german, stop)
+		c.add(r, begins, german, stop)
 	}
 	own := c.words
 	c.form = sync.OnceValue(func() form {
@@ -270,7 +280,7 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 		t.kind = common
 	case strings.ContainsFunc(trimmed, unicode.IsDigit), raw[0] == '`', strings.ContainsAny(trimmed, "_/.#@"), mixedCase(trimmed):
 		t.kind = name
-	case !first && !german && unicode.IsUpper([]rune(trimmed)[0]), len(trimmed) > 1 && strings.ToUpper(trimmed) == trimmed:
+	case !first && !german && unicode.IsUpper([]rune(trimmed)[0]) && !strings.ContainsAny(trimmed, "'’"), len(trimmed) > 1 && strings.ToUpper(trimmed) == trimmed:
 		t.kind = name
 	}
 	t.named = t.kind == name || t.kind == word && unicode.IsUpper([]rune(trimmed)[0])
@@ -310,7 +320,7 @@ func (c claim) otherValue(o claim) bool {
 			continue
 		}
 		for m, u := range o.tokens {
-			if u.kind == t.kind && !c.words[u.stem] && c.stemBefore(i) == o.stemBefore(m) && c.stemBefore(i) != "" {
+			if before := c.before(i); u.kind == t.kind && !c.words[u.stem] && before >= 0 && (t.kind == number || c.tokens[before].kind == word) && c.tokens[before].stem == o.stemBefore(m) {
 				return true
 			}
 		}

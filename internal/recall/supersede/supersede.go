@@ -129,8 +129,19 @@ func replaces(older, later message, named map[string]int) bool {
 		return false
 	}
 	return slices.ContainsFunc(older.claims, func(o claim) bool {
-		return later.restates(o) || later.namesOf(o, older, named)
+		return o.answers(older.subject) && (later.restates(o) || later.namesOf(o, older, named))
 	})
+}
+
+// answers reports whether a claim has at least half of the words of a question.
+func (c claim) answers(subject map[string]bool) bool {
+	n := 0
+	for w := range subject {
+		if c.words[w] {
+			n++
+		}
+	}
+	return 2*n >= len(subject)
 }
 
 // restates reports whether a claim of the message says something else of the same than an
@@ -183,15 +194,19 @@ func (m message) repeats(o claim) bool {
 // sameFrame reports whether two claims say the same of the same thing, but for a value.
 func sameFrame(o, l claim) bool {
 	_, inOne, specific := compare(o, l)
-	return specific > 0 && inOne == 0 && l.otherValue(o)
+	return min(len(o.tokens), len(l.tokens)) >= shortClaim && specific > 0 && inOne == 0 && l.otherValue(o)
 }
+
+// shortClaim is the least length of a claim that is compared by its frame: "Wow, Anna!" is
+// none.
+const shortClaim = 4
 
 // alike reports whether two claims begin alike, verb and preposition included, and go on
 // differently.
 func alike(o, l claim) bool {
 	n, content := 0, 0
 	for n < min(len(o.tokens), len(l.tokens)) && o.tokens[n].stem == l.tokens[n].stem {
-		if o.tokens[n].kind != functionWord {
+		if o.tokens[n].kind >= word {
 			content++
 		}
 		n++
@@ -213,7 +228,7 @@ func compare(o, l claim) (shared, inOne, specific int) {
 		switch k := o.kind(w); {
 		case l.words[w]:
 			shared++
-			if k != common {
+			if k == word {
 				specific++
 			}
 		case k == word:

@@ -13,7 +13,7 @@ func TestBy(t *testing.T) {
 	}{
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy listens on port 9443 now.", true},
 		{"which port does the proxy use?", "Let's run the proxy on port 8443.", "Use 9443 for the proxy instead of 8443, the scanner blocks it.", true},
-		{"which database do we use for sessions?", "We decided to keep sessions in Redis.", "Forget Redis for the sessions, we go with PostgreSQL.", true},
+		{"where do we keep the sessions?", "We decided to keep sessions in Redis.", "Forget Redis for the sessions, we go with PostgreSQL.", true},
 		{"what is the upload timeout?", "The upload timeout is 20 s.", "The upload timeout is 30 s.", true},
 		{"how do we name branches?", "Branches are called feature/NAME.", "From now on branches are called work/NAME.", true},
 		{"which font is used in the invoices?", "The invoices use Inter.", "We changed the invoices from Inter to Source Sans.", true},
@@ -38,7 +38,7 @@ func TestBy(t *testing.T) {
 
 // TestHints: every sentence that reverses matches has a hint.
 func TestHints(t *testing.T) {
-	for _, words := range []string{"no longer", "any more", "from today", "leaving", "switched the proxy to", "moved off", "that's wrong", "on second thought", "turns out", "is now", "now at", "cut it to", "let's go",
+	for _, words := range []string{"no longer", "any more", "from today", "leaving", "switched the proxy to", "moved off", "that's wrong", "on second thought", "turns out", "is now", "now at", "cut it to", "let's use",
 		"we will use it", "won't", "not 1 but", "doch nur", "keine mehr", "ab sofort", "steigen auf x um", "andern wir", "war falsch", "ne garde plus", "a la place", "d'ora in poi", "nao mais", "改为", "вместо", "대신"} {
 		if !reverses().MatchString(words) || !mayReverse(words) {
 			t.Errorf("%q: %v, %v", words, reverses().MatchString(words), mayReverse(words))
