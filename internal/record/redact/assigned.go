@@ -49,7 +49,7 @@ var kinds = []*nameKind{
 			"privatekey", "private_key", "private-key", "private key", "secret", "credential", "credentials", "key-data", "accountkey", "account_key",
 			"account-key", "encryption_key", "encryption-key", "encryptionkey", "signing_key", "signing-key", "signingkey", "master_key", "master-key",
 			"masterkey", "license_key", "licensekey", "app_key", "appkey", "admin_key", "adminkey", "auth_key", "auth-key", "authkey", "secret_key_base", "creds",
-			"secret id", "unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey", "p12", "pfx", "keystore", "reporter_id",
+			"secret id", "unseal key", "unseal_key", "recovery key", "signing secret", "secret key", "access key", "hmac_key", "hmackey", "_p12", "p12_", "_p8", "_pfx", "pfx_", "_private", "keystore", "reporter_id",
 		},
 		accepts: assignment.isKey,
 	},

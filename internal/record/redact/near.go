@@ -22,8 +22,8 @@ const (
 func hints() map[hint][]string {
 	return map[hint][]string{
 		sure: strings.Split(passwords+",assword,secret,token,credential,zugangsdaten,api key,api-key,api_key,apikey,api-schlüssel,access key,accesskey,private key,signing key,license key,licensekey,"+
-			"master key,admin key,stream key,recovery key,root key,geheim,schlüssel,clé,jeton,clave,totp,2fa,otp,mdp,mfa,psk,pwd,creds,identifiants,chiave,klucz,sleutel,nyckel,chave,anahtar,токен,ключ,密钥,トークン,auth_key,authkey,auth-key,bearer", ","),
-		weak: strings.Split("key,auth,login,pw,pass,sign,encrypt,client(,connect ,connect(,connection(,pdo(,mysqli(,bot(,api(,sdk(,init(,hmac,cipher(,fernet(,serializer(,provider(,parser(,eap ,decode(,verify(,hmac.new(,createhmac(,wifi.begin(,.type(,.fill(,"+
+			"master key,admin key,stream key,recovery key,root key,geheim,schlüssel,clé,jeton,clave,totp,2fa,otp,mdp,mfa,psk,pre-shared,preshared,aes key,encryption key,pwd,creds,identifiants,chiave,klucz,sleutel,nyckel,chave,anahtar,токен,ключ,密钥,トークン,auth_key,authkey,auth-key,bearer", ","),
+		weak: strings.Split("key,auth,login,log in,sign in,anmeld,identify ,pw,pass,sign,encrypt,client(,connect ,connect(,connection(,pdo(,mysqli(,bot(,api(,sdk(,init(,hmac,cipher(,fernet(,serializer(,provider(,parser(,eap ,decode(,verify(,hmac.new(,createhmac(,wifi.begin(,.type(,.fill(,"+
 			"root:,admin:,user:,deploy:,ubuntu:,postgres:,username,benutzer,utilisateur,usuario,account,konto,community,snmp,curl ,wget ,mysql,mysqladmin,mysqldump,schtasks,rasdial,bundle_,psql,sqlcmd,bcp ,osql,isql,sqlplus,expdp,impdp,rman ,sqlldr,db2 ,cqlsh,cypher-shell,neo4j,mongo,"+
 			"redis,requirepass,rootpw,setuser,mosquitto,rabbitmq,amqp,kafka,nats ,ipmitool,racadm,rdesktop,xfreerdp,psexec,winrs,wmic,smbclient,ldap,kadmin,kinit,slapd,htpasswd,pptpd,radtest,sshpass,"+
 			"lftp,ncftp,signtool,certutil,keytool,openssl,gpg ,unrar,7z ,zip ,pdftk,qpdf,etcdctl,mc alias,mc config,kopia,restic,rclone,mega-,bw unlock,vault ,poetry config,bundle config,"+
@@ -79,7 +79,7 @@ func linesBelow(text []byte, from, columns int) int {
 	for lines := 0; to-from < 4096 && to < len(text) && text[to] == '\n'; lines++ {
 		below := lineEnd(text[:min(len(text), to+400)], to+1)
 		if line := text[to+1 : below]; columns == 0 || columnsOf(line) != columns {
-			if words := bytes.Fields(line); len(words) > 4 || lines > 1 || lines > 0 && len(words) > 1 {
+			if words := bytes.Fields(line); len(words) > 3 || lines > 1 || lines > 0 && len(words) > 1 {
 				break
 			}
 		}
@@ -133,7 +133,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 			h == weak && (inAddress(text, a) || isID(value)) || b <= start && isIDAfter(text[:a]) {
 			continue
 		}
-		inColumn := columns > 0 && a > head && columnsOf(text[from+bytes.LastIndexByte(text[from:a], '\n')+1:a]) == column
+		inColumn := columns > 0 && a > head && isCell(text, start, end) && isCell(text, a, b) && columnsOf(text[from+bytes.LastIndexByte(text[from:a], '\n')+1:a]) == column
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
 		switch {
 		case (h == sure || b-a >= 10) && isStrong(value) && !isHarmless(text, a):
@@ -191,6 +191,15 @@ var inPath = classOf(letters, digits, "_-.$:")
 func columnsOf(line []byte) int {
 	return max(bytes.Count(line, []byte("|")), bytes.Count(line, []byte(",")), bytes.Count(line, []byte("\t")), bytes.Count(line, []byte(";")))
 }
+
+// isCell reports whether a cell of a table ends with text[from:to].
+func isCell(text []byte, from, to int) bool {
+	after := bytes.TrimLeft(text[to:min(len(text), to+40)], " \"'`*")
+	before := bytes.TrimRight(text[max(0, from-40):from], " \"'`*")
+	return (len(after) == 0 || betweenCells[after[0]]) && (len(before) == 0 || betweenCells[before[len(before)-1]] || urlsafe[before[len(before)-1]])
+}
+
+var betweenCells = classOf("|,;\t\r\n")
 
 // fileHash matches what lines say that hold the hashes of files and commits.
 var fileHash = lazyregexp.New(`(?i)commit|sha\d|md5|digest|checksum|integrity|hash|docker|image|finger|resolved|uuid|_id\b|\bid\b|\bgit (?:merge|cherry|rev|rebase|reset|checkout|show|log|diff|bisect|tag|describe|branch)`)

@@ -326,7 +326,7 @@ func link(text []byte, from int) (Finding, bool) {
 
 var (
 	afterURL = classOf("\"'`<>()[]{}\\,|")
-	opens    = lazyregexp.New(`(?i)hook|token|secret|key$|^sig|auth|^code$|pass|invite|incoming|deploy|trigger|ping|alert|input|integration|receiver|collect|reset|verify|magic|^live\d?$|^bot|appid|^session|^v\d$|^http$|^tkn$|^t$`)
+	opens    = lazyregexp.New(`(?i)hook|token|secret|key$|^sig|auth|^code$|pass|invite|incoming|deploy|trigger|ping|alert|input|integration|receiver|collect|reset|verify|magic|^live\d?$|^bot|appid|^session|^v\d$|^http$|^tkn$|^t$|^rss$|^feeds?$|^ical$`)
 	hook     = lazyregexp.New(`(?i)hook|deploy|integration`)
 )
 

@@ -79,7 +79,7 @@ func isHash(word []byte) bool {
 	return bytes.Contains(word, []byte("://")) || bytes.Contains(word, []byte("+0x")) || isULID(word) || isCacheKey(word) || isKebab(word) || isPublic(word) || hasPrefix(word, hashes)
 }
 
-var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy"}
+var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "ses_", "prt_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy"}
 
 // isPublic reports whether a value is meant to be seen: the key of a site, or a public key.
 func isPublic(value []byte) bool { return hasPrefix(value, public) }
