@@ -23,6 +23,7 @@ type claim struct {
 // form is what a claim does.
 type form struct {
 	reverses bool            // it has words of reversal
+	blames   bool            // it complains of something
 	adds     bool            // it says something in addition
 	open     bool            // a question or a proposal
 	replaced map[string]bool // by stem: the words that it names as what no longer holds
@@ -56,7 +57,7 @@ const (
 // Words that show what a sentence does. Text is compared in lower case, umlauts as their
 // vowels.
 var (
-	reverses = lazyregexp.New(`\b(?:instead|no longer|any ?more|not any longer|actually|from (?:now on|today)|leav(?:e|es|ing)|going forward|as of (?:now|today)|changed?(?: \w+){0,4} (?:to|from)|switch(?:ed|ing)?(?: \w+){0,4} (?:to|from|over)|` +
+	reverses = lazyregexp.New(`\b(?:instead|no longer|any ?more|not any longer|actually|from (?:now on|here on|today)|now[.!]*$|takes? over|please drop|drop it|leav(?:e|es|ing)|going forward|as of (?:now|today)|changed?(?: \w+){0,4} (?:to|from)|switch(?:ed|ing)?(?: \w+){0,4} (?:to|from|over)|` +
 		`mov(?:ed|ing)(?: \w+){0,4} (?:to|from|off|away)|replac(?:e[ds]?|ing)|scrap(?:ped)?|scratch that|forget|revert(?:ed|ing)?|roll(?:ed|ing)? back|undo|undid|dropp(?:ed|ing)|drop the|ditch(?:ed)?|` +
 		`correction|i was wrong|that was wrong|that's wrong|changed my mind|change of plan|new plan|on second thou?ght|turns out|(?:is|are|be|we|use|uses|to|at|has|have|goes) now|now (?:it's|is|are|use|uses|we|at|on|runs?|lives?|goes|set|called|has)|` +
 		`(?:raised|lowered|bumped|increased|decreased|reduced|cut|upgraded|downgraded|renamed|migrated|extended|shortened|doubled|halved)(?: \w+){0,5} (?:to|from|into)|rather than|in place of|superseded?s?|overrules?d?|` +
@@ -68,8 +69,10 @@ var (
 	names = lazyregexp.New(`\b(?:instead of|rather than|no longer|in place of|replac(?:es?|ed|ing)|not|from|was|were|forget|drop(?:ped|ping)?|revert(?:ed|ing)?|off|away from|ditch(?:ed)?|scrap(?:ped)?|against|used to be|` +
 		`statt|anstatt|anstelle|nicht mehr|doch nicht|kein\w*|von|bisher|vergiss(?: das mit)?|leaving|` +
 		`au lieu de|en lugar de|en vez de|invece di|in plaats van|em vez de)\s`)
+	blames = lazyregexp.New(`\b(?:too \w+|can't|cannot|doesn't|isn't|fail(?:s|ed)?|broken?|breaks|slow|expensive|huge|heavy|flaky|unmaintained|end of life|deprecated|takes ages|pulls in|wants? (?:a lot|too much|money)|costs?|annoy\w*|` +
+		`clumsy|overrates?|down|leak(?:s|ed)|crash(?:es|ed)|zu (?:gross|teuer|langsam|schwer|viel|klein|kompliziert)|fallt|fallen|brennt|kaputt|nervt|veraltet|unzuverlassig|niemand)\b`)
 	namedBefore = lazyregexp.New(`(\S+) (?:doch nicht|wird nicht mehr|fliegt raus|is (?:out|gone|dead))\b`)
-	adds        = lazyregexp.New(`\b(?:also|as well|in addition|additionally|too|besides|another|both|auch|zusatzlich|ausserdem|beide[ns]?|ebenfalls|weitere[nrs]?|respectively)\b`)
+	adds        = lazyregexp.New(`\b(?:also|as well|in addition|additionally|besides|another|both|auch|zusatzlich|ausserdem|beide[ns]?|ebenfalls|weitere[nrs]?|respectively)\b|\btoo(?:[.,!]|$)`)
 	proposes    = lazyregexp.New(`\b(?:could|might|maybe|perhaps|would|should (?:we|i)|shall we|what if|if we|option|alternatively|one idea|consider|konnten?|vielleicht|wurden?|sollten wir|falls|eventuell|alternativ)\b|^(?:if|wenn|falls) `)
 )
 
@@ -91,6 +94,7 @@ func terms(text string) map[string]bool {
 // message is what a message states.
 type message struct {
 	claims  []claim         // about the subject, or with the subject from the sentence before
+	all     []claim         // every sentence
 	words   map[string]bool // of all of it, by stem
 	values  map[string]bool // the names and numbers of these
 	names   []string        // in lower case
@@ -102,7 +106,6 @@ type message struct {
 // read returns what a message states about the subject.
 func read(s Statement, subject map[string]bool) message {
 	m := message{words: map[string]bool{}, values: map[string]bool{}, subject: subject, user: s.User}
-	var all []func() form
 	var before map[string]bool
 	for i, sentence := range prose.Sentences(s.Text) {
 		if i == mostClaims {
@@ -113,7 +116,7 @@ func read(s Statement, subject map[string]bool) message {
 			continue
 		}
 		maps.Copy(m.words, c.words)
-		all = append(all, c.form)
+		m.all = append(m.all, c)
 		for _, t := range c.tokens {
 			if t.kind >= number {
 				m.values[t.stem] = true
@@ -138,8 +141,8 @@ func read(s Statement, subject map[string]bool) message {
 	}
 	m.form = sync.OnceValue(func() form {
 		sum := form{replaced: map[string]bool{}}
-		for _, of := range all {
-			f := of()
+		for _, c := range m.all {
+			f := c.form()
 			sum.reverses, sum.adds = sum.reverses || f.reverses, sum.adds || f.adds
 			maps.Copy(sum.replaced, f.replaced)
 		}
@@ -210,7 +213,7 @@ func parse(sentence string) claim {
 	own := c.words
 	c.form = sync.OnceValue(func() form {
 		return form{
-			reverses: mayReverse(low) && reverses().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
+			reverses: mayReverse(low) && reverses().MatchString(low), blames: blames().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
 			open: strings.HasSuffix(strings.TrimSpace(low), "?") || proposes().MatchString(low),
 		}
 	})
@@ -222,7 +225,7 @@ func parse(sentence string) claim {
 var hints = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(`instead longer anymore more actually now today leave leaving forward change switch moved moving replace scrap scratch forget revert
-		back undo undid drop ditch correction wrong mind plan second turns raised lowered bumped increased decreased reduced cut upgraded downgraded renamed migrated extended
+		back undo undid drop ditch correction wrong here takes take over mind plan second turns raised lowered bumped increased decreased reduced cut upgraded downgraded renamed migrated extended
 		shortened doubled halved rather place superseded overrule let's going will we'll won't not statt anstatt anstelle doch lieber mehr ab kunftig eigentlich wandern steigen
 		nun jetzt geandert andern umgestellt umgezogen umbenannt ersetzt vergiss verwerfen verworfen zuruck korrektur falsch revidiert uberholt wechseln gewechselt erhoht gesenkt
 		hochgesetzt herabgesetzt reduziert verlangert verkurzt plutot desormais finalement plus lieu remplace lugar vez ya ahora mejor cambi invece piu poi plaats voortaan meer

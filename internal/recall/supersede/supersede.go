@@ -153,7 +153,7 @@ func (m message) restates(o claim) bool {
 			continue
 		}
 		f := l.form()
-		if f.open || f.adds || o.form().open || contrast(o, l) {
+		if f.open || f.adds || o.form().open || contrast(o, l) || apart(o, l) && !f.reverses {
 			continue
 		}
 		if begins || (frame || f.reverses) && !otherwiseQualified(o, l) {
@@ -163,19 +163,29 @@ func (m message) restates(o claim) bool {
 	return false
 }
 
-// namesOf reports whether the message reverses something and names a value of an older
-// claim.
+// namesOf reports whether the message names a value of an older claim, and reverses
+// something or complains of the value in one sentence and has another for it in the next.
 func (m message) namesOf(o claim, older message, named map[string]int) bool {
 	for _, t := range o.tokens {
-		if t.kind < word || !m.words[t.stem] || older.subject[t.stem] || !m.hasOther(older) || o.form().open {
+		if t.kind < word || !m.words[t.stem] || older.subject[t.stem] || o.form().open {
 			continue
 		}
-		f := m.form()
-		if f.reverses && !f.adds && (t.kind == name && named[t.stem] <= mostNamed || f.replaced[t.stem]) {
+		f, rare := m.form(), t.kind == name && named[t.stem] <= mostNamed
+		if !f.adds && (f.reverses && m.hasOther(older) && (rare || f.replaced[t.stem]) || m.blamesFirst(t.stem)) {
 			return true
 		}
 	}
 	return false
+}
+
+// blamesFirst reports whether the first of several sentences begins with a word and complains
+// of it.
+func (m message) blamesFirst(w string) bool {
+	if len(m.all) < 2 || !m.all[0].words[w] {
+		return false
+	}
+	at := slices.IndexFunc(m.all[0].tokens, func(t token) bool { return t.kind != functionWord })
+	return m.all[0].tokens[at].stem == w && m.all[0].form().blames
 }
 
 // repeats reports whether a message has all values of an older claim.
@@ -212,6 +222,23 @@ func alike(o, l claim) bool {
 		n++
 	}
 	return content >= 2 && n >= 4 && n < len(o.tokens) && n < len(l.tokens) && !o.words[l.tokens[n].stem] && !l.words[o.tokens[n].stem]
+}
+
+// apart reports whether two claims differ in a name and in a number: "the offset of Husum is
+// 2.31 m" and "the offset of Borkum is 1.68 m" are about different things. In German every noun
+// may be the name.
+func apart(o, l claim) bool {
+	differ := func(c, from claim) (names, numbers bool) {
+		for _, t := range c.tokens {
+			if !from.words[t.stem] {
+				names, numbers = names || t.named, numbers || t.kind == number
+			}
+		}
+		return names, numbers
+	}
+	names, numbers := differ(o, l)
+	otherNames, otherNumbers := differ(l, o)
+	return names && numbers && otherNames && otherNumbers
 }
 
 // sameSubject reports whether two claims share most of what one of them is about.

@@ -18,6 +18,7 @@ func TestBy(t *testing.T) {
 		{"how do we name branches?", "Branches are called feature/NAME.", "From now on branches are called work/NAME.", true},
 		{"which font is used in the invoices?", "The invoices use Inter.", "We changed the invoices from Inter to Source Sans.", true},
 		{"Welchen Port nimmt der Proxy?", "Der Proxy läuft auf Port 8443.", "Doch nicht 8443, der Proxy läuft jetzt auf Port 9443.", true},
+		{"which queue do we use?", "The queue is RabbitMQ.", "RabbitMQ is too heavy for us. A table of the database will do.", true},
 		{"Wo speichern wir die Sitzungen?", "Die Sitzungen speichern wir in Redis.", "Die Sitzungen speichern wir stattdessen in PostgreSQL.", true},
 
 		{"which port does the proxy use?", "The proxy listens on port 8443 in staging.", "The proxy listens on port 9443 in production.", false},
@@ -25,6 +26,7 @@ func TestBy(t *testing.T) {
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "As said, the proxy listens on port 8443 now.", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "Could the proxy use 9443 instead?", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy also listens on port 9443 for metrics.", false},
+		{"what is the offset of the gauges?", "The offset of Husum is 2.31 m.", "The offset of Borkum is 1.68 m.", false},
 		{"what do we log?", "We log the request id.", "Actually the build is green again.", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy now writes its log to /var/log/proxy.log.", false},
 	} {
