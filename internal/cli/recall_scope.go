@@ -103,10 +103,10 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 var recallWords = strings.NewReplacer(
 	"conversationId (in Go: Where.ConversationID)", "--conversation", "allConversations: true (Where.AllConversations)", "--all",
 	"conversationId: ", "--conversation ", "conversationId", "--conversation", "allConversations: true", "--all",
-	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex", `set scope to "files"`, "add --scope files",
+	`mode "full_text"`, "--full-text", `mode "regex"`, "--mode regex",
 	"lcm_grep", "`lcm grep`", "lcm_describe", "`lcm describe`", "includeMessages: true", "--include-messages",
-	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor", "startLine", "--start-line", "endLine", "--end-line",
-	"tokenCap", "--max-tokens", "fileIds", "--file-ids", "everything: true", "--everything",
+	"cursor set to nextCursor", "--cursor", "nextCursor", "--cursor",
+	"tokenCap", "--max-tokens", "everything: true", "--everything",
 	"begin the pattern with (?i)", "add -i", "summaryIds", "--summary", "maxTokens", "--max-tokens", "prompt is empty", "the question is empty",
 	"lcm_expand_query", "`lcm ask`", "Try other words for the query", "Try other words with --query",
 )

@@ -3,9 +3,11 @@ package lookup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -35,6 +37,9 @@ func Changes(ctx context.Context, db Store, in store.Search, question string, be
 	in.Mode, in.Sort, in.Limit, in.Roles = store.FullText, store.ByRelevance, changesFound, []llms.Role{llms.RoleUser}
 	in.Pattern = strings.Join(names[:min(len(names), changedNames)], " ")
 	found, err := db.Search(ctx, in)
+	if errors.Is(err, search.ErrNoWords) { // names of signs alone
+		err = nil
+	}
 	if err != nil || len(found.Hits) == 0 {
 		return nil, err
 	}
@@ -68,15 +73,11 @@ func Changes(ctx context.Context, db Store, in store.Search, question string, be
 // size of a page: a few alike may be a series.
 const comparedHits = 40
 
-// ranksWords reports a search whose best matches come first.
-func (q *query) ranksWords() bool {
-	return q.words != nil && q.search.Sort != store.ByRecency && q.kinds != recall.InSummaries
-}
-
 // currentFirst puts the messages that change others of the first page of a ranking before
-// those, and returns by which one each is superseded.
+// those, and returns by which one each is superseded. One that ranks behind the page is shown
+// on it and again in its own place.
 func (s *Service) currentFirst(ctx context.Context, q *query, lanes []*lane, picked []store.Hit) ([]store.Hit, map[store.MessageID]recall.Superseded, error) {
-	if !q.ranksWords() || len(lanes[0].found.Hits) == 0 {
+	if q.search.Sort == store.ByRecency || q.kinds == recall.InSummaries || len(lanes[0].found.Hits) == 0 {
 		return picked, nil, nil
 	}
 	hits := lanes[0].found.Hits[:min(len(lanes[0].found.Hits), comparedHits)]

@@ -1,6 +1,7 @@
 package lookup_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -28,6 +29,7 @@ func TestLaterStatementLeads(t *testing.T) {
 		{recall.GrepRequest{Pattern: "which port does the gateway listen on?", Mode: store.FullText}, 6, 6, 0},
 		{recall.GrepRequest{Pattern: "which queue is between the importer and the writer?", Mode: store.FullText}, 8, 8, 2},
 		{recall.GrepRequest{Pattern: "which port did the gateway listen on at first?", Mode: store.FullText}, 0, 6, 0},
+		{recall.GrepRequest{Pattern: "gateway listens", OrWords: true}, 6, 6, 0},
 		{recall.GrepRequest{Pattern: "which port does the gateway listen on?", Mode: store.FullText, Sort: store.ByRecency}, 6, -1, 0},
 		{recall.GrepRequest{Pattern: `gateway .* port`, Mode: store.Regex}, 6, -1, 0},
 	} {
@@ -46,6 +48,19 @@ func TestLaterStatementLeads(t *testing.T) {
 			} else if !want && marked && m.ID.Message != ids[3] {
 				t.Errorf("%s: %s is %s", test.request.Pattern, m.ID, m.SupersededBy)
 			}
+		}
+	}
+}
+
+// TestNamesOfSigns: a text of signs, whose words cannot be searched for, does not make a
+// search fail.
+func TestNamesOfSigns(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("signs")
+	f.say(c, llms.User("please restart the gateway && tell me"), llms.User("+Gateway || // "+strings.Repeat("GatewayX", 2000)))
+	for _, pattern := range []string{"gateway", "restart gateway"} {
+		if _, err := f.Grep(t.Context(), recall.GrepRequest{Pattern: pattern, Mode: store.FullText, Where: recall.Where{Current: c}}); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type claim struct {
 	tokens     []token
 	qualifiers []string        // of contrasts
 	words      map[string]bool // by stem: the words that tell the subject, and the values
+	kinds      map[string]kind // of these
 	form       func() form     // found when it is first needed, which costs more than the rest
 }
 
@@ -48,10 +49,14 @@ const (
 	name // an identifier, a path, a version, a quoted text, a word with a capital letter
 )
 
-// Longer sentences are lists or pasted text. Of a message only the first sentences are read.
+// Longer sentences are lists or pasted text, longer words data. Of a message only the first sentences
+// about the subject are read.
 const (
-	longClaim  = 60
-	mostClaims = 60
+	longText      = 16 << 10 // bytes
+	longSentence  = 400      // bytes
+	longWord      = 60       // bytes
+	mostSentences = 40
+	mostClaims    = 8
 )
 
 // Words that show what a sentence does. Text is compared in lower case, umlauts as their
@@ -107,14 +112,14 @@ type message struct {
 func read(s Statement, subject map[string]bool) message {
 	m := message{words: map[string]bool{}, values: map[string]bool{}, subject: subject, user: s.User}
 	var before map[string]bool
-	for i, sentence := range prose.Sentences(s.Text) {
-		if i == mostClaims {
+	for i, sentence := range prose.Sentences(s.Text[:min(len(s.Text), longText)]) {
+		if len(m.claims) == mostClaims || i == mostSentences {
 			break
 		}
-		c := parse(sentence)
-		if len(c.tokens) > longClaim {
+		if len(sentence) > longSentence {
 			continue
 		}
+		c := parse(sentence)
 		maps.Copy(m.words, c.words)
 		m.all = append(m.all, c)
 		for _, t := range c.tokens {
@@ -199,7 +204,7 @@ var fold = strings.NewReplacer("’", "'", "ä", "a", "ö", "o", "ü", "u", "ß"
 
 func parse(sentence string) claim {
 	low := fold.Replace(strings.ToLower(sentence))
-	c := claim{words: map[string]bool{}}
+	c := claim{words: map[string]bool{}, kinds: map[string]kind{}}
 	raw := strings.FieldsFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;()[]{}"“”„«»*=→`, r) })
 	stop, german := analysis.StopWords(strings.Fields(low))
 	for i, r := range raw {
@@ -269,7 +274,7 @@ func replaced(low string, words map[string]bool) map[string]bool {
 // add adds a token.
 func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 	trimmed := strings.Trim(raw, ".:!?…'’`–—-")
-	if trimmed == "" {
+	if len(trimmed) > longWord || !strings.ContainsFunc(trimmed, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return
 	}
 	low := fold.Replace(strings.ToLower(trimmed))
@@ -287,12 +292,15 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 		t.kind = name
 	}
 	t.named = t.kind == name || t.kind == word && unicode.IsUpper([]rune(trimmed)[0])
+	if first && strings.HasSuffix(raw, ":") { // who speaks, or what about
+		t.kind, t.named = common, false
+	}
 	c.tokens = append(c.tokens, t)
 	if groups()[t.stem] != nil {
 		c.qualifiers = append(c.qualifiers, t.stem)
 	}
 	if t.kind != functionWord {
-		c.words[t.stem] = true
+		c.words[t.stem], c.kinds[t.stem] = true, t.kind
 	}
 }
 
@@ -307,10 +315,8 @@ func mixedCase(s string) bool {
 
 // kind is the kind of a word of the claim.
 func (c claim) kind(w string) kind {
-	for _, t := range c.tokens {
-		if t.stem == w {
-			return t.kind
-		}
+	if k, ok := c.kinds[w]; ok {
+		return k
 	}
 	return common // from the sentence before
 }

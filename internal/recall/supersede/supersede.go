@@ -116,8 +116,9 @@ func AboutPast(question string) bool {
 	return past().MatchString(fold.Replace(strings.ToLower(question)))
 }
 
-var past = lazyregexp.New(`\b(?:at first|first (?:choice|version|plan|idea)|first\?|originally|original|initially|initial|before|previously|previous|former|formerly|earlier|used to|back then|in the beginning|to begin with|old|prior to|until|` +
-	`zuerst|zunachst|ursprunglich\w*|anfangs|am anfang|fruher\w*|vorher|vorherig\w*|zuvor|damals|bevor|vor|(?:in|im|since|seit)(?: early| late| mid| anfang| mitte| ende)? (?:january|february|march|april|may|june|july|august|september|october|november|december|januar|februar|marz|mai|juni|juli|oktober|dezember)|bis(?:her|lang)?|alte[nrsm]?|ehemals|vormals|einst)\b|d'abord|avant|auparavant|antes|al principio|prima|最初|以前|之前|原来|раньше|сначала`)
+var past = lazyregexp.New(`\b(?:at first|first (?:choice|version|plan|idea)|originally|original|initially|initial|before|previously|previous|former|formerly|earlier|used to|back then|in the beginning|to begin with|prior to|` +
+	`zuerst|zunachst|ursprunglich\w*|anfangs|am anfang|fruher\w*|vorher|vorherig\w*|zuvor|damals|bevor|vor|(?:in|im|since|seit)(?: early| late| mid| anfang| mitte| ende)? (?:january|february|march|april|may|june|july|august|september|october|november|december|januar|februar|marz|mai|juni|juli|oktober|dezember)|bis(?:her|lang)|ehemals|vormals|` +
+	`d'abord|avant|auparavant|antes|al principio)\b|\bfirst\?|最初|以前|之前|原来|раньше|сначала`)
 
 // mostNamed is how many messages may have a name that tells two of them to be about one
 // subject.
@@ -184,8 +185,8 @@ func (m message) blamesFirst(w string) bool {
 	if len(m.all) < 2 || !m.all[0].words[w] {
 		return false
 	}
-	at := slices.IndexFunc(m.all[0].tokens, func(t token) bool { return t.kind != functionWord })
-	return m.all[0].tokens[at].stem == w && m.all[0].form().blames
+	at := slices.IndexFunc(m.all[0].tokens, func(t token) bool { return t.kind >= word })
+	return at >= 0 && m.all[0].tokens[at].stem == w && m.all[0].form().blames
 }
 
 // repeats reports whether a message has all values of an older claim.
@@ -221,7 +222,8 @@ func alike(o, l claim) bool {
 		}
 		n++
 	}
-	return content >= 2 && n >= 4 && n < len(o.tokens) && n < len(l.tokens) && !o.words[l.tokens[n].stem] && !l.words[o.tokens[n].stem]
+	// A name before it, as in "lives in Berlin", would end the statement.
+	return content >= 2 && n >= 4 && o.tokens[n-1].kind <= common && n < len(o.tokens) && n < len(l.tokens) && !o.words[l.tokens[n].stem] && !l.words[o.tokens[n].stem]
 }
 
 // apart reports whether two claims differ in a name and in a number: "the offset of Husum is
@@ -282,7 +284,7 @@ func Names(question string, said []Statement) []string {
 			continue
 		}
 		for _, low := range m.names {
-			if !subject[analysis.LightStem(low)] && !slices.Contains(out, low) {
+			if !subject[analysis.LightStem(low)] && !slices.Contains(out, low) && low[0] != '+' {
 				out = append(out, low)
 			}
 		}

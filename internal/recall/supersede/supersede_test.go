@@ -1,8 +1,10 @@
 package supersede
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // TestBy: an older statement and a later one, and whether the later one changes it.
@@ -27,6 +29,7 @@ func TestBy(t *testing.T) {
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "Could the proxy use 9443 instead?", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy also listens on port 9443 for metrics.", false},
 		{"what is the offset of the gauges?", "The offset of Husum is 2.31 m.", "The offset of Borkum is 1.68 m.", false},
+		{"where does Alice live?", "Alice lives in Berlin with her cat.", "Alice lives in Berlin now and works at Siemens.", false},
 		{"what do we log?", "We log the request id.", "Actually the build is green again.", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy now writes its log to /var/log/proxy.log.", false},
 	} {
@@ -44,6 +47,30 @@ func TestHints(t *testing.T) {
 		"we will use it", "won't", "not 1 but", "doch nur", "keine mehr", "ab sofort", "steigen auf x um", "andern wir", "war falsch", "ne garde plus", "a la place", "d'ora in poi", "nao mais", "改为", "вместо", "대신"} {
 		if !reverses().MatchString(words) || !mayReverse(words) {
 			t.Errorf("%q: %v, %v", words, reverses().MatchString(words), mayReverse(words))
+		}
+	}
+}
+
+func TestAboutPast(t *testing.T) {
+	for question, want := range map[string]bool{
+		"what was it first?": true, "which port did it use at first?": true, "what did we use before Vault?": true, "Was war zuerst geplant?": true,
+		"which port does the primary database use?": false, "how old is the backup?": false, "what holds until Friday?": false,
+	} {
+		if AboutPast(question) != want {
+			t.Errorf("%s: %v", question, !want)
+		}
+	}
+}
+
+// TestOddTexts: texts of signs, long words and broken letters.
+func TestOddTexts(t *testing.T) {
+	for _, text := range []string{"", "&& || //", "`", "-", "a", "ä", "\xff\xfe", strings.Repeat("x", 9000), strings.Repeat("no longer ", 5000), "`` . '' ::", "# @ _"} {
+		said := []Statement{{Text: text, Time: time.Unix(1, 0)}, {Text: "restart the gateway " + text, Time: time.Unix(2, 0), User: true}}
+		By("restart the gateway", said)
+		for _, n := range Names("restart the gateway", said) {
+			if !strings.ContainsFunc(n, unicode.IsLetter) || len(n) > longWord {
+				t.Errorf("%.20q has the name %.20q", text, n)
+			}
 		}
 	}
 }
