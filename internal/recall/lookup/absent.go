@@ -76,7 +76,7 @@ func (s *Service) insideWords(ctx context.Context, q *query, word string) (bool,
 	other := q.search
 	other.Mode, other.Sort, other.Pattern, other.Limit, other.CountTo = store.Regex, store.ByRecency, "(?i)"+pattern, 1, 0
 	found, err := s.store.Search(ctx, other)
-	return len(found.Hits) > 0, err
+	return len(found.Hits) > 0 || found.Unfinished, err // a scan that ran out of time proves nothing
 }
 
 // leastAbbreviation is how many letters of a word its abbreviation has.

@@ -34,6 +34,9 @@ func (s *Service) Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAn
 
 func (s *Service) grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error) {
 	if r.SummaryID != "" {
+		if r.Kinds == recall.InSummaries {
+			return recall.GrepAnswer{}, refuse("leave scope out, or read the summary with lcm_describe", "summaryId searches the messages beneath a summary, not summaries")
+		}
 		conversation, err := s.reachable(ctx, r.SummaryID, r.Where)
 		if err != nil {
 			return recall.GrepAnswer{}, err
