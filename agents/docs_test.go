@@ -33,7 +33,7 @@ func TestConformanceNamesRealTests(t *testing.T) {
 	known := map[string]bool{}
 	for name, dir := range map[string]string{
 		"agents": "agents", "core": "core", "examples": "examples", "tools": "tools", "config": "internal/settings/config",
-		"lcm": ".", "lookup": "internal/recall/lookup", "mcpserver": "internal/mcpserver", "delegation": "internal/recall/delegation", "command": "internal/cli", "answer": "bench/answer", "fromconfig": "internal/settings/fromconfig",
+		"lcm": ".", "lookup": "internal/recall/lookup", "mcpserver": "internal/mcpserver", "delegation": "internal/recall/delegation", "support": "internal/recall/support", "command": "internal/cli", "answer": "bench/answer", "fromconfig": "internal/settings/fromconfig",
 	} {
 		for _, path := range glob(t, filepath.Join("..", dir, "*_test.go")) {
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

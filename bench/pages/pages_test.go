@@ -14,7 +14,7 @@ func TestMeasureReadsEveryPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Messages != int64(messages) || len(r.Pages) != 15 || len(r.Checks()) != 10 {
+		if r.Messages != int64(messages) || len(r.Pages) != 13 || len(r.Checks()) != 9 {
 			t.Errorf("%+v", r)
 		}
 		for _, p := range r.Pages {
