@@ -16,7 +16,7 @@ import (
 const snippetRunes = 300
 
 // excerpt is a piece of a text with its matches, in bytes of the text.
-// The last match may go on behind the piece.
+// The last matches may lie behind the piece.
 type excerpt struct {
 	start, end int
 	ranges     [][2]int
@@ -229,16 +229,18 @@ func forward(text []byte, at, n int) int {
 	return at
 }
 
-// show sets a match's snippet.
+// show sets a match's snippet, and marks the matches that begin in it.
 func show(m *recall.Match, text []byte, e excerpt) {
 	shown := text[e.start:e.end]
 	m.Snippet = valid(shown)
 	m.CutBefore, m.CutAfter = e.start > 0, e.end < len(text)
 	m.Truncated = m.CutBefore || m.CutAfter
-	m.MatchRanges = make([][2]int, len(e.ranges))
-	for i, r := range e.ranges {
-		from := utf8.RuneCount(text[e.start:r[0]])
-		m.MatchRanges[i] = [2]int{from, from + utf8.RuneCount(text[r[0]:min(r[1], e.end)])}
+	m.MatchRanges = make([][2]int, 0, len(e.ranges))
+	for _, r := range e.ranges {
+		if r[0] < e.end || r[1] == e.end { // an empty match may stand at the end
+			from := utf8.RuneCount(text[e.start:r[0]])
+			m.MatchRanges = append(m.MatchRanges, [2]int{from, from + utf8.RuneCount(text[r[0]:min(r[1], e.end)])})
+		}
 	}
 }
 
