@@ -17,6 +17,8 @@ const (
 	// Characters of what is shown beside a match: of the reply to a prompt that matched,
 	// of another match or the reply, and of the prompt.
 	replyRunes, besideRunes, promptRunes = 360, 220, 140
+	// noRoomRunes is how many characters of another match are shown where no room is left.
+	noRoomRunes = 80
 	// leastOutput is the shortest output of a tool, in bytes, that is shown beside a match.
 	leastOutput = 40
 )
@@ -30,20 +32,25 @@ type result struct {
 }
 
 // byExchange makes one result of the matches of an exchange: the best of them, and beside it
-// the others, the reply and the prompt, as far as all cost no more than the tokens of
-// the query. Better results come first, and the same text comes once.
+// the others, and the reply and the prompt as far as all cost no more than the tokens of
+// the query. Better results come first. Some hosts copy the history of a session into the
+// sessions forked from it, with its ids and times: such a copy is left out.
 func (s *Service) byExchange(ctx context.Context, q *query, matches []recall.Match, messages map[store.MessageID]store.Message) ([]recall.Match, error) {
 	read := exchanges{store: s.store}
 	var results []*result
 	of := map[*exchange]*result{}
-	said := map[string]bool{}
+	type origin struct {
+		native, snippet string
+		at              int64
+	}
+	said := map[origin]bool{}
 	for _, m := range matches {
-		same := string(m.Role) + m.Snippet
-		if m.Role != "" && said[same] {
-			continue // the history of a forked session has it again
+		r := &result{Match: m, msg: messages[m.ID.Message]}
+		same := origin{r.msg.Native, m.Snippet, r.msg.Body.Time.UnixNano()}
+		if same.native != "" && said[same] {
+			continue
 		}
 		said[same] = true
-		r := &result{Match: m, msg: messages[m.ID.Message]}
 		if m.ID.Message != 0 {
 			var err error
 			if r.of, err = read.of(ctx, r.msg); err != nil {
@@ -92,7 +99,9 @@ func (o *room) fill(r *result) {
 		o.show(r, *reply, replyRunes)
 	}
 	for _, m := range r.beside {
-		o.show(r, m, besideRunes)
+		if o.show(r, m, besideRunes); !o.shown[m.ID] {
+			o.add(r, m, o.query.neighbour(m, noRoomRunes)) // the cursor has passed it
+		}
 	}
 	if reply != nil {
 		o.show(r, *reply, besideRunes)
@@ -163,7 +172,12 @@ func (o *room) show(r *result, m store.Message, runes int) {
 	if o.shown[m.ID] || cost > o.left || blank(n.Snippet) || m.Body.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
 		return
 	}
-	o.left -= cost
+	o.add(r, m, n)
+}
+
+// add puts a message beside a match.
+func (o *room) add(r *result, m store.Message, n recall.Neighbour) {
+	o.left -= o.counter.Count(n.Snippet) + neighbourCost
 	o.shown[m.ID] = true
 	if r.Context == nil {
 		r.Context = &recall.Context{Before: []recall.Neighbour{}, After: []recall.Neighbour{}}

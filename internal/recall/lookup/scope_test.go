@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -211,15 +212,64 @@ func TestAnExchangeIsOneResult(t *testing.T) {
 	}
 }
 
-// A text that two sessions have, as a forked one and its original, is shown once.
-func TestTheSameTextIsShownOnce(t *testing.T) {
+// A message that a host copied into a forked session is shown once. The same words in
+// sessions that have nothing to do with each other are shown each time.
+func TestACopyOfAForkIsShownOnce(t *testing.T) {
 	f := newFixture(t)
-	for _, key := range []string{"original", "fork"} {
-		f.say(f.open(key), llms.User("the gauges are read every minute"), llms.Assistant("The gauges are in metrics.go."))
+	named := func(id, text string) llms.Message {
+		m := llms.User(text)
+		m.ID = id
+		return m
 	}
-	a := f.grep(recall.GrepRequest{Pattern: "gauges", Mode: store.FullText, Where: recall.Where{AllConversations: true}, Compact: true, Fill: 300})
-	if len(a.Matches) != 1 || strings.Count(a.Text(), "read every minute") != 1 {
-		t.Errorf("%s", a.Text())
+	at := f.now
+	for i := range 5 {
+		f.now = at
+		f.say(f.open(fmt.Sprint("fork", i)), named("gauges", "the gauges are read every minute"))
+		f.now = at // one import gives messages without times the same one
+		f.say(f.open(fmt.Sprint("other", i)), llms.User("The zeppelin backup failed."))
+		f.now = at.Add(time.Duration(i) * time.Hour)
+		f.say(f.open(fmt.Sprint("later", i)), named("1", "the invoices are late"))
+	}
+	for pattern, want := range map[string]int{"gauges": 1, "zeppelin": 5, "invoices": 5} {
+		a := f.grep(recall.GrepRequest{Pattern: pattern, Mode: store.FullText, Where: recall.Where{AllConversations: true}, Compact: true, Fill: 300})
+		if len(a.Matches) != want {
+			t.Errorf("%s: %d results instead of %d:\n%s", pattern, len(a.Matches), want, a.Text())
+		}
+	}
+}
+
+// All matches of an exchange are shown, also where there is no room beside the best one,
+// and those that say the same.
+func TestAllMatchesOfAnExchangeAreShown(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("talk")
+	said := []llms.Message{llms.User("please deploy all of the services")}
+	for i := range 38 {
+		id := fmt.Sprint(i)
+		said = append(said, llms.Assistant(fmt.Sprintf("I deploy service number %d. %s", i, strings.Repeat("It takes a while. ", 10))),
+			llms.Calls("", llms.ToolCall{ID: id, Name: "Bash", Arguments: `{"command":"make"}`}), llms.Result(id, "", "deploy ok", false))
+	}
+	f.say(c, said...)
+	for _, fill := range []int{1, 1000} {
+		r := recall.GrepRequest{Pattern: "deploy", Mode: store.FullText, Limit: 50, Where: recall.Where{Current: c}, Compact: true, Fill: fill}
+		shown := map[store.MessageID]bool{}
+		for more := true; more; more = r.Cursor != "" {
+			a := f.grep(r)
+			r.Cursor = a.NextCursor
+			for _, m := range a.Matches {
+				shown[m.ID.Message] = true
+				if m.Context != nil {
+					for _, n := range slices.Concat(m.Context.Before, m.Context.After) {
+						shown[n.ID] = true
+					}
+				}
+			}
+		}
+		for i, m := range said {
+			if id := store.MessageID(i + 1); !shown[id] && len(m.ToolCalls()) == 0 {
+				t.Errorf("fill %d: msg_%d is not shown", fill, id)
+			}
+		}
 	}
 }
 
