@@ -1,7 +1,7 @@
 // Package supersede tells which of several statements about one subject holds
 // now. A statement is superseded where a later one speaks of the same subject and
-// changes it: it names what it replaces ("instead of 8443"), or it has words of
-// reversal, or it puts another value in the same place.
+// changes it: it puts another value in the same place, it has words of reversal, or it
+// names what it replaces ("instead of 8443", "RabbitMQ is too heavy. We take NATS.").
 //
 // It decides from the texts that a search found, when asked. Nothing is stored and no
 // model is needed. A wrong mark is worse than none: two statements that may both
@@ -145,8 +145,8 @@ func (c claim) answers(subject map[string]bool) bool {
 	return 2*n >= len(subject)
 }
 
-// restates reports whether a claim of the message says something else of the same than an
-// older claim.
+// restates reports whether a claim of the message says something else than an older claim
+// about the same thing.
 func (m message) restates(o claim) bool {
 	for _, l := range m.claims {
 		begins, frame := alike(o, l), sameFrame(o, l)
@@ -272,9 +272,8 @@ func compare(o, l claim) (shared, inOne, specific int) {
 	return shared, min(own, others), specific
 }
 
-// Names returns the names and numbers of the statements that are about a question, in
-// lower case: a message that changes one of them often names it and nothing else of the
-// question.
+// Names returns the names in the statements that are about a question, in lower case: a
+// message that changes a statement often has one of them and no word of the question.
 func Names(question string, said []Statement) []string {
 	subject := terms(question)
 	var out []string
