@@ -2,7 +2,6 @@ package supersede
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -14,11 +13,10 @@ import (
 
 // claim is a sentence that may state how something is.
 type claim struct {
-	tokens     []token
-	qualifiers []string        // of contrasts
-	words      map[string]bool // by stem: the words that tell the subject, and the values
-	kinds      map[string]kind // of these
-	form       func() form     // found when it is first needed, which costs more than the rest
+	tokens []token
+	words  map[string]bool // by stem: the words that tell the subject, and the values
+	kinds  map[string]kind // of these
+	form   func() form     // found when it is first needed, which costs more than the rest
 }
 
 // form is what a claim does.
@@ -296,9 +294,6 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 		t.kind, t.named = common, false
 	}
 	c.tokens = append(c.tokens, t)
-	if groups()[t.stem] != nil {
-		c.qualifiers = append(c.qualifiers, t.stem)
-	}
 	if t.kind != functionWord {
 		c.words[t.stem], c.kinds[t.stem] = true, t.kind
 	}
@@ -349,38 +344,6 @@ func (c claim) stemBefore(i int) string {
 		return ""
 	}
 	return c.tokens[i].stem
-}
-
-// contrasts are groups of qualifiers: statements with different ones of a group are about
-// different things.
-var contrasts = [][]string{
-	{"staging", "production", "prod", "dev", "development", "test", "tests", "local", "locally", "ci", "preview", "produktion", "lokal", "entwicklung"},
-	{"client", "server"}, {"frontend", "backend"}, {"read", "write"}, {"reads", "writes"}, {"internal", "external", "public", "private"}, {"linux", "macos", "windows", "mac"},
-	{"primary", "replica", "secondary"}, {"input", "output"}, {"request", "response"}, {"requests", "responses"}, {"upload", "download"}, {"uploads", "downloads"}, {"ios", "android"},
-	{"minimum", "maximum", "min", "max"}, {"warm", "cold"}, {"hourly", "daily", "weekly", "monthly"}, {"connect", "read", "write", "idle"}, {"free", "paid", "pro"}, {"old", "new"},
-}
-
-// groups are the groups of a qualifier, by stem.
-var groups = sync.OnceValue(func() map[string][]int {
-	out := map[string][]int{}
-	for i, group := range contrasts {
-		for _, w := range group {
-			out[analysis.LightStem(w)] = append(out[analysis.LightStem(w)], i)
-		}
-	}
-	return out
-})
-
-// contrast reports whether each of two claims has a qualifier that the other lacks.
-func contrast(o, l claim) bool {
-	for _, a := range o.qualifiers {
-		for _, b := range l.qualifiers {
-			if !l.words[a] && !o.words[b] && !l.form().replaced[b] && slices.ContainsFunc(groups()[a], func(g int) bool { return slices.Contains(groups()[b], g) }) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // otherwiseQualified reports whether a word that two claims share has other words beside it.

@@ -154,7 +154,7 @@ func (m message) restates(o claim) bool {
 			continue
 		}
 		f := l.form()
-		if f.open || f.adds || o.form().open || contrast(o, l) || apart(o, l) && !f.reverses {
+		if f.open || f.adds || o.form().open || apart(o, l) && !f.reverses {
 			continue
 		}
 		if begins || (frame || f.reverses) && !otherwiseQualified(o, l) {
@@ -226,21 +226,21 @@ func alike(o, l claim) bool {
 	return content >= 2 && n >= 4 && o.tokens[n-1].kind <= common && n < len(o.tokens) && n < len(l.tokens) && !o.words[l.tokens[n].stem] && !l.words[o.tokens[n].stem]
 }
 
-// apart reports whether two claims differ in a name and in a number: "the offset of Husum is
-// 2.31 m" and "the offset of Borkum is 1.68 m" are about different things. In German every noun
-// may be the name.
+// apart reports whether two claims differ in a word and in a number: "the offset of Husum is
+// 2.31 m" and "the offset of Borkum is 1.68 m" are about different things, and so are a port in
+// staging and one in production.
 func apart(o, l claim) bool {
-	differ := func(c, from claim) (names, numbers bool) {
+	differ := func(c, from claim) (others, numbers bool) {
 		for _, t := range c.tokens {
 			if !from.words[t.stem] {
-				names, numbers = names || t.named, numbers || t.kind == number
+				others, numbers = others || t.kind != functionWord && t.kind != number, numbers || t.kind == number
 			}
 		}
-		return names, numbers
+		return others, numbers
 	}
-	names, numbers := differ(o, l)
-	otherNames, otherNumbers := differ(l, o)
-	return names && numbers && otherNames && otherNumbers
+	others, numbers := differ(o, l)
+	later, laterNumbers := differ(l, o)
+	return others && numbers && later && laterNumbers
 }
 
 // sameSubject reports whether two claims share most of what one of them is about.

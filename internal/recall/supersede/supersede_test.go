@@ -1,6 +1,8 @@
 package supersede
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,7 @@ func TestBy(t *testing.T) {
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy also listens on port 9443 for metrics.", false},
 		{"what is the offset of the gauges?", "The offset of Husum is 2.31 m.", "The offset of Borkum is 1.68 m.", false},
 		{"where does Alice live?", "Alice lives in Berlin with her cat.", "Alice lives in Berlin now and works at Siemens.", false},
+		{"which port does the proxy of the harbour office use?", "The proxy of Hamburg was restarted.", "Forget Hamburg, the proxy runs in Kiel.", false},
 		{"what do we log?", "We log the request id.", "Actually the build is green again.", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "The proxy now writes its log to /var/log/proxy.log.", false},
 	} {
@@ -72,5 +75,24 @@ func TestOddTexts(t *testing.T) {
 				t.Errorf("%.20q has the name %.20q", text, n)
 			}
 		}
+	}
+}
+
+// TestSeries: statements that are alike many times are a list.
+func TestSeries(t *testing.T) {
+	var list []Statement
+	for i := range 7 {
+		list = append(list, Statement{Text: fmt.Sprintf("The error rate of the gateway was %d percent.", i), Time: time.Unix(int64(i), 0)})
+	}
+	if by := By("what about the gateway?", list); slices.Max(by) >= 0 {
+		t.Errorf("%v", by)
+	}
+}
+
+// TestUserIsCorrectedByTheUser: what an agent says later does not change what the user said.
+func TestUserIsCorrectedByTheUser(t *testing.T) {
+	said := []Statement{{Text: "The proxy listens on port 8443.", Time: time.Unix(1, 0), User: true}, {Text: "The proxy listens on port 9443 now.", Time: time.Unix(2, 0)}}
+	if by := By("which port does the proxy use?", said); by[0] >= 0 {
+		t.Errorf("%v", by)
 	}
 }
