@@ -146,9 +146,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	shown := *q.showing(lanes)
 	absent := search.Absence{}
 	if !at.Begun {
-		if absent, err = s.absence(ctx, q, lanes); err != nil {
-			return recall.GrepAnswer{}, err
-		}
+		absent = absence(q, lanes)
 	}
 	if len(absent.Words) > 0 && q.brief {
 		shown.limit, shown.fill = min(q.limit, withOtherWords), 0

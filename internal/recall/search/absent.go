@@ -88,7 +88,7 @@ func inScope(word string, known map[string]Term) (has bool, absent []string) {
 	name, missing := "", false // of an identifier in camelCase
 	for _, t := range analysis.QueryTokens(word) {
 		term := known[t.Plain]
-		there := term.Passages > 0 || len(term.Also) > 0 && (!term.Guessed || plausible(string(t.Raw), term.Also))
+		there := term.Passages > 0 || term.Part || len(term.Also) > 0 && (!term.Guessed || plausible(string(t.Raw), term.Also))
 		switch {
 		case t.Whole() && there:
 			return true, nil

@@ -81,6 +81,42 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 	return nil
 }
 
+// findParts finds which of the words that seem never to have been said a text has as a part
+// of a longer word or abbreviated ("cert"), which names are not.
+func (v *vocabulary) findParts(terms []Term) error {
+	for _, word := range Absent(v.query.text, terms).Words {
+		typed := strings.Join(analysis.PlainWords([]byte(word)), "")
+		at := slices.IndexFunc(terms, func(t Term) bool { return t.Word == typed })
+		if at < 0 {
+			continue
+		}
+		stem, raw := analysis.LightStem(typed), []rune(word)
+		letters := utf8.RuneCountInString(stem)
+		find := v.containing
+		if letters < 6 { // inside of many by chance: it must begin them
+			find = v.beginning
+		}
+		found, err := find(queryTerm{typed: stem, raw: string(raw[:min(letters, len(raw))])})
+		if err != nil {
+			return err
+		}
+		if letters >= 6 && word == strings.ToLower(word) {
+			for n := leastAbbreviation; n < len(raw); n++ {
+				found = append(found, string(analysis.WordTerm(nil, []byte(string(raw[:n])))))
+			}
+		}
+		known, err := v.known(found, 1)
+		if err != nil {
+			return err
+		}
+		terms[at].Part = len(known) > 0
+	}
+	return nil
+}
+
+// leastAbbreviation is how many letters of a word its abbreviation has.
+const leastAbbreviation = 4
+
 // otherScripts lists the terms of a pair of runes in the other Chinese script,
 // and of its run in the other width of letters.
 func otherScripts(t queryTerm) []string {
@@ -408,6 +444,9 @@ func (v *vocabulary) containing(t queryTerm) ([]string, error) {
 	req := GrepRequest{Pattern: pattern, Filter: v.filter}
 	var ids []int64
 	for _, sh := range slices.Backward(v.shares) {
+		if len(ids) == containingTexts {
+			break
+		}
 		accept := req.acceptor(sh.r)
 		err := sh.r.Candidates(pattern.query, func(doc uint32) error {
 			id, ok, err := accept(doc)

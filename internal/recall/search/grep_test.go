@@ -307,3 +307,31 @@ func TestBuildEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The words that contain an unknown one are looked for in a few texts, whatever the number
+// of segments.
+func TestContainingWordsReadFewTexts(t *testing.T) {
+	var docs []segment.Doc
+	for i := range 600 {
+		docs = append(docs, segment.Doc{ID: int64(i + 1), Text: []byte("the supermigrationplan is here")})
+	}
+	l := newLibrary(t, docs, 100)
+	q, err := search.ParseQuery("migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	res, err := l.ix.Search(t.Context(), search.Request{Query: q, Limit: 1}, func(ctx context.Context, ids []int64, yield func(int64, []byte) bool) error {
+		read += len(ids)
+		return l.fetch(ctx, ids, yield)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read > 200 {
+		t.Errorf("%d texts were read", read)
+	}
+	if len(res.Terms) != 1 || !res.Terms[0].Part {
+		t.Errorf("terms %+v: the word is a part of another", res.Terms)
+	}
+}

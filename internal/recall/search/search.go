@@ -68,6 +68,7 @@ type Term struct {
 	Passages int      // that hold it
 	Also     []string // other words that were taken for it, as the texts have them
 	Guessed  bool     // Also are no forms of the word but words that may be meant
+	Part     bool     // a longer word of the scope has it, or an abbreviation
 }
 
 // Search answers a full-text query over the segments.
@@ -113,7 +114,7 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 		res.Hits = res.Hits[:req.Limit]
 	}
 	p.account(&res)
-	return res, nil
+	return res, (&vocabulary{p, fetch}).findParts(res.Terms)
 }
 
 func (p *search) account(res *Result) {
@@ -122,7 +123,7 @@ func (p *search) account(res *Result) {
 	res.Newest = p.newest
 	res.Passages = int(p.stats.passages)
 	for i, t := range p.query.terms {
-		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i]), p.lists[i].guessed})
+		res.Terms = append(res.Terms, Term{t.typed, int(p.lists[i].own), p.scorer.formsOf(p.also[i]), p.lists[i].guessed, false})
 	}
 	for _, i := range p.skipped {
 		res.Common = append(res.Common, p.query.terms[i].typed)

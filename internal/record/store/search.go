@@ -106,6 +106,8 @@ type Word struct {
 	// because they are forms of it. Guessed says that they are no forms of it.
 	Also    []string
 	Guessed bool
+	// Part says that a longer word of the texts has it, or an abbreviation of it.
+	Part bool
 }
 
 // FirstMatches returns how many hits have so many matches and the hits beside them

@@ -213,7 +213,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	}
 	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Guessed: res.Guessed, Notes: notes(query, res), Passages: res.Passages}, hits: res.Hits, ranked: ranked}
 	for _, t := range res.Terms {
-		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages, Also: t.Also, Guessed: t.Guessed})
+		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages, Also: t.Also, Guessed: t.Guessed, Part: t.Part})
 	}
 	if ranked != nil {
 		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
