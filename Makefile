@@ -12,6 +12,8 @@ SOAK     ?= 1h
 BENCHTIME ?= 1s
 # Anything here adds the runs of minutes to e2e: a million tokens, every scene in opencode.
 LONG     ?=
+# The one agent that e2e connects, works with and disconnects, or all: every test and every agent.
+HOST     ?=
 # What `make race` tests.
 RACE     ?= ./...
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -57,7 +59,7 @@ lint: ## Check formatting, vet (also for Windows and macOS) and staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
-	LCM_E2E_LONG=$(LONG) $(GO) test -tags e2e -count=1 -v -timeout 90m ./e2e
+	LCM_E2E_LONG=$(LONG) LCM_E2E_HOST=$(HOST) $(GO) test -tags e2e -count=1 -v -timeout 90m $(if $(filter-out all,$(HOST)),-run '^TestHosts$$') ./e2e
 
 ui-test: ## Drive the pages of lcm ui in Chromium (installs it and axe-core if they are missing)
 	GO="$(GO)" sh scripts/ui-test.sh

@@ -46,6 +46,12 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 
 var notInSlug = regexp.MustCompile(`[^A-Za-z0-9]`)
 
+// writer is an agent whose sessions can be written without it.
+type writer interface {
+	// put writes a session of the bed's directory as the agent keeps it.
+	put(b *bed, s session)
+}
+
 // put writes a session as Claude Code does: a line for each block, each
 // naming the one before as its parent.
 func (claudeAgent) put(b *bed, s session) {

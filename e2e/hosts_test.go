@@ -21,18 +21,43 @@ import (
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
-// agents are the hosts that the tests drive.
-var agents = []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}}
+// agents are the hosts that every test drives. added are those that only TestHosts
+// drives, when LCM_E2E_HOST (`make e2e HOST=name`) names them or is "all".
+var (
+	agents = []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}}
+	added  = []agent{}
+)
 
 // TestHosts connects each of the real agents, works with it and disconnects
 // it, with a scripted model and without network.
 func TestHosts(t *testing.T) {
+	chosen := slices.DeleteFunc(slices.Concat(agents, added), func(h agent) bool {
+		host := os.Getenv("LCM_E2E_HOST")
+		return host != "all" && host != h.name() && (host != "" || slices.Contains(added, h))
+	})
+	if len(chosen) == 0 {
+		t.Fatalf("no agent is called %q", os.Getenv("LCM_E2E_HOST"))
+	}
+	for _, h := range chosen {
+		programsOf(t, h) // while there is a network
+	}
 	if !withoutNetwork(t) {
 		return
 	}
-	for _, h := range agents {
+	for _, h := range chosen {
 		t.Run(h.name(), func(t *testing.T) { drive(t, h) })
 	}
+}
+
+// programsOf returns the node_modules of an agent. The manifest of an added one is a file
+// of its own, so that nobody downloads all of them.
+func programsOf(t *testing.T, h agent) string {
+	t.Helper()
+	dir := os.Getenv(programsEnv)
+	if manifest := filepath.Join("testdata", "hosts", h.name()+".json"); slices.Contains(added, h) {
+		dir = npmInstall(t, manifest)
+	}
+	return filepath.Join(dir, "node_modules")
 }
 
 // agent is a host as the test drives it.
@@ -49,8 +74,6 @@ type agent interface {
 	// compact has it compact the last session and go on with it; it returns
 	// false where there is no way to do that without a person.
 	compact(b *bed, prompt string) bool
-	// put writes a session of the bed's directory as the agent keeps it.
-	put(b *bed, s session)
 	// records returns the texts that must be in the database, word for word.
 	records(b *bed) [][]byte
 	// rewritten are files that the agent itself writes to while it runs.
@@ -82,6 +105,7 @@ const (
 func drive(t *testing.T, h agent) {
 	home := filepath.Join(t.TempDir(), "home")
 	b := newBed(t, home, filepath.Join(home, "project"), play)
+	b.programs = programsOf(t, h)
 	model := b.model
 	b.write(filepath.Join(b.work, "notes.txt"), "low tide\n")
 	h.prepare(b)
@@ -91,12 +115,14 @@ func drive(t *testing.T, h agent) {
 
 	t.Log(h.ask(b, tell))
 	b.stored(h.records(b))
+	for range 2 { // two new sessions
+		asked := len(model.Exchanges())
+		t.Log(h.ask(b, recall))
+		b.told(model.Exchanges()[asked:])
+		b.answered(model.Exchanges()[asked:])
+		b.stored(h.records(b))
+	}
 	asked := len(model.Exchanges())
-	t.Log(h.ask(b, recall))
-	b.told(model.Exchanges()[asked:])
-	b.answered(model.Exchanges()[asked:])
-	b.stored(h.records(b))
-	asked = len(model.Exchanges())
 	if h.compact(b, goOn) {
 		b.reminded(model.Exchanges()[asked:])
 		b.stored(h.records(b))
@@ -322,14 +348,18 @@ func (b *bed) alive(h agent) {
 	b.Errorf("lcm doctor does not say that %s is alive:\n%s", h.name(), out)
 }
 
-// settings reads every file of the home except the data of programs.
+// settingsFiles are the files of a home that setup may change, and some beside them.
+var settingsFiles = []string{
+	".claude.json", ".claude/settings.json", ".claude/CLAUDE.md",
+	".codex/config.toml", ".codex/hooks.json", ".codex/AGENTS.md",
+	".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/AGENTS.md", ".config/opencode/plugins/lcm.js",
+}
+
+// settings reads the settings of the home.
 func (b *bed) settings() map[string]string {
 	b.Helper()
 	all := map[string]string{}
-	for _, name := range []string{
-		".claude.json", ".claude/settings.json", ".claude/CLAUDE.md", ".codex/config.toml", ".codex/hooks.json", ".codex/AGENTS.md",
-		".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/AGENTS.md", ".config/opencode/plugins/lcm.js",
-	} {
+	for _, name := range settingsFiles {
 		content, err := os.ReadFile(filepath.Join(b.home, name))
 		if err == nil {
 			all[name] = string(content)

@@ -111,7 +111,7 @@ func (m *questionMachine) tellHistory(past history) {
 	written := 0
 	for _, s := range past.Sessions {
 		if !slices.Contains(liveBefore, s.ID) && !slices.Contains(liveAfter, s.ID) {
-			m.agents[s.Host].put(m.in(s.Host, s.Project), s)
+			m.agents[s.Host].(writer).put(m.in(s.Host, s.Project), s)
 			written++
 		}
 	}
