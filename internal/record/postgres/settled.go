@@ -21,8 +21,12 @@ import (
 type settled struct {
 	mu      sync.Mutex
 	through sqldb.Settled
-	// next are numbers that were read while writers were in flight.
-	next    sqldb.Settled
+	// next waits for the writers that were in flight when its numbers were read.
+	next *inFlight
+}
+
+type inFlight struct {
+	numbers sqldb.Settled
 	writers map[string]bool
 }
 
@@ -51,6 +55,9 @@ const readWriters = `
 
 // look returns the settled numbers. The caller takes its snapshot afterwards.
 func (s *settled) look(c *conn) (sqldb.Settled, error) {
+	s.mu.Lock()
+	before := s.next
+	s.mu.Unlock()
 	var now sqldb.Settled
 	c.wait = append(c.wait, statement{sql: readSequences, rows: func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&now.Messages, &now.Summaries}, func() error { return nil })
@@ -64,24 +71,30 @@ func (s *settled) look(c *conn) (sqldb.Settled, error) {
 	for _, w := range list {
 		writers[w] = true
 	}
+	return s.note(before, now, writers), nil
+}
+
+// note takes in the numbers and writers that a look has read, which began when next was
+// before. It may know nothing of the writers of a later next.
+func (s *settled) note(before *inFlight, now sqldb.Settled, writers map[string]bool) sqldb.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(writers) == 0 {
 		s.raise(now)
-		s.writers = nil
-		return s.through, nil
+		s.next = nil
+		return s.through
 	}
-	if s.writers != nil {
-		maps.DeleteFunc(s.writers, func(w string, _ bool) bool { return !writers[w] })
-		if len(s.writers) == 0 {
-			s.raise(s.next)
-			s.writers = nil
+	if s.next != nil && s.next == before {
+		maps.DeleteFunc(s.next.writers, func(w string, _ bool) bool { return !writers[w] })
+		if len(s.next.writers) == 0 {
+			s.raise(s.next.numbers)
+			s.next = nil
 		}
 	}
-	if s.writers == nil {
-		s.next, s.writers = now, writers
+	if s.next == nil {
+		s.next = &inFlight{now, writers}
 	}
-	return s.through, nil
+	return s.through
 }
 
 func (s *settled) raise(to sqldb.Settled) {
