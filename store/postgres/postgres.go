@@ -35,7 +35,8 @@ type Options struct {
 	DeferIndex bool
 	// MaxWriters is how many transactions of this process write at a time (16).
 	MaxWriters int
-	// MaxReaders is about how many transactions of this process read at a time (16).
+	// MaxReaders is how many callers of this process read at a time (16): each may read
+	// up to five results at once.
 	MaxReaders int
 	// Clock returns the current time (time.Now).
 	Clock func() time.Time

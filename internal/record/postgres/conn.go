@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,11 +25,8 @@ type conn struct {
 	xid  uint64 // of the write transaction, once it is known
 	wait []statement
 	size int // bytes of the parameters in wait
-	used time.Time
 	// gave says that a caller has got a row since it borrowed the connection.
 	gave bool
-	// ending is the end of a read transaction that the server has not answered yet.
-	ending *ending
 	// cursors counts the open cursors.
 	cursors int
 }
@@ -96,9 +92,6 @@ func (c *conn) send() error {
 	c.wait, c.size = nil, 0
 	if len(wait) == 0 {
 		return nil
-	}
-	if err := c.finish(c.ctx); err != nil {
-		return err
 	}
 	var batch pgx.Batch
 	for _, s := range wait {
@@ -313,7 +306,7 @@ func (c *conn) Insert(column, sql string, args ...any) (id int64, err error) {
 
 // Script implements [sqldb.Conn].
 func (c *conn) Script(sql string) error {
-	if err := cmp.Or(c.send(), c.finish(c.ctx)); err != nil {
+	if err := c.send(); err != nil {
 		return err
 	}
 	_, err := c.pg.PgConn().Exec(c.ctx, translate(sql)).ReadAll()
@@ -321,12 +314,12 @@ func (c *conn) Script(sql string) error {
 }
 
 // Read implements [sqldb.Conn].
-func (c *conn) Read(fn func() error) (err error) {
+func (c *conn) Read(fn func() error) error {
 	if c.in != noTx {
 		return fn()
 	}
 	c.begin(reading)
-	defer func() { err = errors.Join(err, c.rollback()) }()
+	defer c.rollback()
 	return fn()
 }
 
@@ -352,67 +345,19 @@ func (c *conn) begin(state txState) {
 	}})
 }
 
-// rollback ends a transaction that was not committed. A connection that cannot is
-// closed, and the server then rolls back.
-func (c *conn) rollback() error {
-	if c.in == noTx {
-		return nil
-	}
-	wrote := c.in == writing
+// rollback ends a transaction that was not committed. If it fails, the pool closes the
+// connection, and the server rolls back.
+func (c *conn) rollback() {
 	c.in, c.wait, c.size = noTx, nil, 0
-	if c.ending != nil || c.pg.IsClosed() || c.pg.PgConn().TxStatus() == 'I' {
-		return nil // nothing was sent
-	}
-	if !wrote {
-		c.endLater()
-		return nil
+	if c.pg.IsClosed() || c.pg.PgConn().TxStatus() == 'I' {
+		return // nothing was sent
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), rollbackTime)
 	defer cancel()
-	if _, err := c.pg.PgConn().Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
-		_ = c.pg.Close(ctx)
-	}
-	return nil
+	_, _ = c.pg.PgConn().Exec(ctx, "ROLLBACK").ReadAll()
 }
 
 const rollbackTime = 5 * time.Second
-
-// ending is a ROLLBACK whose answer was not read yet.
-type ending struct {
-	pipeline *pgconn.Pipeline
-	cancel   context.CancelFunc
-}
-
-// endLater ends a read transaction without waiting for the answer: the next user of the
-// connection reads it. A read of one statement thus takes one round trip.
-func (c *conn) endLater() {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
-	p := c.pg.PgConn().StartPipeline(ctx)
-	p.SendQueryParams("ROLLBACK", nil, nil, nil, nil)
-	if err := p.Sync(); err != nil {
-		_ = p.Close()
-		_ = c.pg.Close(ctx)
-		cancel()
-		return
-	}
-	c.ending = &ending{p, cancel}
-}
-
-// finish reads the answer to the end of the last transaction.
-func (c *conn) finish(ctx context.Context) error {
-	e := c.ending
-	if e == nil {
-		return nil
-	}
-	c.ending = nil
-	defer e.cancel()
-	defer context.AfterFunc(ctx, e.cancel)()
-	if err := e.pipeline.Close(); err != nil {
-		_ = c.pg.Close(ctx)
-		return fail(err, "ROLLBACK")
-	}
-	return nil
-}
 
 // errUnanswered says that the connection was lost while a transaction was being
 // committed, so that it may be stored or not.

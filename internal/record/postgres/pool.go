@@ -11,33 +11,32 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lossless-context/lcm/internal/kit/turns"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// pool lends out connections: it is the [sqldb.DB] of the backend.
+// pool is the [sqldb.DB] of the backend: it limits and repeats what is done with the
+// connections of a [pgxpool.Pool].
 type pool struct {
-	config *pgx.ConnConfig
-	name   string // of the database, without a password
-	opts   Options
+	conns *pgxpool.Pool
+	name  string // of the database, without a password
+	opts  Options
 
 	// life ends when the pool is closed, and background work with it.
 	life context.Context
 	end  context.CancelFunc
 
-	// writers and readers limit how many connections are lent out, and extra how many
-	// more readers there may be.
-	writers, readers, extra chan struct{}
+	// writers and readers limit how many connections are lent out.
+	writers, readers chan struct{}
 	// turns has the transactions that lock the same thing.
 	turns turns.Turns
 
 	opened atomic.Bool // the server has answered
 
 	mu      sync.Mutex
-	idle    []*conn
-	lost    time.Time // when a connection was lost last
 	closed  bool
 	out     sync.WaitGroup // calls that are under way
 	settled settled
@@ -45,22 +44,23 @@ type pool struct {
 
 var _ sqldb.DB = (*pool)(nil)
 
-// maxExtra is how many more readers there may be for each of [Options.MaxReaders].
-const maxExtra = 4
+// perReader is how many connections there may be for each of [Options.MaxReaders]: a
+// caller may read while it iterates over another result.
+const perReader = 5
 
-// maxIdle is how many idle connections are kept.
-const maxIdle = 8
+// maxIdle is how long an idle connection is kept.
+const maxIdle = time.Minute
 
-// patience is how long a reader waits for one of the connections. After that it may get
-// one more: a caller that reads while it iterates over another result would otherwise
-// wait for itself.
-const patience = 100 * time.Millisecond
-
-func newPool(ctx context.Context, config *pgx.ConnConfig, o Options) *pool {
-	p := &pool{config: config, name: describe(config), opts: o,
-		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, o.MaxReaders), extra: make(chan struct{}, maxExtra*o.MaxReaders)}
+func newPool(ctx context.Context, config *pgxpool.Config, o Options) (*pool, error) {
+	config.MaxConns, config.MaxConnIdleTime = int32(o.MaxWriters+perReader*o.MaxReaders), maxIdle
+	conns, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	p := &pool{conns: conns, name: describe(config.ConnConfig), opts: o,
+		writers: make(chan struct{}, o.MaxWriters), readers: make(chan struct{}, perReader*o.MaxReaders)}
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
-	return p
+	return p, nil
 }
 
 // describe names a database for people, without its password.
@@ -79,80 +79,18 @@ func (p *pool) enter() error {
 	return nil
 }
 
-// stale is the age at which an idle connection is asked whether the server still
-// answers on it.
-const stale = time.Second
-
-// connect returns an idle connection, or a new one.
-func (p *pool) connect(ctx context.Context) (*conn, error) {
-	for {
-		c := p.takeIdle()
-		if c == nil {
-			break
-		}
-		if err := c.finish(ctx); err == nil && (p.fresh(c) || c.pg.Ping(ctx) == nil) {
-			return c, nil
-		}
-		_ = c.pg.Close(ctx)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	pg, err := pgx.ConnectConfig(ctx, p.config)
-	if err != nil {
-		return nil, fail(err, "")
-	}
-	return &conn{pg: pg}, nil
-}
-
-// fresh reports whether an idle connection was used a moment ago, and none was lost since.
-func (p *pool) fresh(c *conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Since(c.used) < stale && c.used.After(p.lost)
-}
-
-func (p *pool) takeIdle() *conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := len(p.idle)
-	if n == 0 {
-		return nil
-	}
-	c := p.idle[n-1]
-	p.idle = p.idle[:n-1]
-	return c
-}
-
-// giveBack keeps a connection for the next caller, or closes it.
-func (p *pool) giveBack(c *conn) {
-	c.used, c.ctx = time.Now(), nil
-	healthy := !c.pg.IsClosed() && c.in == noTx && (c.ending != nil || c.pg.PgConn().TxStatus() == 'I')
-	p.mu.Lock()
-	if healthy && !p.closed && len(p.idle) < maxIdle+cap(p.writers) {
-		p.idle = append(p.idle, c)
-		p.mu.Unlock()
-		return
-	}
-	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.life), rollbackTime)
-	defer cancel()
-	_ = c.pg.Close(ctx)
-}
-
-// lend lends a connection to fn.
+// lend lends a connection to fn. After a loss the other connections are replaced too:
+// they have probably lost the same server.
 func (p *pool) lend(ctx context.Context, fn func(*conn) error) error {
-	c, err := p.connect(ctx)
+	lent, err := p.conns.Acquire(ctx)
 	if err != nil {
-		return p.explain(ctx, err)
+		return p.explain(ctx, fail(err, ""))
 	}
-	c.ctx, c.gave = ctx, false
-	defer p.giveBack(c)
+	c := &conn{pg: lent.Conn(), ctx: ctx}
+	defer lent.Release()
 	err = fn(c)
 	if sqldb.ConnectionLost(err) {
-		p.mu.Lock()
-		p.lost = time.Now()
-		p.mu.Unlock()
+		p.conns.Reset()
 	}
 	return p.explain(ctx, err)
 }
@@ -170,11 +108,10 @@ func (p *pool) read(ctx context.Context, repeat bool, fn func(sqldb.Conn) error)
 		return err
 	}
 	defer p.out.Done()
-	leave, err := p.enterReaders(ctx)
-	if err != nil {
+	if err := p.enterReaders(ctx); err != nil {
 		return p.explain(ctx, err)
 	}
-	defer leave()
+	defer func() { <-p.readers }()
 	begun := time.Now()
 	for n := 0; ; n++ {
 		gave := false
@@ -205,27 +142,14 @@ var errReadersBusy = errors.New("all connections that may read are in use")
 
 // enterReaders waits for the permission to read. It gives up after retryTime, because
 // the readers that have one may wait for this one.
-func (p *pool) enterReaders(ctx context.Context) (leave func(), err error) {
-	in := func(c chan struct{}) func() { return func() { <-c } }
+func (p *pool) enterReaders(ctx context.Context) error {
 	select {
 	case p.readers <- struct{}{}:
-		return in(p.readers), nil
-	default:
-	}
-	var extra chan struct{}
-	for patient, end := time.After(patience), time.After(retryTime); ; {
-		select {
-		case p.readers <- struct{}{}:
-			return in(p.readers), nil
-		case extra <- struct{}{}:
-			return in(extra), nil
-		case <-patient:
-			extra = p.extra
-		case <-end:
-			return nil, errReadersBusy
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return nil
+	case <-time.After(retryTime):
+		return errReadersBusy
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -286,8 +210,8 @@ func (p *pool) whileHeld(ctx context.Context) context.Context {
 func transact(c *conn, fn func(sqldb.Conn) error) (err error) {
 	c.begin(writing)
 	defer func() {
-		if err != nil && c.in != noTx {
-			_ = c.rollback()
+		if err != nil {
+			c.rollback()
 		}
 	}()
 	if err := fn(c); err != nil {
@@ -357,26 +281,13 @@ func (p *pool) Settings() sqldb.Settings {
 }
 
 // close waits for the calls that are under way and closes the connections.
-func (p *pool) close() error {
+func (p *pool) close() {
 	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil
-	}
 	p.closed = true
 	p.mu.Unlock()
 	p.end()
 	p.out.Wait()
-	p.mu.Lock()
-	idle := p.idle
-	p.idle = nil
-	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.life), rollbackTime)
-	defer cancel()
-	for _, c := range idle {
-		_ = c.pg.Close(ctx)
-	}
-	return nil
+	p.conns.Close()
 }
 
 // retryTime is how long a read or a write is tried again after failures that left nothing

@@ -16,12 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
@@ -40,8 +39,8 @@ type Options struct {
 	// DeferIndex leaves indexing to an explicit call of Reindex. Searches are
 	// complete without it.
 	DeferIndex bool
-	// MaxWriters is how many transactions of this process write at a time (16),
-	// and MaxReaders about how many read (16).
+	// MaxWriters is how many transactions of this process write at a time (16), and
+	// MaxReaders how many callers read (16): each may read up to five results at once.
 	MaxWriters, MaxReaders int
 	// Clock returns the current time (time.Now).
 	Clock func() time.Time
@@ -67,19 +66,19 @@ func IsURL(path string) bool {
 // Open connects to the database of a URL (postgres://user@host:port/name), and makes its
 // tables if it is empty. The password comes from PGPASSFILE, PGPASSWORD or the URL.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
-	config, err := pgx.ParseConfig(url)
+	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, &hint.Error{Err: errors.New("the address of the database is not a URL that PostgreSQL understands"),
 			Hint: "write it as postgres://user@host:5432/name, and the password into PGPASSFILE or PGPASSWORD"}
 	}
-	o.MaxWriters, o.MaxReaders = cmp.Or(o.MaxWriters, 16), cmp.Or(o.MaxReaders, max(16, 4*runtime.GOMAXPROCS(0)))
+	o.MaxWriters, o.MaxReaders = cmp.Or(o.MaxWriters, 16), cmp.Or(o.MaxReaders, 16)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
 	set := func(name, value string) {
-		if _, chosen := config.RuntimeParams[name]; !chosen {
-			config.RuntimeParams[name] = value
+		if _, chosen := config.ConnConfig.RuntimeParams[name]; !chosen {
+			config.ConnConfig.RuntimeParams[name] = value
 		}
 	}
 	set("application_name", "lcm")
@@ -95,18 +94,22 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if o.ReadOnly {
 		set("default_transaction_read_only", "on")
 	}
-	config.OnNotice = nil
+	config.ConnConfig.OnNotice = nil
 	if o.dial != nil {
-		config.DialFunc = o.dial
+		config.ConnConfig.DialFunc = o.dial
 	}
-	config.StatementCacheCapacity = 1024
-	p := newPool(ctx, config, o)
+	config.ConnConfig.StatementCacheCapacity = 1024
+	p, err := newPool(ctx, config, o)
+	if err != nil {
+		return nil, err
+	}
 	db := &DB{backend.New(p), p}
 	if err = p.prepare(ctx); err == nil {
 		err = db.Index.Load(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.close())
+		p.close()
+		return nil, err
 	}
 	p.opened.Store(true)
 	return db, nil
@@ -181,5 +184,6 @@ func (db *DB) ReleaseMemory() { db.Index.ReleaseMemory() }
 // way and closes the connections.
 func (db *DB) Close() error {
 	db.Index.Close()
-	return db.pool.close()
+	db.pool.close()
+	return nil
 }

@@ -74,7 +74,7 @@ func TestRoundTripsAreFew(t *testing.T) {
 		{"append 1000 with ids", 6, add(1000, true)},
 		{"append 1000 again", 6, func() { n -= 1000; add(1000, true)() }},
 		{"another session", 5, func() { session = "b"; add(60, false)() }},
-		{"context of 240 messages", 7, view},
+		{"context of 240 messages", 10, view},
 		// A search reads on several connections.
 		{"word", 30, search(store.FullText, "word77")},
 		{"question, 400 candidates", 50, search(store.FullText, "what does message say of word77 and more?")},
