@@ -84,15 +84,9 @@ func prose(m store.Message) string { return strings.TrimSpace(m.Body.PlainText()
 
 // takeForms adds to the query the other forms of its words that the record has, and none of
 // the words that merely look alike.
-func (f *found) takeForms(words []store.Word) {
+func (f *found) takeForms(words []search.Term) {
 	f.repeated = make([]int, len(words))
-	var terms []search.Term
-	for _, w := range words {
-		if !w.Guessed {
-			terms = append(terms, search.Term{Word: w.Text, Also: w.Also})
-		}
-	}
-	f.query = f.query.With(terms)
+	f.query = f.query.With(slices.DeleteFunc(slices.Clone(words), func(w search.Term) bool { return w.Guessed }))
 }
 
 // exchange is a turn with the terms of the query that it has.
@@ -150,26 +144,26 @@ func (f *found) weigh(a store.Found) {
 	f.unit = max(1, idf(1)/smallUnit)
 	whole := "" // an identifier, before its parts
 	for i, w := range a.Words {
-		if i+1 < len(a.Words) && w.Text != a.Words[i+1].Text && strings.HasPrefix(w.Text, a.Words[i+1].Text) {
-			whole = w.Text
+		if i+1 < len(a.Words) && w.Word != a.Words[i+1].Word && strings.HasPrefix(w.Word, a.Words[i+1].Word) {
+			whole = w.Word
 		}
 		weight := unknownWord
 		if of := w.Passages - f.repeated[i]; of > 0 {
 			weight = max(0, min(1, idf(float64(of))/idf(1)))
 		}
 		switch {
-		case foreign()[w.Text]:
+		case foreign()[w.Word]:
 			weight = 0
-		case w.Passages == 0 && isOrdinary(w.Text):
+		case w.Passages == 0 && isOrdinary(w.Word):
 			weight = shortNumber // "how long"
 		}
-		if len(w.Text) <= 2 && strings.Trim(w.Text, "0123456789") == "" {
+		if len(w.Word) <= 2 && strings.Trim(w.Word, "0123456789") == "" {
 			weight = min(weight, shortNumber)
 		}
-		if w.Text != whole && strings.Contains(whole, w.Text) {
+		if w.Word != whole && strings.Contains(whole, w.Word) {
 			weight *= partOfName
 		}
-		f.specific = append(f.specific, weight > shortNumber && !isOrdinary(w.Text))
+		f.specific = append(f.specific, weight > shortNumber && !isOrdinary(w.Word))
 		f.weights = append(f.weights, weight)
 		f.total += weight
 	}

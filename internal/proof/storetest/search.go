@@ -49,7 +49,7 @@ func testSearch(t *testing.T, f *fixture) {
 	words := must(f.Search(t.Context(), store.Search{Mode: store.FullText, Pattern: "friday marmalade nowhere", Conversations: onlyA, Limit: 10}))(t)
 	var counts []string
 	for _, w := range words.Words {
-		counts = append(counts, fmt.Sprintf("{%s %d}", w.Text, w.Passages))
+		counts = append(counts, fmt.Sprintf("{%s %d}", w.Word, w.Passages))
 	}
 	if got := fmt.Sprint(counts); got != "[{friday 1} {marmalade 1} {nowhere 0}]" || words.Passages != 6 {
 		t.Errorf("the words of a search are %s of %d passages", got, words.Passages)

@@ -26,7 +26,7 @@ func absence(q *query, lanes []*lane) search.Absence {
 		}
 		for i, w := range l.found.Words {
 			if i == len(terms) {
-				terms = append(terms, search.Term{Word: w.Text, Passages: w.Passages, Also: w.Also, Guessed: w.Guessed, Part: w.Part})
+				terms = append(terms, w)
 				continue
 			}
 			t := &terms[i]

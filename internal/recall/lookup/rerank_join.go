@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -35,11 +34,7 @@ func strength(words store.Found) float64 {
 	if len(words.Hits) == 0 {
 		return 0
 	}
-	all := 0.0
-	for _, w := range words.Words {
-		n, with := float64(words.Passages), float64(w.Passages)
-		all += math.Log(1 + max(0, n-with+0.5)/(with+0.5))
-	}
+	all := rarity(words)
 	if all == 0 {
 		return 1
 	}

@@ -177,13 +177,9 @@ func wordRune(r rune) bool {
 func (q *query) showing(lanes []*lane) *query {
 	var terms []search.Term
 	for _, l := range lanes {
-		for _, w := range l.found.Words {
-			if len(w.Also) > 0 {
-				terms = append(terms, search.Term{Word: w.Text, Also: w.Also})
-			}
-		}
+		terms = append(terms, l.found.Words...)
 	}
-	if q.words == nil || len(terms) == 0 {
+	if q.words == nil {
 		return q
 	}
 	out := *q

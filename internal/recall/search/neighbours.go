@@ -12,7 +12,7 @@ const (
 // neighbourhood is a list of candidates that grows by their neighbours.
 type neighbourhood struct {
 	*search
-	list []Candidate
+	list []Hit
 	have map[int64]int // places in list, by id
 	own  int           // the first ones, which have words of the query
 }
@@ -20,7 +20,7 @@ type neighbourhood struct {
 // surround gives candidates their sessions, lengths and neighbours, and adds
 // the neighbours that have no words of the query themselves: an answer often
 // stands beside the words of its question.
-func (p *search) surround(list []Candidate) ([]Candidate, error) {
+func (p *search) surround(list []Hit) ([]Hit, error) {
 	n := neighbourhood{search: p, list: list, have: make(map[int64]int, len(list)), own: len(list)}
 	for i, c := range list {
 		n.have[c.ID] = i
@@ -95,22 +95,22 @@ func (n *neighbourhood) walk(from int, forward bool) error {
 }
 
 // nameMatches sets NextTo of the hits that are no matches.
-func nameMatches(hits []Hit, ranked []Ranked) {
-	at := make(map[int64]*Candidate, len(ranked))
-	for i := range ranked {
-		at[ranked[i].ID] = &ranked[i].Candidate
+func nameMatches(hits []Hit) {
+	at := make(map[int64]*Hit, len(hits))
+	for i := range hits {
+		at[hits[i].ID] = &hits[i]
 	}
-	for i, r := range ranked {
+	for i := range hits {
 		if hits[i].Matched {
 			continue
 		}
-		for _, step := range []func(*Candidate) int64{func(c *Candidate) int64 { return c.Prev }, func(c *Candidate) int64 { return c.Next }} {
-			c := &r.Candidate
+		for _, step := range []func(*Hit) int64{func(c *Hit) int64 { return c.Prev }, func(c *Hit) int64 { return c.Next }} {
+			c := &hits[i]
 			for range reach {
 				if c = at[step(c)]; c == nil {
 					break
 				}
-				if c.Score > 0 {
+				if c.Matched {
 					hits[i].NextTo = append(hits[i].NextTo, c.ID)
 				}
 			}
@@ -141,13 +141,13 @@ func (n *neighbourhood) visible(at place, row segment.DocRow, forward bool) (pla
 
 // neighbour returns the message at a place as a candidate, and whether it is of
 // the session and in scope.
-func (n *neighbourhood) neighbour(at place, session int64) (Candidate, bool, error) {
+func (n *neighbourhood) neighbour(at place, session int64) (Hit, bool, error) {
 	r := n.shares[at.share].r
 	row, err := r.Doc(at.doc)
 	if err != nil {
-		return Candidate{}, false, err
+		return Hit{}, false, err
 	}
-	c := candidate(row, 0)
+	c := hitOf(row, 0)
 	if c.Session, err = n.session(at, row); err != nil || c.Session != session {
 		return c, false, err
 	}

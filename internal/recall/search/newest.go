@@ -7,7 +7,7 @@ package search
 // It reads every text only for phrases and prefixes. Otherwise it reads those of the
 // newest documents, and the others keep the score of their postings: a histogram of
 // 2,000 matches took 50 ms of processor time with all texts, and takes 4 ms.
-func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
+func (p *search) newestFirst(req Request, weights Weights, fetch Fetch, res *Result) ([]Hit, error) {
 	want := req.Limit
 	if want <= 0 {
 		want = candidateCount

@@ -29,18 +29,21 @@ func DefaultWeights() Weights {
 	}
 }
 
-// Candidate is a document with the score of its own text.
-type Candidate struct {
+// Hit is a document that was found.
+type Hit struct {
 	ID           int64
 	Conversation int64
 	Time         int64
 	Role         uint8
-	Session      int64     // equal for documents of one session
+	Session      int64     // equal for hits of one session
 	Prev, Next   int64     // ids of the neighbours in the conversation, or zero
 	Score        float64   // of its best passage
 	Counts       []float64 // occurrences of each term of the query, may be nil
 	Words        int       // length of its text
 	Asks         bool      // its text ends with a question
+	Rank         float64   // the final score, comparable within one answer
+	Matched      bool      // has words of the query itself, not only beside it
+	NextTo       []int64   // the matches that a hit without words of the query is next to
 }
 
 // Question is the part of the query that Rank needs.
@@ -55,30 +58,24 @@ type Question struct {
 // lowered recall.
 const maxTurnWords = 180
 
-// Ranked is a candidate with its final score.
-type Ranked struct {
-	Candidate
-	Rank float64
-}
-
 // Rank orders candidates by their own score, the scores around them and the
 // session they are part of. It is a pure function: the same candidates, in any
 // order, give the same ranking.
-func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
-	out := make([]Ranked, len(candidates))
-	at := make(map[int64]int, len(candidates))
-	for i, c := range candidates {
-		out[i] = Ranked{c, c.Score}
-		at[c.ID] = i
+func Rank(q Question, candidates []Hit, w Weights) []Hit {
+	out := slices.Clone(candidates)
+	at := make(map[int64]int, len(out))
+	for i := range out {
+		out[i].Rank, out[i].Matched = out[i].Score, out[i].Score > 0
+		at[out[i].ID] = i
 	}
-	near := func(i int, id int64) *Candidate {
+	near := func(i int, id int64) *Hit {
 		if j, ok := at[id]; ok && id != 0 && out[j].Session == out[i].Session {
-			return &out[j].Candidate
+			return &out[j]
 		}
 		return nil
 	}
 	for i := range out {
-		c := &out[i].Candidate
+		c := &out[i]
 		prev, next := near(i, c.Prev), near(i, c.Next)
 		if prev != nil {
 			share := w.Neighbour
@@ -100,18 +97,18 @@ func Rank(q Question, candidates []Candidate, w Weights) []Ranked {
 		r := &out[i]
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
 	}
-	slices.SortFunc(out, func(x, y Ranked) int {
+	slices.SortFunc(out, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
 	})
 	return out
 }
 
 // turn reports that the message is short enough to be a turn of a dialogue.
-func (c *Candidate) turn() bool { return c.Words <= maxTurnWords }
+func (c *Hit) turn() bool { return c.Words <= maxTurnWords }
 
 // second is the share of the score of the message beyond a neighbour, which may
 // be nil.
-func (w Weights) second(c, between, beyond *Candidate) float64 {
+func (w Weights) second(c, between, beyond *Hit) float64 {
 	if beyond == nil || !c.turn() || !between.turn() || !beyond.turn() {
 		return 0
 	}
@@ -119,7 +116,7 @@ func (w Weights) second(c, between, beyond *Candidate) float64 {
 }
 
 // addSessions adds each session's share to its members.
-func addSessions(q Question, out []Ranked, w Weights) {
+func addSessions(q Question, out []Hit, w Weights) {
 	members := make(map[int64][]int)
 	for i, r := range out {
 		members[r.Session] = append(members[r.Session], i)
@@ -132,7 +129,7 @@ func addSessions(q Question, out []Ranked, w Weights) {
 	}
 }
 
-func meanOfBest(out []Ranked, list []int, n int) float64 {
+func meanOfBest(out []Hit, list []int, n int) float64 {
 	scores := make([]float64, len(list))
 	for i, m := range list {
 		scores[i] = out[m].Rank
@@ -147,7 +144,7 @@ func meanOfBest(out []Ranked, list []int, n int) float64 {
 
 // coverage scores a session as one document: each term once, however often it
 // was said, with a little more for saying it again.
-func coverage(q Question, out []Ranked, list []int) float64 {
+func coverage(q Question, out []Hit, list []int) float64 {
 	sum := 0.0
 	for t, idf := range q.IDF {
 		tf := 0.0

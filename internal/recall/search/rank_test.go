@@ -18,10 +18,10 @@ import (
 
 // chain is five messages of one session, of which the one in the middle has the
 // words of the question.
-func chain(change func([]Candidate)) map[int64]float64 {
-	list := make([]Candidate, 5)
+func chain(change func([]Hit)) map[int64]float64 {
+	list := make([]Hit, 5)
 	for i := range list {
-		list[i] = Candidate{ID: int64(i + 1), Session: 1, Prev: int64(i), Next: int64(i + 2), Words: 20}
+		list[i] = Hit{ID: int64(i + 1), Session: 1, Prev: int64(i), Next: int64(i + 2), Words: 20}
 	}
 	list[4].Next = 0
 	list[2].Score = 1
@@ -35,21 +35,21 @@ func chain(change func([]Candidate)) map[int64]float64 {
 
 func TestRankNeighbours(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func([]Candidate)
+		change func([]Hit)
 		want   map[int64]float64
 	}{
-		"plain": {func([]Candidate) {}, map[int64]float64{1: .25, 2: .3, 3: 1, 4: .3, 5: .25}},
-		"the turn after a question answers it": {func(c []Candidate) { c[2].Asks = true },
+		"plain": {func([]Hit) {}, map[int64]float64{1: .25, 2: .3, 3: 1, 4: .3, 5: .25}},
+		"the turn after a question answers it": {func(c []Hit) { c[2].Asks = true },
 			map[int64]float64{1: .25, 2: .3, 3: 1, 4: .7, 5: .25}},
-		"a question before it gets no more": {func(c []Candidate) { c[1].Asks = true },
+		"a question before it gets no more": {func(c []Hit) { c[1].Asks = true },
 			map[int64]float64{1: .25, 2: .3, 3: 1, 4: .3, 5: .25}},
-		"a long text is no turn": {func(c []Candidate) { c[2].Asks, c[2].Words = true, maxTurnWords+1 },
+		"a long text is no turn": {func(c []Hit) { c[2].Asks, c[2].Words = true, maxTurnWords+1 },
 			map[int64]float64{1: 0, 2: .3, 3: 1, 4: .3, 5: 0}},
-		"a turn of the greatest length": {func(c []Candidate) { c[2].Asks, c[2].Words = true, maxTurnWords },
+		"a turn of the greatest length": {func(c []Hit) { c[2].Asks, c[2].Words = true, maxTurnWords },
 			map[int64]float64{1: .25, 2: .3, 3: 1, 4: .7, 5: .25}},
-		"a long answer": {func(c []Candidate) { c[2].Asks, c[3].Words = true, maxTurnWords+1 },
+		"a long answer": {func(c []Hit) { c[2].Asks, c[3].Words = true, maxTurnWords+1 },
 			map[int64]float64{1: .25, 2: .3, 3: 1, 4: .3, 5: 0}},
-		"another session": {func(c []Candidate) { c[2].Asks, c[3].Session, c[4].Session = true, 2, 2 },
+		"another session": {func(c []Hit) { c[2].Asks, c[3].Session, c[4].Session = true, 2, 2 },
 			map[int64]float64{1: .25, 2: .3, 3: 1, 4: 0, 5: 0}},
 	} {
 		if diff := cmp.Diff(c.want, chain(c.change)); diff != "" {
@@ -64,7 +64,7 @@ func TestRankSpan(t *testing.T) {
 	day := func(n int) int64 { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC).UnixMilli() }
 	spans := dates.Find("on 2026-01-10", time.Time{})
 	got := make(map[int64]float64)
-	for _, r := range Rank(Question{Spans: spans}, []Candidate{
+	for _, r := range Rank(Question{Spans: spans}, []Hit{
 		{ID: 1, Session: 1, Score: 2, Time: day(9)}, {ID: 2, Session: 2, Score: 1, Time: day(10)}, {ID: 3, Session: 3, Score: 1, Time: day(12)},
 	}, Weights{Span: 0.5}) {
 		got[r.ID] = r.Rank

@@ -33,18 +33,6 @@ type Request struct {
 	Now time.Time
 }
 
-// Hit is one answer.
-type Hit struct {
-	ID           int64
-	Conversation int64
-	Time         int64
-	Role         uint8
-	Session      int64   // equal for hits of one session
-	Score        float64 // final, comparable within one answer
-	Matched      bool    // has words of the query itself, not only beside it
-	NextTo       []int64 // the matches that a hit without words of the query is next to
-}
-
 // Result is the answer to a Request and an account of how it was found.
 type Result struct {
 	Hits     []Hit
@@ -144,7 +132,7 @@ func (p *search) account(res *Result) {
 
 // best finds the best documents by their postings, and scores them by their
 // texts.
-func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]Candidate, error) {
+func (p *search) best(_ Request, weights Weights, fetch Fetch, res *Result) ([]Hit, error) {
 	n := candidateCount
 	if p.verify {
 		n = verifyLimit
@@ -234,8 +222,8 @@ func (p *search) allCommon(chosen []int) bool {
 }
 
 // score turns the texts that were read into candidates with scores.
-func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
-	out := make([]Candidate, 0, len(docs))
+func (p *search) score(docs []scoredDoc, weights Weights) ([]Hit, error) {
+	out := make([]Hit, 0, len(docs))
 	p.placed = make(map[int64]place, len(docs))
 	for _, d := range docs {
 		p.placed[d.id] = place{d.share, d.doc}
@@ -243,7 +231,7 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := candidate(row, d.score)
+		c := hitOf(row, d.score)
 		if d.read {
 			c.Score, c.Counts, c.Asks = p.scorer.total(d.text, weights.Pair), d.text.counts, d.text.asks
 		} else {
@@ -254,30 +242,25 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Candidate, error) {
 	return out, nil
 }
 
-func candidate(row segment.DocRow, score float64) Candidate {
-	return Candidate{ID: row.ID, Conversation: row.Conversation, Time: row.Time, Role: row.Role, Score: score}
+func hitOf(row segment.DocRow, score float64) Hit {
+	return Hit{ID: row.ID, Conversation: row.Conversation, Time: row.Time, Role: row.Role, Score: score}
 }
 
 // order ranks the candidates, with their neighbours, as the request asks.
-func (p *search) order(req Request, weights Weights, list []Candidate) ([]Hit, error) {
+func (p *search) order(req Request, weights Weights, list []Hit) ([]Hit, error) {
 	if req.Sort == ByRecency {
-		slices.SortFunc(list, func(x, y Candidate) int { return cmp.Compare(y.ID, x.ID) })
-		hits := make([]Hit, len(list))
-		for i, c := range list {
-			hits[i] = Hit{c.ID, c.Conversation, c.Time, c.Role, c.Session, c.Score, true, nil}
+		slices.SortFunc(list, func(x, y Hit) int { return cmp.Compare(y.ID, x.ID) })
+		for i := range list {
+			list[i].Rank, list[i].Matched = list[i].Score, true
 		}
-		return hits, nil
+		return list, nil
 	}
 	list, err := p.surround(list)
 	if err != nil {
 		return nil, err
 	}
 	q := Question{IDF: p.stats.idf, Spans: p.spans}
-	ranked := Rank(q, list, weights)
-	hits := make([]Hit, len(ranked))
-	for i, r := range ranked {
-		hits[i] = Hit{r.ID, r.Conversation, r.Time, r.Role, r.Session, r.Rank, r.Score > 0, nil}
-	}
-	nameMatches(hits, ranked)
+	hits := Rank(q, list, weights)
+	nameMatches(hits)
 	return hits, nil
 }

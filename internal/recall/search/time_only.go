@@ -101,7 +101,7 @@ func (p *search) ofTheTime(req Request) (Result, error) {
 	res.Matched, res.Ranked = len(list), min(len(list), candidateCount)
 	res.Unranked = len(list) > candidateCount
 	for i, h := range list[:res.Ranked] {
-		h.Score = 1 / float64(i+1)
+		h.Rank = 1 / float64(i+1)
 		res.Hits = append(res.Hits, h.Hit)
 	}
 	if req.Limit > 0 && len(res.Hits) > req.Limit {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -94,20 +95,8 @@ type Found struct {
 	Notes []string
 	// Words are the terms of a full-text pattern, with the number of Passages that
 	// have each. A passage has about a hundred words.
-	Words    []Word
+	Words    []search.Term
 	Passages int
-}
-
-// Word is a term of a pattern.
-type Word struct {
-	Text     string
-	Passages int
-	// Also are other words that were taken for it, because no text has it or
-	// because they are forms of it. Guessed says that they are no forms of it.
-	Also    []string
-	Guessed bool
-	// Part says that a longer word of the texts has it, or an abbreviation of it.
-	Part bool
 }
 
 // FirstMatches returns how many hits have so many matches and the hits beside them

@@ -211,10 +211,7 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Guessed: res.Guessed, Notes: notes(query, res), Passages: res.Passages}, hits: res.Hits, ranked: ranked}
-	for _, t := range res.Terms {
-		p.Words = append(p.Words, store.Word{Text: t.Word, Passages: t.Passages, Also: t.Also, Guessed: t.Guessed, Part: t.Part})
-	}
+	p := page{Found: store.Found{Tier: "index", Matched: res.Matched, AtLeast: res.AtLeast, Guessed: res.Guessed, Notes: notes(query, res), Words: res.Terms, Passages: res.Passages}, hits: res.Hits, ranked: ranked}
 	if ranked != nil {
 		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
 	}
@@ -290,7 +287,7 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 	var ids []int64 // those that the index has not everything about
 	at := map[int64]*store.Hit{}
 	for i, h := range hits {
-		out[i] = store.Hit{Score: h.Score, Session: h.Session, Beside: !h.Matched}
+		out[i] = store.Hit{Score: h.Rank, Session: h.Session, Beside: !h.Matched}
 		if l.kind == record.LaneMessages {
 			out[i].Message = store.MessageID(h.ID)
 			for _, id := range h.NextTo {
