@@ -28,4 +28,6 @@ const (
 	// FormatOpencode is a row of opencode's database as JSON. The role of a
 	// part is in another row and travels beside it.
 	FormatOpencode Format = "opencode"
+	// FormatCopilot is an event of a session of GitHub's Copilot CLI.
+	FormatCopilot Format = "copilot"
 )

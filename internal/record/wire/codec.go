@@ -35,12 +35,10 @@ func Decode(f llms.Format, role llms.Role, record []byte) (llms.Message, error) 
 			return llms.Message{}, &llms.RoleError{Role: string(role), Allowed: lcmRoles}
 		}
 		m = llms.Text(role, string(record))
-	case llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI, llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode:
+	default:
 		if err = Check(record); err == nil {
 			m, err = decodeJSON(f, role, record)
 		}
-	default:
-		err = unknownFormat(f)
 	}
 	if err != nil {
 		return llms.Message{}, err
@@ -60,16 +58,23 @@ func decodeJSON(f llms.Format, role llms.Role, record []byte) (llms.Message, err
 		return decodeAnthropic(readEnvelope(record))
 	case llms.FormatOpenAI:
 		return decodeOpenAI(readEnvelope(record))
-	case llms.FormatClaude:
-		return decodeClaude(record), nil
-	case llms.FormatCodex:
-		return decodeCodex(record), nil
 	}
-	return decodeOpencode(role, record), nil
+	if decode, ok := transcripts[f]; ok {
+		return decode(role, record), nil
+	}
+	return llms.Message{}, unknownFormat(f)
+}
+
+// transcripts decode the records of agents' transcripts.
+var transcripts = map[llms.Format]func(llms.Role, []byte) llms.Message{
+	llms.FormatClaude:   func(_ llms.Role, record []byte) llms.Message { return decodeClaude(record) },
+	llms.FormatCodex:    func(_ llms.Role, record []byte) llms.Message { return decodeCodex(record) },
+	llms.FormatOpencode: decodeOpencode,
+	llms.FormatCopilot:  func(_ llms.Role, record []byte) llms.Message { return decodeCopilot(record) },
 }
 
 func unknownFormat(f llms.Format) error {
-	if f == llms.FormatClaude || f == llms.FormatCodex || f == llms.FormatOpencode {
+	if _, ok := transcripts[f]; ok {
 		return fmt.Errorf("llms: records of %s transcripts are read, not written", f)
 	}
 	return fmt.Errorf("llms: unknown format %q: it must be one of %s, %s, %s, %s", string(f), llms.FormatText, llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI)

@@ -3,7 +3,9 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +28,9 @@ var seeds = []string{
 	"{\"role\":\"user\",\"content\":\"\xff\\ud800\"}", `[[[[{"a":`, `{"role":"user","content":"\`, "", "null",
 }
 
+// transcriptFormats are the shapes of transcripts.
+var transcriptFormats = slices.Sorted(maps.Keys(transcripts))
+
 func FuzzDecode(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -35,7 +40,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("valid = %v, encoding/json says %v", got, want)
 		}
 		_, _ = Detect(record)
-		for _, shape := range []llms.Format{llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode} {
+		for _, shape := range transcriptFormats {
 			m, err := Decode(shape, llms.RoleUser, record)
 			apart(t, shape, record, m, err)
 		}
@@ -139,7 +144,7 @@ func FuzzSearchText(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
-		for _, shape := range []llms.Format{llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI, llms.FormatClaude, llms.FormatCodex, llms.FormatOpencode} {
+		for _, shape := range append([]llms.Format{llms.FormatLCM, llms.FormatAnthropic, llms.FormatOpenAI}, transcriptFormats...) {
 			m, failed := Decode(shape, llms.RoleUser, record)
 			got, err := AppendSearchText([]byte("before"), shape, llms.RoleUser, record)
 			if want := "before" + m.SearchText(); (err == nil) != (failed == nil) || string(got) != want {
