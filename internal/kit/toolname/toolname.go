@@ -27,13 +27,10 @@ func LearnMore(tool string) string {
 }
 
 // IsOwn reports whether a tool is lcm's, under its own name or the name that a host
-// gives to tools of an MCP server.
+// gives to tools of an MCP server: mcp__lcm__lcm_grep, lcm_lcm_grep, lcm-expand.
 func IsOwn(name string) bool {
-	if i := strings.LastIndex(name, "__"); i >= 0 {
-		name = name[i+2:]
-	}
-	if rest, ok := strings.CutPrefix(name, "lcm_lcm_"); ok {
-		name = "lcm_" + rest // opencode prefixes the server's name and one underscore
-	}
-	return name == Expand || slices.Contains(Agent(), name)
+	return slices.ContainsFunc(append(Agent(), Expand, "lcm-expand", "lcm__expand"), func(tool string) bool {
+		server, ok := strings.CutSuffix(name, tool)
+		return ok && (server == "" || strings.HasSuffix(server, "_") || strings.HasSuffix(server, "-"))
+	})
 }

@@ -9,6 +9,7 @@ import (
 func TestIsOwn(t *testing.T) {
 	for name, own := range map[string]bool{
 		"lcm_grep": true, "mcp__lcm__lcm_grep": true, "mcp__my-memory__lcm_describe": true, "lcm_lcm_expand_query": true, "mcp__lcm__lcm_expand": true,
+		"lcm-lcm_grep": true, "mcp_lcm_lcm_grep": true, "xlcm_grep": false, "mcp__lcm__expand": true, "lcm-expand": true, "lcm_expand": true, "expand": false,
 		"grep": false, "lcm": false, "mcp__lcm__grep": false, "lcm_lcm_": false, "bash": false, "": false,
 	} {
 		if got := toolname.IsOwn(name); got != own {
