@@ -14,6 +14,9 @@ import (
 // scene is the play that a prompt names: "play:recall".
 var scene = regexp.MustCompile(`play:(\w+)`)
 
+// contextBlock is the block of context. Copilot CLI puts it into the prompt.
+var contextBlock = regexp.MustCompile(`(?s)<lcm-context.*?</lcm-context>`)
+
 // play answers as the newest prompt says, by how often tools were called
 // since.
 func play(r llms.Request) llmtest.Reply {
@@ -31,7 +34,7 @@ func play(r llms.Request) llmtest.Reply {
 			// The block of context quotes earlier prompts; what the user
 			// says now comes last.
 			for _, p := range m.Parts {
-				if found := scene.FindAllStringSubmatch(p.Text, -1); p.Kind == llms.PartText && found != nil && !strings.Contains(p.Text, "<lcm-context") {
+				if found := scene.FindAllStringSubmatch(contextBlock.ReplaceAllString(p.Text, ""), -1); p.Kind == llms.PartText && found != nil {
 					name, steps = found[len(found)-1][1], 0
 				}
 			}
@@ -100,7 +103,7 @@ func offered(r llms.Request, tool string) string {
 
 // toolOf is lcm's own name of a tool: hosts put the server's before it.
 func toolOf(name string) string {
-	for _, prefix := range []string{"mcp__lcm__", "lcm__", "lcm_"} {
+	for _, prefix := range []string{"mcp__lcm__", "lcm__", "lcm_", "lcm-"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && (strings.HasPrefix(rest, "lcm_") || rest == "expand") {
 			return rest
 		}

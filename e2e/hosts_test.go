@@ -25,7 +25,7 @@ import (
 // drives, when LCM_E2E_HOST (`make e2e HOST=name`) names them or is "all".
 var (
 	agents = []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}}
-	added  = []agent{}
+	added  = []agent{copilotAgent{}}
 )
 
 // TestHosts connects each of the real agents, works with it and disconnects

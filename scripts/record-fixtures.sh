@@ -5,14 +5,14 @@
 #
 #   scripts/record-fixtures.sh [DIRECTORY [HOST]]
 #
-# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex or Opencode).
+# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex, Opencode, Copilot).
 set -eu
 cd "$(dirname "$0")/.."
 cache=${1:-.cache/npm}
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
 
-for package in @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1.18.33; do
+for package in @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1.18.33 @github/copilot@1.0.102; do
 	name=${package%@*}
 	want=${package##*@}
 	have=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$cache/node_modules/$name/package.json" 2>/dev/null || true)
@@ -26,5 +26,5 @@ CGO_ENABLED=0 go test -c -tags record -o "$lcm/record" ./internal/hosts/internal
 
 user=
 [ "$(id -u)" = 0 ] || user=-r
-LCM_RECORD_PROGRAMS="$cache/node_modules" LCM_RECORD_LCM="$lcm/lcm" LCM_RECORD_TO="$PWD/hosts" \
+LCM_RECORD_PROGRAMS="$cache/node_modules" LCM_RECORD_LCM="$lcm/lcm" LCM_RECORD_TO="$PWD/internal/hosts" \
 	unshare $user -n sh -c 'ip link set lo up && exec "$0" -test.v -test.run "TestRecord$1" -test.timeout 20m' "$lcm/record" "${2:-}"

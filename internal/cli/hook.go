@@ -251,10 +251,18 @@ func (h *hookCommand) leave(r hook.Rest) error {
 	return startRest(h.background, h.host, h.cfg, args...)
 }
 
+// lateWrite is how long hosts that write late may take. Copilot CLI took 0.1 s.
+const lateWrite = time.Second
+
 // rest does the work that a hook left to the background.
 func (h *hookCommand) rest(ctx context.Context) (err error) {
 	if len(h.sessions) == 0 && !h.all && !h.index {
 		lowerPriority() // nobody waits for summaries
+	}
+	if agent, err := all.Named[hosts.Host](h.host); err == nil && agent.About().WritesLate {
+		if err := store.Wait(ctx, lateWrite); err != nil {
+			return err
+		}
 	}
 	rec, feed, err := h.open(ctx)
 	if err != nil {

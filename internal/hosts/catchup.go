@@ -149,12 +149,25 @@ func (r *reading) run(ctx context.Context) error {
 			return r.flush(ctx)
 		}
 	}
+	if r.begins() {
+		return nil
+	}
 	if err := errors.Join(r.flush(ctx), ctx.Err()); err != nil {
 		return err
 	}
 	r.report.Complete = true
 	r.held.Path, r.held.Size, r.held.Modified = r.t.Path, r.t.Size, r.t.Modified
 	return nil
+}
+
+// unsaid is how long a session without a message may wait for the first one.
+const unsaid = time.Minute
+
+// begins reports whether a new session has only bookkeeping yet. Its title comes from the
+// first prompt, so it is stored when it has one, or when nobody writes to it any more.
+func (r *reading) begins() bool {
+	return r.held.Conversation == 0 && r.feed.options.Clock().Sub(r.t.Modified) < unsaid &&
+		!slices.ContainsFunc(r.batch, func(rec Record) bool { return rec.Flags&store.FlagHidden == 0 })
 }
 
 // spent reports whether a limit is reached.

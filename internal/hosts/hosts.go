@@ -65,6 +65,14 @@ type About struct {
 	// MaxBlock is the size of a block that the program accepts from a hook, in tokens;
 	// 0 is any.
 	MaxBlock int
+	// FlatAnswers says that a hook answers with its context at the top level, and not in
+	// hookSpecificOutput.
+	FlatAnswers bool
+	// CompactsUnseen says that no SessionStart follows a compaction: a session is told of
+	// itself with its next prompt or after its next tool call.
+	CompactsUnseen bool
+	// WritesLate says that the last records of a turn are written after the hook for its end.
+	WritesLate bool
 	// MCP is how the program calls lcm's MCP server.
 	MCP MCP
 }

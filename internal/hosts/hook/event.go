@@ -40,6 +40,7 @@ type Event struct {
 const (
 	SessionStart     = "SessionStart"
 	UserPromptSubmit = "UserPromptSubmit"
+	PostToolUse      = "PostToolUse"
 	Stop             = "Stop"
 	SubagentStop     = "SubagentStop"
 	PreCompact       = "PreCompact"

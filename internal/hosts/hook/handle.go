@@ -58,9 +58,11 @@ var (
 
 // Answer is the output for the host, and the work that is left.
 type Answer struct {
-	// Context is the block for the session, or "". Event is the event that it answers.
+	// Context is the block for the session, or "". Event is the event that it answers, and
+	// Flat says that the host has [hosts.About].FlatAnswers.
 	Context string
 	Event   string
+	Flat    bool
 	// Rest is the work for a process that outlives the hook.
 	Rest Rest
 }
@@ -85,11 +87,11 @@ func (r Rest) Empty() bool {
 
 // Handle handles an event. The answer is valid even if there is an error.
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
-	a := Answer{Event: e.Name}
-	if e.Name == UserPromptSubmit {
+	a := Answer{Event: e.Name, Flat: about(e.Host).FlatAnswers}
+	if e.Name == UserPromptSubmit || e.Name == PostToolUse {
 		// The user waits. New records are stored at the end of the turn.
 		var err error
-		if a.Context, err = h.remind(ctx, e); err != nil || a.Context != "" {
+		if a.Context, err = h.during(ctx, e); err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
 		}
 		return a, err
@@ -124,6 +126,9 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 		paths = append(paths, e.Agent)
 	}
 	var problems []error
+	if about(e.Host).WritesLate && e.Name == Stop {
+		a.Rest.Transcripts = []hosts.Transcript{{Host: e.Host, Path: e.Transcript, Session: e.Session}}
+	}
 	for _, path := range paths {
 		t, err := h.Feed.Locate(ctx, e.Host, path, e.Session)
 		if errors.Is(err, hosts.ErrNoTranscript) {
@@ -191,12 +196,38 @@ const defaultPromptTime = time.Second
 
 // NeedsRecord reports whether handling e needs the database. Most prompts do not.
 func NeedsRecord(e Event) bool {
-	return e.Name != UserPromptSubmit || !e.InAgent && reminder.RefersBack(e.Prompt)
+	return e.Name != UserPromptSubmit || !e.InAgent && (about(e.Host).CompactsUnseen || reminder.RefersBack(e.Prompt))
+}
+
+// about returns the facts about a host; it has none if it is not known.
+func about(host string) (a hosts.About) {
+	if h, err := all.Named[hosts.Host](host); err == nil {
+		a = h.About()
+	}
+	return a
+}
+
+// during returns the context for a prompt or a tool call: the block about a session that was
+// compacted unseen, and the lines that a prompt refers to.
+func (h *Handler) during(ctx context.Context, e Event) (text string, err error) {
+	if about(e.Host).CompactsUnseen && !e.InAgent {
+		shown, err := h.shown(ctx, e)
+		if err == nil && shown.Compacted {
+			text, err = h.block(ctx, e)
+		}
+		if err != nil || text != "" {
+			return text, err
+		}
+	}
+	if e.Name == PostToolUse {
+		return "", nil
+	}
+	return h.remind(ctx, e)
 }
 
 // remind returns the block of lines that a prompt refers to, or "".
 func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
-	if h.SilentPrompts || !NeedsRecord(e) {
+	if h.SilentPrompts || e.InAgent || !reminder.RefersBack(e.Prompt) {
 		return "", nil
 	}
 	in, err := h.Project(e.Dir)
@@ -229,10 +260,7 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 
 // fit renders a brief within a host's limits.
 func fit(b brief.Brief, host string) string {
-	most := math.MaxInt
-	if h, err := all.Named[hosts.Host](host); err == nil {
-		most = cmp.Or(h.About().MaxBlock, most)
-	}
+	most := cmp.Or(about(host).MaxBlock, math.MaxInt)
 	for n := brief.DefaultLimit; ; n = n * 9 / 10 {
 		if text := b.Block(n); text == "" || llms.Estimate.Count(text) <= most {
 			return text
@@ -247,13 +275,14 @@ func (a Answer) JSON() ([]byte, error) {
 	if a.Context == "" {
 		return nil, nil
 	}
-	var out struct {
-		Specific struct {
-			Event   string `json:"hookEventName"`
-			Context string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
+	type answer struct {
+		Event   string `json:"hookEventName,omitempty"`
+		Context string `json:"additionalContext"`
 	}
-	out.Specific.Event, out.Specific.Context = a.Event, a.Context
+	var out any = map[string]answer{"hookSpecificOutput": {a.Event, a.Context}}
+	if a.Flat {
+		out = answer{Context: a.Context}
+	}
 	text, err := jsonstring.Marshal(out) // hosts store the text, and ingest must recognise the tag
 	return append(text, '\n'), err
 }

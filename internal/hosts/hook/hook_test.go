@@ -121,6 +121,34 @@ func TestShownOnceAndAgainAfterCompaction(t *testing.T) {
 	}
 }
 
+// TestCompactedUnseen: a session whose host tells of no start after a compaction is told of
+// itself with its next prompt or after its next tool call, in the host's own form.
+func TestCompactedUnseen(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "copilot:now", llms.User("write the release notes"), llms.Assistant("here they are"))
+	event := func(name string) hook.Answer {
+		return w.handle(t, hook.Event{Host: "copilot", Name: name, Session: "now", Transcript: "/t", Prompt: "go on"})
+	}
+	for _, next := range []string{hook.UserPromptSubmit, hook.PostToolUse} {
+		if a := event(next); a.Context != "" || !a.Rest.Empty() {
+			t.Errorf("%s before a compaction: %+v", next, a)
+		}
+		event(hook.PreCompact)
+		a := event(next)
+		out, err := a.JSON()
+		var back struct{ AdditionalContext string }
+		if err != nil || json.Unmarshal(out, &back) != nil || !strings.Contains(back.AdditionalContext, "write the release notes") {
+			t.Errorf("%s after a compaction: %s, %v", next, out, err)
+		}
+		if a := event(next); a.Context != "" {
+			t.Errorf("%s once more: %s", next, a.Context)
+		}
+	}
+	if a := event(hook.Stop); len(a.Rest.Transcripts) != 1 { // the end of the turn is not written yet
+		t.Errorf("at the end of a turn: %+v", a.Rest)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.said(t, "claude:before", sample.Messages()...)

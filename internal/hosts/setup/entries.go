@@ -178,9 +178,12 @@ type event struct {
 }
 
 // Hooks is the entry of lcm's commands for events, in the form of Claude Code. atEnd is how
-// many seconds the host waits at the end of a session.
-func Hooks(file, host string, o Options, atEnd int) Entry {
+// many seconds the host waits at the end of a session, and more are further events.
+func Hooks(file, host string, o Options, atEnd int, more ...string) Entry {
 	events := []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", atEnd}}
+	for _, name := range more {
+		events = append(events, event{name, 5})
+	}
 	within := [][]string{{"hooks"}}
 	for _, e := range events {
 		within = append(within, []string{"hooks", e.name})

@@ -103,7 +103,7 @@ func remove(t *testing.T, host string, m hosts.Machine, dir string) {
 
 // worlds are homes as people have them.
 var worlds = map[string]map[string]string{
-	"fresh": {".claude/x": "", ".codex/x": "", ".config/opencode/x": ""},
+	"fresh": {".claude/x": "", ".codex/x": "", ".config/opencode/x": "", ".copilot/x": ""},
 	"settled": {
 		".claude.json":                       "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
 		".claude/settings.json":              "{\"permissions\":{\"allow\":[\"Bash\"]},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say done\"}]}]}}\n",
@@ -114,6 +114,8 @@ var worlds = map[string]map[string]string{
 		".config/opencode/opencode.jsonc":    "{\n  // mine\n  \"theme\": \"x\", // dark\n}\n",
 		".config/opencode/plugins/theirs.js": "x",
 		".config/opencode/skills/a/SKILL.md": "a",
+		".copilot/mcp-config.json":           "{ \"mcpServers\": { \"other\": {\"type\": \"local\", \"command\": \"x\"} } }",
+		".copilot/hooks/mine.json":           "{\"version\":1}",
 	},
 }
 
@@ -235,6 +237,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"claude":   {".claude/x": "", ".claude.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp","--project-only"]}}}`},
 		"codex":    {".codex/config.toml": "[mcp_servers.lcm] # mine\ncommand = \"npx\"\nstartup_timeout_sec = 9\n"},
 		"opencode": {".config/opencode/opencode.json": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
+		"copilot":  {".copilot/mcp-config.json": `{"mcpServers":{"lcm":{"type":"local","command":"lcm","args":["mcp"]}}}`},
 	} {
 		m := home(t, files)
 		before := tree(t, m.Home)

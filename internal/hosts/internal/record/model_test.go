@@ -57,6 +57,7 @@ func answer(r llms.Request, name string, step int) llmtest.Reply {
 			"delegate": {Text: "The helper says that the build is green."},
 			"remember": {Text: "Nothing was found."},
 			"flood":    {Text: "It counts to twenty thousand."},
+			"fail":     {Text: "There is no such file."},
 		}[name]
 	}
 	switch name {
@@ -64,6 +65,8 @@ func answer(r llms.Request, name string, step int) llmtest.Reply {
 		return shell(r, llmtest.Reply{Reasoning: "The notes will tell.", Text: "Looking."}, "cat notes.txt")
 	case "both":
 		return shell(r, shell(r, llmtest.Reply{}, "cat notes.txt"), "cat empty.txt")
+	case "fail":
+		return shell(r, llmtest.Reply{}, "cat missing.txt")
 	case "flood":
 		return shell(r, llmtest.Reply{}, "seq 1 20000")
 	case "delegate":
@@ -104,7 +107,8 @@ func delegate(r llms.Request) llmtest.Reply {
 		case "Agent":
 			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general-purpose"})
 		case "task":
-			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general"})
+			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general",
+				"agent_type": "general-purpose", "name": "builder"})
 		case "multi_agent_v1__spawn_agent":
 			return llmtest.Call(t.Name, map[string]any{"message": "Is the build green? play:hello"})
 		}

@@ -1,0 +1,40 @@
+//go:build e2e
+
+package e2e
+
+import "path/filepath"
+
+// copilotAgent is GitHub's Copilot CLI.
+type copilotAgent struct{}
+
+func (copilotAgent) name() string { return "copilot" }
+
+func (copilotAgent) prepare(b *bed) {
+	b.env = append(b.env, "COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL="+b.url+"/v1", "COPILOT_MODEL=scripted", "COPILOT_AUTO_UPDATE=false")
+	b.write(filepath.Join(b.home, ".copilot", "mcp-config.json"), "{\n\t\"mcpServers\": {}\n}\n")
+	b.write(filepath.Join(b.home, ".copilot", "hooks", "mine.json"), `{"version": 1, "hooks": {"agentStop": [{"type": "command", "bash": "true"}]}}`)
+}
+
+func (copilotAgent) trust(*bed) {} // the user's own hooks need none
+
+func (a copilotAgent) ask(b *bed, prompt string) string { return a.run(b, prompt) }
+
+func (a copilotAgent) goOn(b *bed, prompt string) string { return a.run(b, prompt, "--continue") }
+
+func (copilotAgent) program(b *bed) string {
+	return filepath.Join(b.programs, "@github", "copilot-linux-x64", "copilot")
+}
+
+func (a copilotAgent) run(b *bed, prompt string, more ...string) string {
+	return b.host(a.program(b), append([]string{"-p", prompt, "--allow-all-tools"}, more...)...)
+}
+
+func (a copilotAgent) compact(b *bed, prompt string) bool {
+	b.Log(a.goOn(b, "/compact"))
+	b.Log(a.goOn(b, prompt))
+	return true
+}
+
+func (copilotAgent) records(b *bed) [][]byte { return b.lines(".copilot/session-state/*/events.jsonl") }
+
+func (copilotAgent) rewritten() []string { return nil }
