@@ -13,16 +13,17 @@ import (
 
 // claim is a sentence that may state how something is.
 type claim struct {
-	tokens []token
-	words  map[string]bool // by stem: the words that tell the subject, and the values
-	kinds  map[string]kind // of these
-	form   func() form     // found when it is first needed, which costs more than the rest
+	tokens  []token
+	clauses [][]token       // the tokens between commas and the like
+	words   map[string]bool // by stem: the words that tell the subject, and the values
+	form    func() form     // found when it is first needed, which costs more than the rest
 }
 
 // form is what a claim does.
 type form struct {
 	reverses bool            // it has words of reversal
 	blames   bool            // it complains of something
+	fromNow  bool            // it says what holds from now on
 	adds     bool            // it says something in addition
 	open     bool            // a question or a proposal
 	replaced map[string]bool // by stem: the words that it names as what no longer holds
@@ -55,7 +56,11 @@ const (
 	longWord      = 60       // bytes
 	mostSentences = 40
 	mostClaims    = 8
+	shortClause   = 3  // tokens
+	longClause    = 24 // tokens
 )
+
+var clauseEnds = lazyregexp.New(`[,;(–—]\s| - | (?:because|so that|since|but|weil|damit|aber) `)
 
 // Words that show what a sentence does. Text is compared in lower case, umlauts as their
 // vowels.
@@ -69,7 +74,8 @@ var (
 		`vergiss|verwerfen|verworfen|zuruck(?:genommen|gerollt|gedreht)?|korrektur|war falsch|revidiert|uberholt|wechseln|gewechselt|erhoht|gesenkt|hochgesetzt|herabgesetzt|reduziert|verlangert|verkurzt|` +
 		`plutot|desormais|finalement|ne \w+ plus|au lieu|a la place|remplace\w*|en lugar|en vez|ya no|ahora|mejor|cambi\w+|invece|non piu|d'ora in poi|in plaats|voortaan|niet meer|em vez|agora|nao mais)\b|` +
 		`改为|改成|改用|不再|而是|取消|换成|ではなく|やめて|変更|に変え|대신|더 이상|변경|вместо|больше не|теперь|передумал`)
-	names = lazyregexp.New(`\b(?:instead of|rather than|no longer|in place of|replac(?:es?|ed|ing)|not|from|was|were|forget|drop(?:ped|ping)?|revert(?:ed|ing)?|off|away from|ditch(?:ed)?|scrap(?:ped)?|against|used to be|` +
+	fromNow = lazyregexp.New(`\b(?:from (?:now|here) on|from today|as of (?:now|today)|i was wrong|correction|change of plan|changed my mind|on second thought|scratch that|takes? over|switch(?:ing|ed)? (?:over )?to|let's (?:go with|use|switch|take)|make it|ab (?:jetzt|sofort|heute)|doch nicht|kunftig|stattdessen|steigen(?: \w+){0,4} um|wechseln)\b`)
+	names   = lazyregexp.New(`\b(?:instead of|rather than|no longer|in place of|replac(?:es?|ed|ing)|not|from|was|were|forget|drop(?:ped|ping)?|revert(?:ed|ing)?|off|away from|ditch(?:ed)?|scrap(?:ped)?|against|used to be|` +
 		`statt|anstatt|anstelle|nicht mehr|doch nicht|kein\w*|von|bisher|vergiss(?: das mit)?|leaving|` +
 		`au lieu de|en lugar de|en vez de|invece di|in plaats van|em vez de)\s`)
 	blames = lazyregexp.New(`\b(?:too \w+|can't|cannot|doesn't|isn't|fail(?:s|ed)?|broken?|breaks|slow|expensive|huge|heavy|flaky|unmaintained|end of life|deprecated|takes ages|pulls in|wants? (?:a lot|too much|money)|costs?|annoy\w*|` +
@@ -101,7 +107,6 @@ type message struct {
 	words   map[string]bool // of all of it, by stem
 	values  map[string]bool // the names and numbers of these
 	names   []string        // in lower case
-	form    func() form     // of all sentences together
 	subject map[string]bool
 	user    bool
 }
@@ -142,16 +147,21 @@ func read(s Statement, subject map[string]bool) message {
 		}
 		before = own
 	}
-	m.form = sync.OnceValue(func() form {
-		sum := form{replaced: map[string]bool{}}
-		for _, c := range m.all {
-			f := c.form()
-			sum.reverses, sum.adds = sum.reverses || f.reverses, sum.adds || f.adds
-			maps.Copy(sum.replaced, f.replaced)
-		}
-		return sum
-	})
 	return m
+}
+
+// around are a sentence and those beside it.
+func (m message) around(i int) []claim { return m.all[max(0, i-1):min(i+2, len(m.all))] }
+
+// formAround is the form of a sentence together with those beside it.
+func (m message) formAround(i int) form {
+	sum := form{replaced: map[string]bool{}}
+	for _, c := range m.around(i) {
+		f := c.form()
+		sum.reverses, sum.adds = sum.reverses || f.reverses, sum.adds || f.adds
+		maps.Copy(sum.replaced, f.replaced)
+	}
+	return sum
 }
 
 // about reports whether two messages have a value in common, or state something of the same.
@@ -174,19 +184,10 @@ func (m message) hasOther(o message) bool {
 	return false
 }
 
-// other reports whether a claim has a value or a word that another lacks, and the other way
-// round.
-func (c claim) other(o claim) bool {
-	return c.lacks(o) && o.lacks(c)
-}
-
-func (c claim) lacks(o claim) bool {
-	for _, t := range o.tokens {
-		if t.kind >= word && !c.words[t.stem] {
-			return true
-		}
-	}
-	return false
+// beginsWith reports whether a claim begins with a word, articles aside.
+func (c claim) beginsWith(stem string) bool {
+	rest := withoutArticles(c.tokens)
+	return len(rest) > 0 && rest[0].kind >= word && rest[0].stem == stem
 }
 
 func overlap(a, b map[string]bool) bool {
@@ -202,21 +203,30 @@ var fold = strings.NewReplacer("’", "'", "ä", "a", "ö", "o", "ü", "u", "ß"
 
 func parse(sentence string) claim {
 	low := fold.Replace(strings.ToLower(sentence))
-	c := claim{words: map[string]bool{}, kinds: map[string]kind{}}
-	raw := strings.FieldsFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;()[]{}"“”„«»*=→`, r) })
+	c := claim{words: map[string]bool{}}
 	stop, german := analysis.StopWords(strings.Fields(low))
-	for i, r := range raw {
-		begins := i == 0 || strings.HasSuffix(raw[i-1], ":") // "Anna: That is"
-		if first, second, ok := strings.Cut(strings.Trim(r, ".:!?"), "-"); ok && letters(first) && letters(second) {
-			c.add(first, begins, german, stop)
-			r = second
+	begins := true // the sentence, or what someone says: "Anna: That is"
+	for _, clause := range clauseEnds().Split(sentence, -1) {
+		from := len(c.tokens)
+		for _, r := range strings.FieldsFunc(clause, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;()[]{}"“”„«»*=→`, r) }) {
+			says := strings.HasSuffix(r, ":")
+			if first, second, ok := strings.Cut(strings.Trim(r, ".:!?"), "-"); ok && letters(first) && letters(second) {
+				c.add(first, begins, german, stop)
+				r = second
+			}
+			c.add(r, begins, german, stop)
+			if begins = says; says {
+				from = len(c.tokens)
+			}
 		}
-		c.add(r, begins, german, stop)
+		if n := len(c.tokens) - from; n >= shortClause && n <= longClause {
+			c.clauses = append(c.clauses, c.tokens[from:])
+		}
 	}
 	own := c.words
 	c.form = sync.OnceValue(func() form {
 		return form{
-			reverses: mayReverse(low) && reverses().MatchString(low), blames: blames().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
+			reverses: mayReverse(low) && reverses().MatchString(low), blames: blames().MatchString(low), fromNow: fromNow().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
 			open: strings.HasSuffix(strings.TrimSpace(low), "?") || proposes().MatchString(low),
 		}
 	})
@@ -275,18 +285,21 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 	if len(trimmed) > longWord || !strings.ContainsFunc(trimmed, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return
 	}
+	if before, _, ok := strings.Cut(strings.ReplaceAll(trimmed, "’", "'"), "'"); ok && before != "" {
+		trimmed = before // "it's", "can't", "Anna's"
+	}
 	low := fold.Replace(strings.ToLower(trimmed))
 	t := token{stem: analysis.LightStem(low), low: low, kind: word}
 	switch {
 	case strings.ContainsFunc(trimmed, unicode.IsDigit) && !strings.ContainsFunc(strings.TrimRight(trimmed, "msdhkKMGTBx%"), unicode.IsLetter):
 		t.kind = number
-	case analysis.IsStopWord(low) || stop(low):
+	case (analysis.IsStopWord(low) || stop(low)) && !(german && !first && unicode.IsUpper([]rune(trimmed)[0])): // "für Auf"
 		t.kind = functionWord
 	case analysis.IsCommon(low) && raw[0] != '`':
 		t.kind = common
 	case strings.ContainsFunc(trimmed, unicode.IsDigit), raw[0] == '`', strings.ContainsAny(trimmed, "_/.#@"), mixedCase(trimmed):
 		t.kind = name
-	case !first && !german && unicode.IsUpper([]rune(trimmed)[0]) && !strings.ContainsAny(trimmed, "'’"), len(trimmed) > 1 && strings.ToUpper(trimmed) == trimmed:
+	case !first && !german && unicode.IsUpper([]rune(trimmed)[0]), len(trimmed) > 1 && strings.ToUpper(trimmed) == trimmed:
 		t.kind = name
 	}
 	t.named = t.kind == name || t.kind == word && unicode.IsUpper([]rune(trimmed)[0])
@@ -295,7 +308,7 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 	}
 	c.tokens = append(c.tokens, t)
 	if t.kind != functionWord {
-		c.words[t.stem], c.kinds[t.stem] = true, t.kind
+		c.words[t.stem] = true
 	}
 }
 
@@ -306,67 +319,4 @@ func letters(s string) bool {
 
 func mixedCase(s string) bool {
 	return strings.ContainsFunc(s[1:], unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsLower)
-}
-
-// kind is the kind of a word of the claim.
-func (c claim) kind(w string) kind {
-	if k, ok := c.kinds[w]; ok {
-		return k
-	}
-	return common // from the sentence before
-}
-
-// otherValue reports whether the claim has another value of the same kind behind the same
-// word.
-func (c claim) otherValue(o claim) bool {
-	for i, t := range c.tokens {
-		if t.kind < number || o.words[t.stem] {
-			continue
-		}
-		for m, u := range o.tokens {
-			if before := c.before(i); u.kind == t.kind && !c.words[u.stem] && before >= 0 && (t.kind == number || c.tokens[before].kind == word) && c.tokens[before].stem == o.stemBefore(m) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// before is the place of the last word before one that is not a function word, or -1.
-func (c claim) before(i int) int {
-	for i--; i >= 0 && c.tokens[i].kind == functionWord; i-- {
-	}
-	return i
-}
-
-func (c claim) stemBefore(i int) string {
-	if i = c.before(i); i < 0 {
-		return ""
-	}
-	return c.tokens[i].stem
-}
-
-// otherwiseQualified reports whether a word that two claims share has other words beside it.
-func otherwiseQualified(o, l claim) bool {
-	for i, t := range o.tokens {
-		if t.kind == functionWord || !l.words[t.stem] {
-			continue
-		}
-		for j, u := range l.tokens {
-			if u.stem == t.stem && (qualified(o, o.before(i), l, l.before(j), true) || qualified(o, i+1, l, j+1, false)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// qualified reports whether the tokens at two places are different words that qualify the
-// word beside them: "billing service", "search service".
-func qualified(o claim, i int, l claim, j int, before bool) bool {
-	if i < 0 || j < 0 || i >= len(o.tokens) || j >= len(l.tokens) {
-		return false
-	}
-	a, b := o.tokens[i], l.tokens[j]
-	return a.kind != functionWord && b.kind != functionWord && a.kind != number && b.kind != number && (before || a.kind == word && b.kind == word) && !l.words[a.stem] && !o.words[b.stem] && !l.form().replaced[a.stem]
 }

@@ -1,15 +1,16 @@
 // Package supersede tells which of several statements about one subject holds
-// now. A statement is superseded where a later one speaks of the same subject and
-// changes it: it puts another value in the same place, it has words of reversal, or it
-// names what it replaces ("instead of 8443", "RabbitMQ is too heavy. We take NATS.").
+// now. A statement is superseded where a later one says the same but for one place
+// ("listens on port 8443", "listens on port 9443 now"), or names what it replaces
+// ("instead of 8443", "RabbitMQ is too heavy. We take NATS."). One that only says what
+// holds from now on leads the older ones, but does not supersede them.
 //
 // It decides from the texts that a search found, when asked. Nothing is stored and no
-// model is needed. A wrong mark is worse than none: two statements that may both
-// hold, because each has a qualifier of its own or because the later one adds to the
-// other, are left alone.
+// model is needed. A wrong mark is worse than none: two statements that differ in two
+// places may both hold, and so may one that adds to the other.
 package supersede
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,28 +30,39 @@ type Statement struct {
 
 // By returns for each statement the index of the later one that changes it, or -1. The
 // words of the question tell the subject; without a question every statement counts.
-func By(question string, said []Statement) []int {
-	subject := terms(question)
-	all := make([]message, len(said))
+func By(question string, said []Statement) []int { return compare(question, said).changes(replaces) }
+
+// comparison is statements as they are read for a question.
+type comparison struct {
+	said  []Statement
+	all   []message
+	named map[string]int // by how many messages
+}
+
+func compare(question string, said []Statement) comparison {
+	c := comparison{said, make([]message, len(said)), map[string]int{}}
+	subject, _ := subjectOf(question)
 	for i, s := range said {
-		all[i] = read(s, subject)
-	}
-	named := map[string]int{} // by how many messages
-	for _, m := range all {
-		for w := range m.values {
-			named[w]++
+		c.all[i] = read(s, subject)
+		for w := range c.all[i].words {
+			c.named[w]++
 		}
 	}
-	out := slices.Repeat([]int{-1}, len(said))
-	changes := make([]int, len(said)) // in which a statement is the older or the later one
-	for i := range said {
-		for j := range said {
-			if !said[j].Time.After(said[i].Time) || !replaces(all[i], all[j], named) {
+	return c
+}
+
+// changes returns for each statement the last one that changes it, or -1.
+func (c comparison) changes(does func(older, later message, named map[string]int) bool) []int {
+	out := slices.Repeat([]int{-1}, len(c.said))
+	changes := make([]int, len(c.said)) // in which a statement is the older or the later one
+	for i, older := range c.said {
+		for j, later := range c.said {
+			if !later.Time.After(older.Time) || older.User && !later.User || !does(c.all[i], c.all[j], c.named) {
 				continue
 			}
 			changes[i]++
 			changes[j]++
-			if out[i] < 0 || said[j].Time.After(said[out[i]].Time) {
+			if out[i] < 0 || later.Time.After(c.said[out[i]].Time) {
 				out[i] = j
 			}
 		}
@@ -60,8 +72,8 @@ func By(question string, said []Statement) []int {
 			out[i] = -1
 		}
 	}
-	for i, s := range said {
-		if prompt := promptOf(said, s); out[i] < 0 && prompt >= 0 && out[prompt] >= 0 && !said[out[prompt]].Time.Before(s.Time) && all[i].about(all[prompt]) {
+	for i, s := range c.said {
+		if prompt := promptOf(c.said, s); out[i] < 0 && prompt >= 0 && out[prompt] >= 0 && !c.said[out[prompt]].Time.Before(s.Time) && c.all[i].about(c.all[prompt]) {
 			out[i] = out[prompt] // a reply that repeats what was replaced
 		}
 	}
@@ -87,29 +99,60 @@ func promptOf(said []Statement, reply Statement) int {
 }
 
 // Order returns the order in which to show statements, as indexes: each later one before
-// those that it changes, or behind them if the question is about the past. Otherwise the
-// order stays. It also returns what By does.
+// those that it changes or may change, or behind them if the question is about the past.
+// Otherwise the order stays. It also returns what By does.
 func Order(question string, said []Statement) (order, by []int) {
-	by = By(question, said)
+	c := compare(question, said)
+	by = c.changes(replaces)
 	for i := range said {
 		order = append(order, i)
 	}
 	past := AboutPast(question)
-	for older, later := range by {
-		if later < 0 {
-			continue
+	for _, changes := range [][]int{c.changes(decides), by} {
+		for older, later := range changes {
+			if later < 0 {
+				continue
+			}
+			first, second := later, older
+			if past {
+				first, second = older, later
+			}
+			from, to := slices.Index(order, first), slices.Index(order, second)
+			if from > to {
+				order = slices.Insert(slices.Delete(order, from, from+1), to, first)
+			}
 		}
-		first, second := later, older
-		if past {
-			first, second = older, later
-		}
-		from, to := slices.Index(order, first), slices.Index(order, second)
-		if from > to {
-			order = slices.Insert(slices.Delete(order, from, from+1), to, first)
-		}
+	}
+	if subject, since := subjectOf(question); len(since) > 0 {
+		since := func(i int) bool { return overlap(terms(said[i].Text), since) || !overlap(terms(said[i].Text), subject) }
+		slices.SortStableFunc(order, func(a, b int) int {
+			switch {
+			case since(a) == since(b):
+				return 0
+			case since(b):
+				return -1
+			}
+			return 1
+		})
 	}
 	return order, by
 }
+
+// subjectOf returns the words of a question that tell its subject. Those that tell what came
+// later ("before NATS", "vor dem Umzug") are apart.
+func subjectOf(question string) (subject, since map[string]bool) {
+	at := cameLater().FindStringIndex(question)
+	if at == nil {
+		return terms(question), nil
+	}
+	subject, since = terms(question[:at[0]]), terms(question[at[1]:])
+	if maps.DeleteFunc(since, func(w string, _ bool) bool { return subject[w] }); len(subject) == 0 {
+		return terms(question), nil
+	}
+	return subject, since
+}
+
+var cameLater = lazyregexp.New(`(?i)\b(?:before|prior to|bevor|vor)\b`)
 
 // AboutPast reports whether a question asks how something was before.
 func AboutPast(question string) bool {
@@ -124,13 +167,11 @@ var past = lazyregexp.New(`\b(?:at first|first (?:choice|version|plan|idea)|orig
 // subject.
 const mostNamed = 5
 
-// replaces reports whether the later message changes a claim of the older one.
+// replaces reports whether the later message changes a claim of the older one: it says the
+// same of the same thing with another value, or it names the value and something in its place.
 func replaces(older, later message, named map[string]int) bool {
-	if older.user && !later.user {
-		return false
-	}
 	return slices.ContainsFunc(older.claims, func(o claim) bool {
-		return o.answers(older.subject) && (later.restates(o) || later.namesOf(o, older, named))
+		return o.answers(older.subject) && !o.form().open && (later.restates(o) || later.gives(o, older, named))
 	})
 }
 
@@ -145,131 +186,59 @@ func (c claim) answers(subject map[string]bool) bool {
 	return 2*n >= len(subject)
 }
 
-// restates reports whether a claim of the message says something else than an older claim
-// about the same thing.
+// restates reports whether a claim of the message differs from an older one in one place.
 func (m message) restates(o claim) bool {
-	for _, l := range m.claims {
-		begins, frame := alike(o, l), sameFrame(o, l)
-		if !begins && !frame && !(sameSubject(o, l) && l.other(o) && !m.repeats(o)) {
-			continue
-		}
-		f := l.form()
-		if f.open || f.adds || o.form().open || apart(o, l) && !f.reverses {
-			continue
-		}
-		if begins || (frame || f.reverses) && !otherwiseQualified(o, l) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.claims, func(l claim) bool {
+		return !l.form().open && !l.form().adds && slices.ContainsFunc(o.clauses, func(a []token) bool {
+			return slices.ContainsFunc(l.clauses, func(b []token) bool { return onePlace(a, b, m.subject) })
+		})
+	})
 }
 
-// namesOf reports whether the message names a value of an older claim, and reverses
-// something or complains of the value in one sentence and has another for it in the next.
-func (m message) namesOf(o claim, older message, named map[string]int) bool {
-	for _, t := range o.tokens {
-		if t.kind < word || !m.words[t.stem] || older.subject[t.stem] || o.form().open {
-			continue
-		}
-		f, rare := m.form(), t.kind == name && named[t.stem] <= mostNamed
-		if !f.adds && (f.reverses && m.hasOther(older) && (rare || f.replaced[t.stem]) || m.blamesFirst(t.stem)) {
-			return true
-		}
-	}
-	return false
-}
-
-// blamesFirst reports whether the first of several sentences begins with a word and complains
-// of it.
-func (m message) blamesFirst(w string) bool {
-	if len(m.all) < 2 || !m.all[0].words[w] {
+// decides reports whether a sentence of the later message about the subject says that something
+// holds from now on, and has another value. Both may hold: it only is the better answer.
+func decides(older, later message, _ map[string]int) bool {
+	if len(later.subject) < 2 || !later.hasOther(older) || !slices.ContainsFunc(older.claims, func(o claim) bool { return o.answers(older.subject) }) {
 		return false
 	}
-	at := slices.IndexFunc(m.all[0].tokens, func(t token) bool { return t.kind >= word })
-	return at >= 0 && m.all[0].tokens[at].stem == w && m.all[0].form().blames
+	for i, s := range later.all {
+		if f := later.formAround(i); f.adds || s.form().open || !s.form().fromNow {
+			continue
+		}
+		around := claim{words: map[string]bool{}}
+		for _, c := range later.around(i) {
+			maps.Copy(around.words, c.words)
+		}
+		if around.answers(later.subject) {
+			return true
+		}
+	}
+	return false
 }
 
-// repeats reports whether a message has all values of an older claim.
-func (m message) repeats(o claim) bool {
-	any := false
+// gives reports whether the message names a value of an older claim as what no longer holds, or
+// complains of it, and has another one.
+func (m message) gives(o claim, older message, named map[string]int) bool {
 	for _, t := range o.tokens {
-		if t.kind >= number {
-			if any = true; !m.values[t.stem] {
-				return false
+		if t.kind < word || older.subject[t.stem] || !m.words[t.stem] {
+			continue
+		}
+		rare := t.kind == name && named[t.stem] <= mostNamed
+		for i, s := range m.all {
+			if !s.words[t.stem] {
+				continue
+			}
+			f := m.formAround(i)
+			switch {
+			case f.adds || s.form().open:
+			case i == 0 && s.form().blames && len(m.all) > 1 && s.beginsWith(t.stem),
+				f.reverses && m.hasOther(older) && (rare || f.replaced[t.stem]),
+				rare && s.form().blames && m.hasOther(older):
+				return true
 			}
 		}
 	}
-	return any
-}
-
-// sameFrame reports whether two claims say the same of the same thing, but for a value.
-func sameFrame(o, l claim) bool {
-	_, inOne, specific := compare(o, l)
-	return min(len(o.tokens), len(l.tokens)) >= shortClaim && specific > 0 && inOne == 0 && l.otherValue(o)
-}
-
-// shortClaim is the least length of a claim that is compared by its frame: "Wow, Anna!" is
-// none.
-const shortClaim = 4
-
-// alike reports whether two claims begin alike, verb and preposition included, and go on
-// differently.
-func alike(o, l claim) bool {
-	n, content := 0, 0
-	for n < min(len(o.tokens), len(l.tokens)) && o.tokens[n].stem == l.tokens[n].stem {
-		if o.tokens[n].kind >= word {
-			content++
-		}
-		n++
-	}
-	// A name before it, as in "lives in Berlin", would end the statement.
-	return content >= 2 && n >= 4 && o.tokens[n-1].kind <= common && n < len(o.tokens) && n < len(l.tokens) && !o.words[l.tokens[n].stem] && !l.words[o.tokens[n].stem]
-}
-
-// apart reports whether two claims differ in a word and in a number: "the offset of Husum is
-// 2.31 m" and "the offset of Borkum is 1.68 m" are about different things, and so are a port in
-// staging and one in production.
-func apart(o, l claim) bool {
-	differ := func(c, from claim) (others, numbers bool) {
-		for _, t := range c.tokens {
-			if !from.words[t.stem] {
-				others, numbers = others || t.kind != functionWord && t.kind != number, numbers || t.kind == number
-			}
-		}
-		return others, numbers
-	}
-	others, numbers := differ(o, l)
-	later, laterNumbers := differ(l, o)
-	return others && numbers && later && laterNumbers
-}
-
-// sameSubject reports whether two claims share most of what one of them is about.
-func sameSubject(o, l claim) bool {
-	shared, inOne, specific := compare(o, l)
-	return specific >= 2 && inOne <= 2 || specific == 1 && shared >= 2 && inOne <= 1
-}
-
-// compare counts the words that two claims share, those that only one has (of the claim that has
-// fewer), and the shared ones that are not common. Values do not count.
-func compare(o, l claim) (shared, inOne, specific int) {
-	var own, others int
-	for w := range o.words {
-		switch k := o.kind(w); {
-		case l.words[w]:
-			shared++
-			if k == word {
-				specific++
-			}
-		case k == word:
-			others++
-		}
-	}
-	for w := range l.words {
-		if !o.words[w] && l.kind(w) == word {
-			own++
-		}
-	}
-	return shared, min(own, others), specific
+	return false
 }
 
 // Names returns the names in the statements that are about a question, in lower case: a

@@ -25,6 +25,14 @@ func TestBy(t *testing.T) {
 		{"which queue do we use?", "The queue is RabbitMQ.", "RabbitMQ is too heavy for us. A table of the database will do.", true},
 		{"Wo speichern wir die Sitzungen?", "Die Sitzungen speichern wir in Redis.", "Die Sitzungen speichern wir stattdessen in PostgreSQL.", true},
 
+		{"how are images tagged?", "Images are tagged with the short git hash.", "Images are tagged with the release date and a counter, like 2026.06.1.", true},
+		{"how often is the feed polled?", "The feed is polled every 10 minutes, that will do.", "The feed is polled every 20 minutes, their support asked for it.", true},
+		{"what ships the logs?", "Logs are shipped with promtail.", "promtail is too old. Vector does the shipping.", true},
+
+		{"which pins do the relays use?", "Das Relais des Mischers für Auf hängt an GPIO 25.", "Das Relais des Mischers für Zu hängt an GPIO 26.", false},
+		{"how is the linter job set up?", "The linter job uses version 2.1.", "The linter job may warn about complexity.", false},
+		{"what do we know of updates?", "Updates are signed with a key.", "Updates are loaded between 10 and 16 o'clock.", false},
+		{"what about Anna?", "Anna: It's a great class and I like it.", "Anna: It's made a huge difference to me. Thanks!", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443 in staging.", "The proxy listens on port 9443 in production.", false},
 		{"what is the timeout?", "The timeout of the billing service is 20 s.", "The timeout of the search service is 30 s.", false},
 		{"which port does the proxy use?", "The proxy listens on port 8443.", "As said, the proxy listens on port 8443 now.", false},
@@ -50,6 +58,24 @@ func TestHints(t *testing.T) {
 		"we will use it", "won't", "not 1 but", "doch nur", "keine mehr", "ab sofort", "steigen auf x um", "andern wir", "war falsch", "ne garde plus", "a la place", "d'ora in poi", "nao mais", "改为", "вместо", "대신"} {
 		if !reverses().MatchString(words) || !mayReverse(words) {
 			t.Errorf("%q: %v, %v", words, reverses().MatchString(words), mayReverse(words))
+		}
+	}
+}
+
+// TestOrder: what leads without a mark, and the past.
+func TestOrder(t *testing.T) {
+	said := []Statement{
+		{Text: "The backups of the database are kept for 14 days.", Time: time.Unix(1, 0), User: true},
+		{Text: "The auditors want more of the database backups. Make it 30 days.", Time: time.Unix(2, 0), User: true},
+		{Text: "Jobs go through NATS now.", Time: time.Unix(3, 0), User: true},
+		{Text: "The queue of the jobs is RabbitMQ.", Time: time.Unix(0, 0), User: true},
+	}
+	for question, want := range map[string][]int{
+		"how long are the database backups kept?":    {1, 0, 2, 3},
+		"which queue did the jobs have before NATS?": {3, 0, 1, 2},
+	} {
+		if order, by := Order(question, said); !slices.Equal(order, want) || slices.Max(by) >= 0 {
+			t.Errorf("%s: %v, %v", question, order, by)
 		}
 	}
 }
