@@ -237,7 +237,7 @@ func (cmd *runCommand) prepare(ctx context.Context, cfg *config.Config, agent la
 	if p.server, err = cmd.newServer(ctx, rec, agent.About().Name, p.routes); err != nil {
 		return nil, err
 	}
-	p.server.Windows = start.Windows
+	p.server.Windows, p.server.ByCalls = start.Windows, start.ByCalls
 	l, err := p.server.Listen("127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ type call struct {
 // returns nil for every other request.
 func (s *Server) prepare(r *http.Request, path string) *call {
 	form := apiform.FormOf(path)
-	host, id := identity(r.Header)
+	host, id := s.identity(r.Header)
 	if r.Method != http.MethodPost || form == apiform.None {
 		return nil
 	}
@@ -42,14 +42,17 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 	if err != nil || !whole {
 		return nil // the transport reports the error
 	}
-	if id == "" {
+	body, problem := decoded(r.Header.Get("Content-Encoding"), raw)
+	switch {
+	case id == "" && s.ByCalls && problem == nil:
+		host, id = s.Run.Host, s.byCalls(r.Context(), form, body)
+	case id == "":
 		s.warnOnce("no transcript of a known agent (" + all.Titles() + ") belongs to these requests, so they pass unchanged; " +
 			"programs on the Go library fold by themselves: docs/hosts/RUN.md")
 	}
 	one := s.session(host, id)
 	c := &call{server: s, session: one, made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
-	body, err := decoded(r.Header.Get("Content-Encoding"), raw)
-	if err != nil {
+	if problem != nil {
 		c.fail("the encoding of the body is not known")
 		return c
 	}

@@ -45,8 +45,9 @@ type bed struct {
 	received [][]byte // the bodies that reached the model
 	headers  []http.Header
 
-	perToken int // bytes, as the model counts
-	window   int // of the model, in tokens; 0 is none
+	unnamed  bool // requests do not name the session
+	perToken int  // bytes, as the model counts
+	window   int  // of the model, in tokens; 0 is none
 	tools    []any
 	lines    []string // of the transcript
 	messages []any    // of the host's request
@@ -218,7 +219,9 @@ func (b *bed) send(body []byte, header ...string) (int, string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r.Header.Set("X-Claude-Code-Session-Id", sessionID)
+	if !b.unnamed {
+		r.Header.Set("X-Claude-Code-Session-Id", sessionID)
+	}
 	r.Header.Set("X-Api-Key", apiKey)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -325,9 +328,16 @@ func TestAdmission(t *testing.T) {
 }
 
 // TestLongSession: requests below the budget are not changed, later ones stay below it,
-// and no credential is kept.
+// and no credential is kept. It is the same where requests do not name their session.
 func TestLongSession(t *testing.T) {
-	b := newBed(t, nil)
+	for _, unnamed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("unnamed=%v", unnamed), func(t *testing.T) { longSession(t, unnamed) })
+	}
+}
+
+func longSession(t *testing.T, unnamed bool) {
+	b := newBed(t, func(c *proxy.Config) { c.ByCalls = unnamed })
+	b.unnamed = unnamed
 	b.play(120)
 	changed := 0
 	b.mu.Lock()

@@ -28,6 +28,7 @@ import (
 type Feed interface {
 	Locate(ctx context.Context, host, path, session string) (hosts.Transcript, error)
 	CatchUp(ctx context.Context, t hosts.Transcript, l hosts.Limits) (hosts.Report, error)
+	Recent(ctx context.Context, f hosts.Filter) ([]hosts.Transcript, error)
 }
 
 // Config configures a Server.
@@ -43,6 +44,8 @@ type Config struct {
 	// Windows are the windows of models as the host's settings name them, with the name
 	// "" for all models.
 	Windows map[string]int
+	// ByCalls says that the requests of the host do not name their session.
+	ByCalls bool
 	// Observe records and measures, and changes nothing.
 	Observe bool
 	// Subscription allows requests with a subscription login to be changed.
@@ -199,10 +202,13 @@ func (s *Server) Stop(ctx context.Context) error {
 func (s *Server) Close(ctx context.Context) error {
 	s.stop()
 	s.work.Wait()
+	if s.ByCalls {
+		s.discover(ctx)
+	}
 	var problems []error
 	var messages int64
 	for _, one := range s.all() {
-		if one.host == "" {
+		if one.host == "" || one.id == "" {
 			continue
 		}
 		if err := one.catchUp(ctx); err != nil && !errors.Is(err, hosts.ErrNoTranscript) {

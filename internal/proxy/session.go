@@ -79,7 +79,7 @@ func (s *Server) session(host, id string) *session {
 	if !ok {
 		one = s.newSession(key, host, id)
 		s.sessions[key] = one
-		if s.ctx.Err() == nil && host != "" {
+		if s.ctx.Err() == nil && id != "" {
 			s.work.Go(func() { one.run(s.ctx) })
 		}
 	}
@@ -122,6 +122,10 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	made.Tokens = made.FullTokens
 	if s.host == "" {
 		made.Note, made.Over = NoKnownAgent, NoKnownAgent
+		return nil
+	}
+	if s.id == "" { // no session of the host has its calls
+		made.Over = NoTranscript
 		return nil
 	}
 	if subscription(h) && !s.server.Subscription {

@@ -53,6 +53,9 @@ type Start struct {
 	// Windows are the windows of models that the program's settings name, in tokens,
 	// with the name "" for all models.
 	Windows map[string]int
+	// ByCalls says that no header names the session of a request: it is found by the ids of
+	// the request's tool calls, among the sessions that are written to during the run.
+	ByCalls bool
 	// Child returns how the program is started when the proxy listens.
 	Child func(x Proxy) (Child, error)
 }

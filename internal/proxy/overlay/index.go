@@ -171,6 +171,18 @@ func (ix *Index) Density(r *apiform.Request) float64 {
 	return float64(tokens) / float64(units)
 }
 
+// Calls returns how many calls of a request the record has.
+func (ix *Index) Calls(r *apiform.Request) (n int) {
+	for i := range r.Messages {
+		for _, k := range r.Messages[i].Calls {
+			if _, ok := ix.calls[k]; ok {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // HasAll reports whether the record has every call and result of a request.
 func (ix *Index) HasAll(r *apiform.Request) bool {
 	for i := range r.Messages {
