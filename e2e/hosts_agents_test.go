@@ -6,12 +6,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"github.com/ncruces/go-sqlite3"
 )
 
 // claudeAgent is Claude Code.
@@ -185,71 +182,3 @@ func (s *appServer) call(method string, params, to any) {
 	}
 	s.Fatal(fmt.Sprintf("%s: no answer", method), s.out.Err())
 }
-
-// opencodeAgent is opencode.
-type opencodeAgent struct{}
-
-func (opencodeAgent) name() string { return "opencode" }
-
-func (opencodeAgent) prepare(b *bed) {
-	b.env = append(b.env, "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1")
-	// Where its plugin package is not installed beside the settings, it tries
-	// to install it at every start, which takes more than a minute to fail
-	// without network.
-	config := filepath.Join(b.home, ".config", "opencode")
-	b.write(filepath.Join(config, "package.json"), `{"dependencies": {"@opencode-ai/plugin": "*"}}`)
-	b.write(filepath.Join(config, "package-lock.json"), `{"lockfileVersion": 3, "packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`)
-	if err := os.Symlink(b.programs, filepath.Join(config, "node_modules")); err != nil {
-		b.Fatal(err)
-	}
-	b.write(filepath.Join(b.home, ".config", "opencode", "opencode.jsonc"), `{
-  "$schema": "https://opencode.ai/config.json", // which it adds where it is not
-  // the model of the test
-  "provider": {"x": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "`+b.url+`/v1", "apiKey": "x"},
-    "models": {"scripted": {"limit": {"context": 200000, "output": 4000}}}}},
-  "model": "x/scripted", "autoupdate": false, "share": "disabled",
-}
-`)
-}
-
-func (opencodeAgent) trust(*bed) {} // plugins of the user's own directory need none
-
-func (a opencodeAgent) ask(b *bed, prompt string) string { return a.run(b, prompt) }
-
-func (a opencodeAgent) goOn(b *bed, prompt string) string { return a.run(b, "--continue", prompt) }
-
-func (a opencodeAgent) run(b *bed, args ...string) string {
-	return b.host(a.program(b), append([]string{"run"}, args...)...)
-}
-
-func (opencodeAgent) program(b *bed) string {
-	return filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode")
-}
-
-// compact is a command of its terminal interface.
-func (opencodeAgent) compact(*bed, string) bool { return false }
-
-// records are the texts of its database, which has rows instead of lines.
-func (opencodeAgent) records(b *bed) [][]byte {
-	b.Helper()
-	db, err := sqlite3.OpenFlags("file:"+filepath.Join(b.home, ".local", "share", "opencode", "opencode.db")+"?mode=ro", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	rows, _, err := db.Prepare(`SELECT data ->> 'text' FROM part WHERE data ->> 'type' = 'text'`)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer rows.Close()
-	var all [][]byte
-	for rows.Step() {
-		all = append(all, []byte(rows.ColumnText(0)))
-	}
-	if err := rows.Err(); err != nil {
-		b.Fatal(err)
-	}
-	return all
-}
-
-func (opencodeAgent) rewritten() []string { return nil }

@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms/llmtest"
@@ -25,7 +28,10 @@ import (
 // drives, when LCM_E2E_HOST (`make e2e HOST=name`) names them or is "all".
 var (
 	agents = []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}}
-	added  = []agent{copilotAgent{}}
+	added  = []agent{
+		kiloAgent{},
+		copilotAgent{},
+	}
 )
 
 // TestHosts connects each of the real agents, works with it and disconnects
@@ -46,6 +52,9 @@ func TestHosts(t *testing.T) {
 	}
 	for _, h := range chosen {
 		t.Run(h.name(), func(t *testing.T) { drive(t, h) })
+		if r, ok := h.(runner); ok {
+			t.Run(h.name()+"/run", func(t *testing.T) { runAdded(t, r) })
+		}
 	}
 }
 
@@ -128,6 +137,7 @@ func drive(t *testing.T, h agent) {
 		b.stored(h.records(b))
 	}
 	b.alive(h)
+	b.exported(h)
 
 	t.Log(b.run(b.lcm, "setup", "--remove", h.name(), "--yes"))
 	b.restored(before, h.rewritten())
@@ -246,6 +256,48 @@ func (b *bed) missing(want [][]byte) [][]byte {
 	return missing
 }
 
+// exported checks that the record gives back every session: each record that is read, in its
+// order, and a file of lines byte for byte.
+func (b *bed) exported(h agent) {
+	b.Helper()
+	host, err := all.Named[hosts.Host](h.name())
+	if err != nil {
+		b.Fatal(err)
+	}
+	db := b.database()
+	defer db.Close()
+	for t, err := range host.Transcripts(b.Context(), host.Find(hosts.Machine{Home: b.home})) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		var read bytes.Buffer
+		records := 0
+		for rec, err := range host.Read(b.Context(), t, hosts.Position{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if !hosts.IsAside(rec.ID) {
+				read.Write(append(bytes.TrimRight(rec.Raw.Bytes, "\n"), '\n'))
+				records++
+			}
+		}
+		if strings.HasSuffix(t.Path, ".jsonl") {
+			if file, err := os.ReadFile(t.Path); err != nil || !bytes.Equal(file, read.Bytes()) {
+				b.Errorf("%s is not what is read of it (%v)", t.Path, err)
+			}
+		}
+		stored, err := db.Conversations(b.Context(), store.ConversationQuery{Key: t.Key()})
+		if err != nil || len(stored) != 1 {
+			b.Fatal(stored, err)
+		}
+		out := b.run(b.lcm, "db", "export", "--raw", "-c", fmt.Sprint(stored[0].ID))
+		if out != read.String() {
+			b.Errorf("%s: %d records are read, and the export is\n%s\nnot\n%s", t.Key(), records, out, read.String())
+		}
+		b.Logf("%s: %d records are read, and the export has the same sha256 %x", t.Key(), records, sha256.Sum256([]byte(out)))
+	}
+}
+
 // told checks that the second session was given the block of context, in its
 // first request.
 func (b *bed) told(asked []llmtest.Exchange) {
@@ -353,6 +405,7 @@ var settingsFiles = []string{
 	".claude.json", ".claude/settings.json", ".claude/CLAUDE.md",
 	".codex/config.toml", ".codex/hooks.json", ".codex/AGENTS.md",
 	".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/AGENTS.md", ".config/opencode/plugins/lcm.js",
+	".config/kilo/kilo.json", ".config/kilo/kilo.jsonc", ".config/kilo/plugins/lcm.js",
 }
 
 // settings reads the settings of the home.

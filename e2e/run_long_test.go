@@ -89,6 +89,14 @@ func (r longRun) play(t *testing.T, wrap []string) (*runBed, outcome) {
 	return b, o
 }
 
+// runAdded plays a long turn of an added agent through lcm. Without lcm it would send all of
+// the logs.
+func runAdded(t *testing.T, h runner) {
+	r := longRun{host: h, logs: 24, budget: 80_000}
+	sum, _ := r.through(t)
+	t.Logf("`lcm run`: the largest of %d requests has %d tokens, with a budget of %d", sum.Requests, sum.Largest, r.budget)
+}
+
 // plain checks that without lcm the host compacts and the early fact is gone.
 func (r longRun) plain(t *testing.T) apiTotals {
 	b, o := r.play(t, nil)

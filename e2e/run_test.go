@@ -45,6 +45,7 @@ func newRunBed(t *testing.T, h agent, wrap []string, o apiOptions) *runBed {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
 	b := &runBed{bed: emptyBed(t, home, filepath.Join(home, "project")), agent: h, results: map[string]string{}}
+	b.programs = programsOf(t, h)
 	if o.Script == nil {
 		o.Script = b.perform
 	}
@@ -112,6 +113,13 @@ func (b *runBed) goOn(prompt string, more ...string) outcome {
 	return b.turn(b.command(prompt, true, more...))
 }
 
+// runner is an added agent that `lcm run` can start.
+type runner interface {
+	agent
+	// line is the command line of a turn, in a new session or in the newest one.
+	line(b *bed, prompt string, goOn bool) []string
+}
+
 // claudeTools are the tools that Claude Code may use in a run. lcm's own are not among them.
 const claudeTools = "Bash,Read,Agent"
 
@@ -139,6 +147,8 @@ func (b *runBed) command(prompt string, goOn bool, more ...string) []string {
 			args = append(args, "--continue")
 		}
 		args = append(args, prompt)
+	case runner:
+		args = h.line(b.bed, prompt, goOn)
 	default:
 		b.Fatalf("unknown agent %s", b.agent.name())
 	}

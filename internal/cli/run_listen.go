@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/proxy"
 )
@@ -82,7 +81,7 @@ func (cmd *runCommand) serve(ctx context.Context, rec *openRecord, routes map[st
 	}
 	cmd.note("each line is a name, the base URL for the client, and the model API behind it")
 	cmd.note("clients append to the base URL as they do to the API's own: /v1/messages to anthropic's, /responses or /chat/completions to openai's; add no /v1 yourself")
-	cmd.note("lcm folds for %s, whose transcripts it reads; requests of other clients pass unchanged", all.Titles())
+	cmd.note("lcm folds for Claude Code, Codex and opencode, whose requests name their session; requests of other clients pass unchanged")
 	cmd.note("`lcm setup` connects the agent to the lcm tools, with which the model looks into summaries")
 	cmd.note("Ctrl-C ends it")
 	err = server.Serve(ctx, l)

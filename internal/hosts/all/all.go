@@ -10,13 +10,20 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/claude"
 	"github.com/lossless-context/lcm/internal/hosts/codex"
 	"github.com/lossless-context/lcm/internal/hosts/copilot"
+	"github.com/lossless-context/lcm/internal/hosts/kilo"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
 // Hosts returns every host, in the order in which they are shown.
 func Hosts() []hosts.Host {
-	return []hosts.Host{claude.Host{}, codex.Host{}, opencode.Host{}, copilot.New()}
+	return []hosts.Host{
+		claude.Host{},
+		codex.Host{},
+		opencode.New(),
+		kilo.New(),
+		copilot.New(),
+	}
 }
 
 // Those returns the hosts that are a T, such as [setup.Host].

@@ -123,6 +123,8 @@ func TestBaseURLs(t *testing.T) {
 		"its directory":                             {host: "opencode", files: map[string]string{".opencode/opencode.json": local}, api: "http://local/v1"},
 		"another directory beside the user's":       {host: "opencode", files: map[string]string{".config/opencode/opencode.json": local}, env: map[string]string{"OPENCODE_CONFIG_DIR": "/nowhere"}, api: "http://local/v1"},
 		"settings of a server":                      {host: "opencode", files: map[string]string{".config/opencode/opencode.json": local, ".local/share/opencode/auth.json": `{"https://x":{"type":"wellknown"}}`}, problem: "settings from a server"},
+		"Kilo's own files":                          {host: "kilo", files: map[string]string{".config/kilo/kilo.jsonc": local, ".config/opencode/opencode.json": `{"provider":{"b":{"options":{"baseURL":"http://other/v1"}}}}`}, api: "http://local/v1"},
+		"Kilo's old names go before":                {host: "kilo", files: map[string]string{"work/kilo.json": `{"provider":{"a":{"options":{"baseURL":"http://x/v1"}}}}`, ".kilocode/opencode.json": `{"provider":{"a":{"options":{"baseURL":"http://old/v1"}}}}`}, api: "http://old/v1"},
 		"no provider of opencode that lcm may know": {host: "opencode", problem: "no provider of opencode"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,6 +246,9 @@ func TestAllowed(t *testing.T) {
 	if !strings.HasPrefix(got, `--mcp-config={"mcpServers":{"lcm":`) || !strings.Contains(got, "} --allowedTools=mcp__lcm__lcm_grep,mcp__lcm__expand -p x --allowedTools Bash ") {
 		t.Error(got)
 	}
+	if got = allowed("kilo", nil, map[string]string{"OPENAI_API_KEY": "k"}); !strings.Contains(got, "KILO_CONFIG_CONTENT={") || !strings.Contains(got, `KILO_PERMISSION={"lcm_expand":"allow"`) {
+		t.Error(got)
+	}
 	got = allowed("opencode", nil, map[string]string{"OPENAI_API_KEY": "k", "OPENCODE_PERMISSION": `{"bash":"deny"}`})
 	if !strings.Contains(got, `OPENCODE_PERMISSION={"bash":"deny","lcm_expand":"allow","lcm_lcm_grep":"allow"}`) || !strings.Contains(got, `"command":["/bin/lcm"`) {
 		t.Error(got)
@@ -265,7 +270,7 @@ func hostOf(program string) (string, error) {
 }
 
 func TestHostOf(t *testing.T) {
-	for name, want := range map[string]string{"claude": "claude", "/opt/bin/codex": "codex", "opencode.exe": "opencode", "vim": ""} {
+	for name, want := range map[string]string{"claude": "claude", "/opt/bin/codex": "codex", "opencode.exe": "opencode", "kilo": "kilo", "vim": ""} {
 		if got, err := hostOf(name); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

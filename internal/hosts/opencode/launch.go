@@ -21,11 +21,9 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
-// configEnv is the variable with settings that go before opencode's files.
-const configEnv = "OPENCODE_CONFIG_CONTENT"
-
-// permissionEnv is the variable with permissions that go before all others.
-const permissionEnv = "OPENCODE_PERMISSION"
+// The variables with settings that go before the program's files, and with permissions that
+// go before all others.
+const configEnv, permissionEnv = "CONFIG_CONTENT", "PERMISSION"
 
 // builtIn are the providers that opencode knows by itself: the variables with the base URL
 // and with the key of each, and the base URL without the variable.
@@ -44,18 +42,18 @@ func (Host) Session(h http.Header) string {
 
 // Prepare implements [launch.Host]. opencode compacts before the output would no longer fit
 // the window.
-func (Host) Prepare(p launch.Program) (s launch.Start, err error) {
+func (h Host) Prepare(p launch.Program) (s launch.Start, err error) {
 	bases := map[string]string{}
 	for name, b := range builtIn {
 		if p.Machine.Env(b.key, "") != "" {
 			bases[name] = p.Machine.Env(b.variable, b.base)
 		}
 	}
-	if err := checkElsewhere(p); err != nil {
+	if err := h.checkElsewhere(p); err != nil {
 		return s, err
 	}
 	s.Windows = map[string]int{}
-	err = eachProvider(p, func(name string, has provider) {
+	err = h.eachProvider(p, func(name string, has provider) {
 		if has.Options.BaseURL != "" {
 			bases[name] = has.Options.BaseURL
 		}
@@ -70,13 +68,13 @@ func (Host) Prepare(p launch.Program) (s launch.Start, err error) {
 	}
 	s.Routes = map[string]*url.URL{}
 	for name, base := range bases {
-		if s.Routes[name], err = launch.ParseBase("the base URL of opencode's provider "+name, base); err != nil {
+		if s.Routes[name], err = launch.ParseBase("the base URL of "+h.Name+"'s provider "+name, base); err != nil {
 			return s, err
 		}
 	}
 	if len(bases) == 0 {
-		return s, hint.New("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or provider.NAME.options.baseURL in opencode.json; docs/hosts/RUN.md says more",
-			"no provider of opencode has a base URL in its settings or an API key in the environment")
+		return s, hint.New("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or provider.NAME.options.baseURL in "+h.Name+".json; docs/hosts/RUN.md says more",
+			"no provider of %s has a base URL in its settings or an API key in the environment", h.Name)
 	}
 	s.Child = func(x launch.Proxy) (launch.Child, error) {
 		own := map[string]any{}
@@ -89,14 +87,14 @@ func (Host) Prepare(p launch.Program) (s launch.Start, err error) {
 			own["mcp"] = map[string]any{"lcm": map[string]any{"type": "local", "command": p.Server, "enabled": true}}
 		}
 		c := launch.Child{Args: p.Args}
-		err := addJSON(&c, p, configEnv, own)
+		err := addJSON(&c, p, h.env(configEnv), own)
 		if len(p.Server) > 0 && len(p.Allow) > 0 && err == nil {
 			// opencode lays these permissions over the others, and the last rule that fits counts.
 			allowed := map[string]any{}
 			for _, tool := range p.Allow {
 				allowed["lcm_"+tool] = "allow"
 			}
-			err = addJSON(&c, p, permissionEnv, allowed)
+			err = addJSON(&c, p, h.env(permissionEnv), allowed)
 		}
 		return c, err
 	}
@@ -117,14 +115,14 @@ func addJSON(c *launch.Child, p launch.Program, variable string, own map[string]
 
 // checkElsewhere looks for settings that lcm cannot read or that go before its own:
 // those of a server that the user is logged in to, and those of an administrator.
-func checkElsewhere(p launch.Program) error {
-	logins := filepath.Join(dataDir(p.Machine), "auth.json")
+func (h Host) checkElsewhere(p launch.Program) error {
+	logins := filepath.Join(h.dataDir(p.Machine), "auth.json")
 	if src, err := os.ReadFile(logins); err == nil && bytes.Contains(src, []byte("wellknown")) {
-		return fmt.Errorf("opencode takes settings from a server, which lcm does not know (%s)", logins)
+		return fmt.Errorf("%s takes settings from a server, which lcm does not know (%s)", h.Name, logins)
 	}
-	for _, dir := range []string{"/etc/opencode", "/Library/Application Support/opencode", `C:\ProgramData\opencode`} {
-		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
-			file := filepath.Join(dir, name)
+	for _, dir := range []string{"/etc/", "/Library/Application Support/", `C:\ProgramData\`} {
+		for _, name := range h.fileNames() {
+			file := filepath.Join(dir+h.Name, name)
 			if src, err := os.ReadFile(file); err == nil && bytes.Contains(src, []byte("baseURL")) {
 				return fmt.Errorf("%s names a base URL, which goes before lcm's", file)
 			}
@@ -133,18 +131,18 @@ func checkElsewhere(p launch.Program) error {
 	return nil
 }
 
-// settingsFiles are the settings files of opencode, in the order of their weight: the
+// settingsFiles are the settings files of the program, in the order of their weight: the
 // user's, the one that a variable names, those of the project from the outermost directory
-// inwards, and those in directories called .opencode.
-func settingsFiles(p launch.Program) (files []string) {
-	add := func(dir string, names ...string) {
-		for _, name := range names {
+// inwards, and those in the program's directories (.opencode).
+func (h Host) settingsFiles(p launch.Program) (files []string) {
+	add := func(dir string) {
+		for _, name := range h.fileNames() {
 			files = append(files, filepath.Join(dir, name))
 		}
 	}
-	const plain, commented = "opencode.json", "opencode.jsonc"
-	add(configDir(p.Machine), "config.json", plain, commented)
-	if file := p.Machine.Env("OPENCODE_CONFIG", ""); file != "" {
+	files = append(files, filepath.Join(h.configDir(p.Machine), "config.json"))
+	add(h.configDir(p.Machine))
+	if file := p.Machine.Env(h.env("CONFIG"), ""); file != "" {
 		files = append(files, file)
 	}
 	dirs := []string{p.Dir}
@@ -154,21 +152,23 @@ func settingsFiles(p launch.Program) (files []string) {
 	}
 	slices.Reverse(dirs)
 	for _, dir := range dirs {
-		add(dir, plain, commented)
+		add(dir)
 	}
 	for _, dir := range append(dirs, p.Machine.Home) {
-		add(filepath.Join(dir, ".opencode"), plain, commented)
+		for _, name := range h.Dirs {
+			add(filepath.Join(dir, name))
+		}
 	}
-	if dir := p.Machine.Env("OPENCODE_CONFIG_DIR", ""); dir != "" {
-		add(dir, plain, commented)
+	if dir := p.Machine.Env(h.env("CONFIG_DIR"), ""); dir != "" {
+		add(dir)
 	}
 	return files
 }
 
-// variable is how opencode's settings name a variable of the environment.
+// variable is how the settings name a variable of the environment.
 var variable = lazyregexp.New(`\{env:([^}]+)\}`)
 
-// provider is a provider in opencode's settings.
+// provider is a provider in the settings.
 type provider struct {
 	Options struct {
 		BaseURL string `json:"baseURL"`
@@ -185,8 +185,8 @@ type provider struct {
 
 // eachProvider calls use with the providers of each settings file, in the order of the
 // files' weight.
-func eachProvider(p launch.Program, use func(name string, has provider)) error {
-	for _, file := range settingsFiles(p) {
+func (h Host) eachProvider(p launch.Program, use func(name string, has provider)) error {
+	for _, file := range h.settingsFiles(p) {
 		src, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
@@ -198,8 +198,8 @@ func eachProvider(p launch.Program, use func(name string, has provider)) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if err := providersIn(p, []byte(p.Machine.Env(configEnv, "{}")), use); err != nil {
-		return fmt.Errorf("%s: %w", configEnv, err)
+	if err := providersIn(p, []byte(p.Machine.Env(h.env(configEnv), "{}")), use); err != nil {
+		return fmt.Errorf("%s: %w", h.env(configEnv), err)
 	}
 	return nil
 }

@@ -1,4 +1,5 @@
-// Package opencode has everything that lcm knows of opencode.
+// Package opencode has everything that lcm knows of opencode, and of the programs that were
+// made from it: they have its tables, settings and plugins under names of their own.
 //
 // Sessions are rows of a SQLite database: a session, its messages and their parts,
 // which the program rewrites while it works. Each row becomes a record: its columns as
@@ -29,44 +30,59 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 )
 
-// Name is the host's short name.
-const Name = "opencode"
+// Host is opencode, or a program that was made from it.
+type Host struct {
+	// Name is the short name. The program's directories, its databases and, in capitals,
+	// its variables begin with it.
+	Name  string
+	Title string
+	// Files are the names of its settings files without their extension. A later one goes
+	// before an earlier one.
+	Files []string
+	// Dirs are the names of its directories in a project.
+	Dirs []string
+}
 
-// Host is opencode.
-type Host struct{}
+// New returns opencode.
+func New() Host {
+	return Host{Name: "opencode", Title: "opencode", Files: []string{"opencode"}, Dirs: []string{".opencode"}}
+}
 
 // About implements [hosts.Host].
-func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "opencode", MarksFailures: true, MCP: hosts.MCP{Client: "opencode"}}
+func (h Host) About() hosts.About {
+	return hosts.About{Name: h.Name, Title: h.Title, MarksFailures: true, MCP: hosts.MCP{Client: h.Name}}
 }
 
-// dataDir is where opencode keeps its sessions and logins, configDir where it has the user's
-// settings.
-func dataDir(m hosts.Machine) string {
-	return filepath.Join(m.Env("XDG_DATA_HOME", filepath.Join(m.Home, ".local", "share")), "opencode")
+// dataDir is where the program keeps its sessions and logins, configDir where it has the
+// user's settings.
+func (h Host) dataDir(m hosts.Machine) string {
+	return filepath.Join(m.Env("XDG_DATA_HOME", filepath.Join(m.Home, ".local", "share")), h.Name)
 }
 
-func configDir(m hosts.Machine) string {
-	return filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), "opencode")
+func (h Host) configDir(m hosts.Machine) string {
+	return filepath.Join(m.Env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")), h.Name)
 }
+
+// env is the name of one of the program's variables.
+func (h Host) env(name string) string { return strings.ToUpper(h.Name) + "_" + name }
 
 // Find implements [hosts.Host].
-func (Host) Find(m hosts.Machine) hosts.Installation {
-	_, noData := os.Stat(dataDir(m))
-	_, noConfig := os.Stat(configDir(m))
-	return hosts.Installation{Data: dataDir(m), Present: noData == nil || noConfig == nil}
+func (h Host) Find(m hosts.Machine) hosts.Installation {
+	_, noData := os.Stat(h.dataDir(m))
+	_, noConfig := os.Stat(h.configDir(m))
+	return hosts.Installation{Data: h.dataDir(m), Present: noData == nil || noConfig == nil}
 }
 
 // Transcripts implements [hosts.Host].
-func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
+func (h Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
 	return func(yield func(hosts.Transcript, error) bool) {
-		found, err := databases(in)
-		if err != nil && !yield(hosts.Transcript{Host: Name, Path: in.Data}, err) {
+		found, err := h.databases(in)
+		if err != nil && !yield(hosts.Transcript{Host: h.Name, Path: in.Data}, err) {
 			return
 		}
 		for _, path := range found {
-			ts, err := sessions(ctx, path)
-			if err != nil && !yield(hosts.Transcript{Host: Name, Path: path}, err) {
+			ts, err := h.sessions(ctx, path)
+			if err != nil && !yield(hosts.Transcript{Host: h.Name, Path: path}, err) {
 				return
 			}
 			for _, t := range ts {
@@ -79,27 +95,32 @@ func (Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[ho
 }
 
 // In implements [hosts.Host]: every session of a database.
-func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
-	name := filepath.Base(path)
-	if !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db" {
+func (h Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
+	if !h.isDatabase(path) {
 		return nil, hosts.ErrNoTranscript
 	}
-	found, err := sessions(ctx, path)
+	found, err := h.sessions(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0 {
 		return nil, hosts.ErrNoTranscript
 	}
 	return found, err
 }
 
-// databases lists the databases of an installation: each channel has its own.
-func databases(in hosts.Installation) ([]string, error) {
+// isDatabase reports whether a file is one of the program's by its name: each channel has a
+// database of its own.
+func (h Host) isDatabase(path string) bool {
+	return strings.HasPrefix(filepath.Base(path), h.Name) && filepath.Ext(path) == ".db"
+}
+
+// databases lists the databases of an installation.
+func (h Host) databases(in hosts.Installation) ([]string, error) {
 	var paths []string
 	var problems []error
 	for _, f := range lines.List(in.Data, in.Data) {
-		switch name := filepath.Base(f.Path); {
+		switch {
 		case f.Path == in.Data:
 			problems = append(problems, f.Err)
-		case !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db":
+		case !h.isDatabase(f.Path):
 		case f.Err != nil:
 			problems = append(problems, fmt.Errorf("%s: %w", f.Path, f.Err))
 		default:
@@ -110,7 +131,7 @@ func databases(in hosts.Installation) ([]string, error) {
 }
 
 // sessions lists the sessions of a database, parents first.
-func sessions(ctx context.Context, path string) (ts []hosts.Transcript, err error) {
+func (h Host) sessions(ctx context.Context, path string) (ts []hosts.Transcript, err error) {
 	db, err := open(ctx, path)
 	if err != nil {
 		return nil, err
@@ -122,7 +143,7 @@ func sessions(ctx context.Context, path string) (ts []hosts.Transcript, err erro
 		FROM session s ORDER BY s.parent_id IS NOT NULL, s.time_created, s.id`
 	err = query(db, sql, func(s *sqlite3.Stmt) error {
 		ts = append(ts, hosts.Transcript{
-			Host: Name, Path: path, Session: s.ColumnText(0), Parent: s.ColumnText(1), Dir: s.ColumnText(2), Title: s.ColumnText(3),
+			Host: h.Name, Path: path, Session: s.ColumnText(0), Parent: s.ColumnText(1), Dir: s.ColumnText(2), Title: s.ColumnText(3),
 			Modified: time.UnixMilli(s.ColumnInt64(4)).UTC(),
 		})
 		return ctx.Err()

@@ -81,7 +81,7 @@ func (b *bed) turn(n int) {
 
 func (b *bed) transcript() hosts.Transcript {
 	b.Helper()
-	t, err := hosts.FindSession(b.Context(), Host{}, (Host{}).Find(hosts.Machine{Home: b.home}), "ses_1")
+	t, err := hosts.FindSession(b.Context(), New(), New().Find(hosts.Machine{Home: b.home}), "ses_1")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func (b *bed) transcript() hosts.Transcript {
 func (b *bed) read(from hosts.Position) (ids []string, end hosts.Position, records []hosts.Record) {
 	b.Helper()
 	end = from
-	for rec, err := range (Host{}).Read(b.Context(), b.transcript(), from) {
+	for rec, err := range New().Read(b.Context(), b.transcript(), from) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestRecords(t *testing.T) {
 		Flags store.Flag
 	}
 	var got []row
-	for _, rec := range hosttest.Read(t, Host{}, b.transcript()) {
+	for _, rec := range hosttest.Read(t, New(), b.transcript()) {
 		shows := rec.Render()
 		if !rec.Known {
 			shows = rec.Type
@@ -255,19 +255,19 @@ func TestNothingIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Read(t, Host{}, b.transcript())
+	hosttest.Read(t, New(), b.transcript())
 	after, err := os.ReadDir(dir)
 	if err != nil || len(after) != len(before) {
 		t.Errorf("%v, before %v, %v", after, before, err)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "opencode.db")
-	if _, err := (Host{}).In(t.Context(), elsewhere); err == nil {
+	if _, err := New().In(t.Context(), elsewhere); err == nil {
 		t.Error("a database that is not there is no error")
 	}
 	if _, err := os.Stat(elsewhere); err == nil {
 		t.Error("it was made")
 	}
-	for _, err := range (Host{}).Read(t.Context(), hosts.Transcript{Path: dir}, hosts.Position{}) {
+	for _, err := range New().Read(t.Context(), hosts.Transcript{Path: dir}, hosts.Position{}) {
 		if err == nil {
 			t.Error("a directory can be read")
 		}
@@ -287,6 +287,6 @@ func FuzzPart(f *testing.F) {
 		b := &bed{TB: t, db: b.db, home: b.home, now: b.now + 1}
 		b.put("message", "'msg_1', 'ses_1'", strings.ReplaceAll(message, "%", "%%"))
 		b.put("part", "'prt_1', 'msg_1', 'ses_1'", strings.ReplaceAll(data, "%", "%%"))
-		hosttest.Read(t, Host{}, b.transcript())
+		hosttest.Read(t, New(), b.transcript())
 	})
 }

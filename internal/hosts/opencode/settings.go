@@ -14,37 +14,45 @@ import (
 //go:embed plugin.js
 var plugin string
 
-// pluginSign identifies lcm's plugin, pluginCommand begins the line with its command.
-const (
-	pluginSign    = "// lcm for opencode"
-	pluginCommand = "const COMMAND = "
-)
+// pluginCommand begins the line with the plugin's command.
+const pluginCommand = "const COMMAND = "
 
 // Settings implements [setup.Host].
-func (Host) Settings(m hosts.Machine) string { return m.Env("OPENCODE_CONFIG_DIR", configDir(m)) }
+func (h Host) Settings(m hosts.Machine) string { return m.Env(h.env("CONFIG_DIR"), h.configDir(m)) }
 
 // Entries implements [setup.Host]: the MCP server in the settings, and a small plugin that
 // passes events on.
-func (Host) Entries(dir string, o setup.Options) []setup.Entry {
+func (h Host) Entries(dir string, o setup.Options) []setup.Entry {
 	server := struct {
 		Type    string   `json:"type"`
 		Command []string `json:"command"`
 		Enabled bool     `json:"enabled"`
 	}{"local", o.ServerCommand(), true}
-	file := filepath.Join(dir, "opencode.jsonc") // of two, opencode uses the one with comments
-	if _, err := os.Lstat(file); err != nil {
-		file = filepath.Join(dir, "opencode.json")
+	file := filepath.Join(dir, h.Name+".json")
+	for _, name := range h.fileNames() {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			file = filepath.Join(dir, name) // the last one goes before the others
+		}
 	}
-	command, err := json.Marshal(o.HookCommand(Name))
+	command, err := json.Marshal(o.HookCommand(h.Name))
 	if err != nil {
 		command = []byte("[]") // impossible: strings can be encoded
 	}
 	content := strings.Replace(plugin, pluginCommand+`["lcm", "hook", "opencode"]`, pluginCommand+string(command), 1)
+	content = strings.ReplaceAll(content, "opencode", h.Name)
 	return []setup.Entry{
 		setup.JSONServer(file, server, "mcp", "lcm"),
-		setup.OwnFile(filepath.Join(dir, "plugins", "lcm.js"), "plugin", pluginSign, content, commandsIn),
+		setup.OwnFile(filepath.Join(dir, "plugins", "lcm.js"), "plugin", "// lcm for "+h.Name, content, commandsIn),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
+}
+
+// fileNames are the names of the settings files, in the order of their weight.
+func (h Host) fileNames() (names []string) {
+	for _, name := range h.Files {
+		names = append(names, name+".json", name+".jsonc")
+	}
+	return names
 }
 
 // commandsIn returns the command of a plugin.

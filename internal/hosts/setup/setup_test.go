@@ -103,7 +103,11 @@ func remove(t *testing.T, host string, m hosts.Machine, dir string) {
 
 // worlds are homes as people have them.
 var worlds = map[string]map[string]string{
-	"fresh": {".claude/x": "", ".codex/x": "", ".config/opencode/x": "", ".copilot/x": ""},
+	"fresh": {
+		".claude/x": "", ".codex/x": "", ".config/opencode/x": "",
+		".config/kilo/x": "",
+		".copilot/x":     "",
+	},
 	"settled": {
 		".claude.json":                       "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
 		".claude/settings.json":              "{\"permissions\":{\"allow\":[\"Bash\"]},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say done\"}]}]}}\n",
@@ -116,6 +120,8 @@ var worlds = map[string]map[string]string{
 		".config/opencode/skills/a/SKILL.md": "a",
 		".copilot/mcp-config.json":           "{ \"mcpServers\": { \"other\": {\"type\": \"local\", \"command\": \"x\"} } }",
 		".copilot/hooks/mine.json":           "{\"version\":1}",
+		".config/kilo/kilo.json":             "{\n\t\"mcp\": {}\n}\n",
+		".config/kilo/opencode.json":         "{\"model\": \"m\"}",
 	},
 }
 
@@ -238,6 +244,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"codex":    {".codex/config.toml": "[mcp_servers.lcm] # mine\ncommand = \"npx\"\nstartup_timeout_sec = 9\n"},
 		"opencode": {".config/opencode/opencode.json": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
 		"copilot":  {".copilot/mcp-config.json": `{"mcpServers":{"lcm":{"type":"local","command":"lcm","args":["mcp"]}}}`},
+		"kilo":     {".config/kilo/kilo.jsonc": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
 	} {
 		m := home(t, files)
 		before := tree(t, m.Home)
@@ -261,6 +268,7 @@ func TestBadInput(t *testing.T) {
 		{"broken JSON", "claude", map[string]string{".claude/settings.json": "{\n  \"a\": 1,,\n}"}, "settings.json: line 2, column 10"},
 		{"broken TOML", "codex", map[string]string{".codex/config.toml": "a = 1\nb = = 2\n"}, "config.toml: line 2"},
 		{"hooks of another shape", "claude", map[string]string{".claude/settings.json": `{"hooks": []}`}, "hooks is not an object"},
+		{"opencode's plugin", "kilo", map[string]string{".config/kilo/plugins/lcm.js": "// lcm for opencode"}, "lcm did not write"},
 		{"somebody else's plugin", "opencode", map[string]string{".config/opencode/plugins/lcm.js": "mine"}, "lcm did not write"},
 	}
 	for _, tt := range tests {

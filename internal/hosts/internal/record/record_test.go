@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,7 @@ const (
 	claudeProgram   = "@anthropic-ai/claude-code-linux-x64/claude"
 	codexProgram    = "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
 	opencodeProgram = "opencode-linux-x64/bin/opencode"
+	kiloProgram     = "@kilocode/cli-linux-x64/bin/kilo"
 )
 
 func TestRecordClaude(t *testing.T) {
@@ -175,20 +177,26 @@ default_tools_approval_mode = "approve"
 	b.export("codex", filepath.Join(b.home, ".codex", "sessions"), ".codex/sessions")
 }
 
-func TestRecordOpencode(t *testing.T) {
+func TestRecordOpencode(t *testing.T) { recordOpencode(t, "opencode", opencodeProgram) }
+
+func TestRecordKilo(t *testing.T) { recordOpencode(t, "kilo", kiloProgram, "--auto") }
+
+// recordOpencode records opencode or a program that was made from it.
+func recordOpencode(t *testing.T, host, program string, flags ...string) {
 	b := newBed(t)
-	b.write(filepath.Join(b.home, ".config", "opencode", "opencode.json"), `{
+	b.env = append(b.env, strings.ToUpper(host)+"_DISABLE_MODELS_FETCH=1")
+	b.write(filepath.Join(b.home, ".config", host, host+".json"), `{
 		"provider": {"x": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "`+b.url+`/v1", "apiKey": "x"},
 			"models": {"scripted": {"limit": {"context": 100000, "output": 4000}}}}},
 		"model": "x/scripted", "autoupdate": false, "share": "disabled",
 		"mcp": {"lcm": {"type": "local", "command": ["`+b.lcm+`", "mcp"], "enabled": true}}}`)
 	ask := func(prompt string, more ...string) {
-		t.Log(b.run(opencodeProgram, append(append([]string{"run"}, more...), prompt)...))
+		t.Log(b.run(program, slices.Concat([]string{"run"}, flags, more, []string{prompt})...))
 	}
 	ask("Hello. play:hello")
 	ask("What do the notes say? play:look")
 	ask("Is the build green? play:delegate")
 	ask("What was the needle? play:remember")
-	b.keep("opencode")
-	b.dump("opencode")
+	b.keep(host)
+	b.dump(host)
 }
