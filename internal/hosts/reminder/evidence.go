@@ -152,7 +152,7 @@ func (f *found) weigh(a store.Found) {
 			weight = max(0, min(1, idf(float64(of))/idf(1)))
 		}
 		switch {
-		case foreign()[w.Word]:
+		case analysis.IsGermanStop(w.Word):
 			weight = 0
 		case w.Passages == 0 && isOrdinary(w.Word):
 			weight = shortNumber // "how long"

@@ -137,15 +137,6 @@ var general = words(`
 		konvention regel regeln vorgabe weiter letzte letzten letzter gefunden nachdem brauchte brauchten wohin woher ging gingen eigentlich dafur dagegen daran darauf davon dazu dabei daruber genau gerade immer wirklich irgendwie uberhaupt sonst
 		musste mussten durfte durften konnte konnten sollten mochten wollte sitzung woche monat jahr heute wann warum wieso weshalb welche welcher welches welchen welchem wer wen wem wessen womit worauf woran worin`)
 
-// foreign are the function words of German, folded. The search needs them to tell the
-// language of a prompt; they tell no subject.
-var foreign = words(`
-		ab aber alle alles als also am an auch auf aus bei beim bin bis da damit dann das dass dein dem den denn der des dich die dies diese diesem diesen dieser dieses
-		dir doch dort du durch ein eine einem einen einer eines er es euch etwas fur gegen hab habe hat hier ich ihm ihn ihr ihre im in ins ist ja jede jeden jeder
-		jedes kann kein keine keinen lange mal man mehr mein meine mir mit nach nicht nichts noch nun nur ob oder oft ohne sehr seit sich sie sind so soll sollen
-		sollte statt uber um und uns unser unsere unserem unseren unserer unter viel viele vielen vom von vor war waren was weil wenn werden wie wird wir wo wollen wollte
-		wollten worden wurde wurden zu zum zur zwischen`)
-
 // ordinary are words of every software project, which do not tell the subject.
 var ordinary = words(`
 		add answer app application arg argument bad big branch break broken bug build case change check class clean cli client code column command commit compile
@@ -166,7 +157,7 @@ var ordinary = words(`
 
 // isOrdinary reports whether a word, in a common form, is an ordinary one.
 func isOrdinary(word string) bool {
-	if word = fold(word); foreign()[word] {
+	if word = fold(word); analysis.IsGermanStop(word) {
 		return true
 	}
 	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "er"} {

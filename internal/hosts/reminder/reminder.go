@@ -21,6 +21,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
 	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -70,7 +71,7 @@ func RefersBack(prompt string) bool {
 		switch {
 		case !isOrdinary(strings.ToLower(w)):
 			specific++
-		case !foreign()[fold(w)]:
+		case !analysis.IsGermanStop(fold(w)):
 			ordinary++
 		}
 	}

@@ -25,6 +25,9 @@ without wont would wouldnt yes yet you youd youll your youre yours yourself your
 // words of English unless it has no others.
 func IsStopWord(word string) bool { return stopWords()[strings.ToLower(word)] }
 
+// IsGermanStop reports whether a word, folded, is a function word of German.
+func IsGermanStop(word string) bool { return otherStops()[0][word] }
+
 // otherStops are frequent function words of other languages that are no words of
 // English, folded: of German, French, Spanish, Italian, Portuguese, Dutch, Swedish,
 // Danish and Norwegian, Finnish, Hungarian, Turkish, Romanian and Russian.
