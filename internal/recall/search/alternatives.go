@@ -89,7 +89,7 @@ func (v *vocabulary) findParts(terms []Term) error {
 		if at < 0 {
 			continue
 		}
-		stem, raw := analysis.LightStem(typed), []rune(word)
+		stem, raw := string(analysis.PlainTerm([]byte(typed))), []rune(word)
 		letters := utf8.RuneCountInString(stem)
 		find := v.containing
 		if letters < 6 { // inside of many by chance: it must begin them
@@ -246,14 +246,14 @@ func (v *vocabulary) particles(t queryTerm) ([]string, error) {
 
 // germanForms are the terms with the stem of a German word.
 func (v *vocabulary) germanForms(t queryTerm) ([]knownTerm, error) {
-	stem := variants.GermanStem(t.typed)
+	stem := analysis.GermanStem(t.typed)
 	var out []string
 	for _, begin := range []string{stem, "ge" + stem} {
 		terms, err := v.beginning(queryTerm{typed: begin})
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, slices.DeleteFunc(terms, func(term string) bool { return variants.GermanStem(term) != stem })...)
+		out = append(out, slices.DeleteFunc(terms, func(term string) bool { return analysis.GermanStem(term) != stem })...)
 	}
 	return v.known(out, maxForms)
 }

@@ -9,7 +9,7 @@ import (
 //go:embed common.txt
 var commonText string
 
-// common are the words of common.txt: the stems of English, and German without endings.
+// common are the words of common.txt: the stems of English and of German.
 var common = sync.OnceValue(func() (sets struct{ english, german map[string]bool }) {
 	english, german, _ := strings.Cut(commonText, "# German\n")
 	sets.english, sets.german = make(map[string]bool), make(map[string]bool)
@@ -17,7 +17,7 @@ var common = sync.OnceValue(func() (sets struct{ english, german map[string]bool
 		sets.english[string(PlainTerm([]byte(w)))] = true
 	}
 	for w := range strings.FieldsSeq(german) {
-		sets.german[withoutEnding(w)] = true
+		sets.german[GermanStem(w)] = true
 	}
 	return sets
 })
@@ -27,7 +27,7 @@ var common = sync.OnceValue(func() (sets struct{ english, german map[string]bool
 func IsGerman(question []string) bool {
 	sets, n := common(), 0
 	for _, w := range question {
-		if sets.german[withoutEnding(w)] || otherStops()[0][w] {
+		if sets.german[GermanStem(w)] || otherStops()[0][w] {
 			n++
 		}
 		if sets.english[string(PlainTerm([]byte(w)))] || IsStopWord(w) {
@@ -41,7 +41,7 @@ func IsGerman(question []string) bool {
 // text is about: a verb, an adverb, a general noun of English or German.
 func IsCommon(word string) bool {
 	sets := common()
-	if IsStopWord(word) || sets.english[string(PlainTerm([]byte(word)))] || sets.german[withoutEnding(word)] {
+	if IsStopWord(word) || sets.english[string(PlainTerm([]byte(word)))] || sets.german[GermanStem(word)] {
 		return true
 	}
 	for _, set := range otherStops() {
@@ -49,25 +49,31 @@ func IsCommon(word string) bool {
 			return true
 		}
 	}
-	for _, ending := range []string{"t", "te", "ten"} { // of a German verb: fehlt, meldete
-		if cut, ok := strings.CutSuffix(word, ending); ok && len(cut) >= 4 && sets.german[withoutEnding(cut)] {
-			return true
-		}
-	}
-	// A German participle: gewahlt, angelegt.
-	before, after, ok := strings.Cut(word, "ge")
-	return ok && len(before) <= 4 && len(after) >= 4 && (sets.german[withoutEnding(before+strings.TrimSuffix(after, "t"))] || sets.german[withoutEnding(before+after)])
+	return false
 }
 
-// LightStem is the stem of a folded word without the endings of German, for
-// comparing words of two texts. The index does not have these.
-func LightStem(word string) string { return withoutEnding(string(PlainTerm([]byte(word)))) }
+// LightStem is the stem of a folded word of English or German, for comparing words of
+// two texts. The index does not have these.
+func LightStem(word string) string { return GermanStem(string(PlainTerm([]byte(word)))) }
 
-func withoutEnding(word string) string {
-	for _, ending := range []string{"en", "er", "em", "es", "e", "n"} {
-		if cut, ok := strings.CutSuffix(word, ending); ok && len(cut) >= 4 {
-			return cut
+// minGermanStem is the least length of the stem of a German word in bytes.
+const minGermanStem = 4
+
+// GermanStem is a folded German word without its endings and the prefix of its participle:
+// Artikel and Artikeln, Nachricht and Nachrichten, runden and gerundet, Sicherung and
+// gesichert have one stem each. Words without vowel changes alone are brought together.
+func GermanStem(word string) string {
+	stem := word
+	for cut := true; cut; {
+		cut = false
+		for _, ending := range []string{"ung", "isier", "e", "n", "s", "t"} {
+			if rest, ok := strings.CutSuffix(stem, ending); ok && len(rest) >= minGermanStem {
+				stem, cut = rest, true
+			}
 		}
 	}
-	return word
+	if rest, ok := strings.CutPrefix(stem, "ge"); ok && stem != word && len(rest) >= minGermanStem {
+		return rest
+	}
+	return stem
 }

@@ -1,8 +1,6 @@
 // Package variants lists the other ways in which a word may be written: without
-// its article or vowel marks, in the other Chinese script, with another German
-// ending, or with a typing mistake.
+// its article or vowel marks, in the other Chinese script, or with a typing mistake.
 //
-// A search uses it for words that its record does not have, and for every word of a
-// German question. The package knows words only: a caller looks up which of the
-// variants exist.
+// A search uses it for words that its record does not have. The package knows words
+// only: a caller looks up which of the variants exist.
 package variants
