@@ -29,8 +29,19 @@ func LearnMore(tool string) string {
 // IsOwn reports whether a tool is lcm's, under its own name or the name that a host
 // gives to tools of an MCP server: mcp__lcm__lcm_grep, lcm_lcm_grep, lcm-expand.
 func IsOwn(name string) bool {
-	return slices.ContainsFunc(append(Agent(), Expand, "lcm-expand", "lcm__expand"), func(tool string) bool {
+	if server, ok := strings.CutSuffix(name, "expand"); ok {
+		plain := strings.TrimRight(server, "_-")
+		return plain != server && strings.HasSuffix(plain, "lcm")
+	}
+	return slices.ContainsFunc(Agent(), func(tool string) bool {
 		server, ok := strings.CutSuffix(name, tool)
 		return ok && (server == "" || strings.HasSuffix(server, "_") || strings.HasSuffix(server, "-"))
 	})
+}
+
+// IsSearch reports whether a call looks for lcm's tools: some hosts show a model only those
+// that it has looked for.
+func IsSearch(name, arguments string) bool {
+	plain := strings.ToLower(strings.ReplaceAll(name, "_", ""))
+	return strings.HasSuffix(plain, "toolsearch") && strings.Contains(arguments, "lcm")
 }
