@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/llms"
@@ -69,6 +70,9 @@ func telling(r llms.Request, step int) llmtest.Reply {
 			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes"})
 		case "exec_command":
 			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"cmd": "cat notes.txt"})
+		case "Execute":
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "summary": "Reads the notes",
+				"riskLevel": "low", "riskLevelReason": "It only reads."})
 		}
 	}
 	return llmtest.Say("There is no shell.")
@@ -78,6 +82,12 @@ var messageID = regexp.MustCompile(`msg_\d+`)
 
 // recalling goes the way that agents are taught: grep, describe, expand.
 func recalling(r llms.Request, step int, last string) llmtest.Reply {
+	if search := offered(r, "ToolSearch"); search == "ToolSearch" && slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == search }) {
+		if step == 0 { // Droid shows lcm's tools when they are looked for
+			return llmtest.Call(search, map[string]any{"query": "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query,lcm___expand"})
+		}
+		step--
+	}
 	switch step {
 	case 0:
 		return llmtest.Call(offered(r, "lcm_grep"), map[string]any{"pattern": "harbour"})
@@ -103,7 +113,7 @@ func offered(r llms.Request, tool string) string {
 
 // toolOf is lcm's own name of a tool: hosts put the server's before it.
 func toolOf(name string) string {
-	for _, prefix := range []string{"mcp__lcm__", "lcm__", "lcm_", "lcm-"} {
+	for _, prefix := range []string{"mcp__lcm__", "lcm___", "lcm__", "lcm_", "lcm-"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && (strings.HasPrefix(rest, "lcm_") || rest == "expand") {
 			return rest
 		}

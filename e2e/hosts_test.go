@@ -31,6 +31,7 @@ var (
 	added  = []agent{
 		kiloAgent{},
 		copilotAgent{},
+		droidAgent{},
 	}
 )
 
@@ -406,6 +407,8 @@ var settingsFiles = []string{
 	".codex/config.toml", ".codex/hooks.json", ".codex/AGENTS.md",
 	".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/AGENTS.md", ".config/opencode/plugins/lcm.js",
 	".config/kilo/kilo.json", ".config/kilo/kilo.jsonc", ".config/kilo/plugins/lcm.js",
+	".copilot/mcp-config.json", ".copilot/hooks/mine.json", ".copilot/hooks/lcm.json",
+	".factory/settings.json", ".factory/mcp.json",
 }
 
 // settings reads the settings of the home.

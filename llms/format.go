@@ -30,4 +30,6 @@ const (
 	FormatOpencode Format = "opencode"
 	// FormatCopilot is an event of a session of GitHub's Copilot CLI.
 	FormatCopilot Format = "copilot"
+	// FormatDroid is a line of a session of Factory's Droid.
+	FormatDroid Format = "droid"
 )

@@ -73,6 +73,8 @@ type About struct {
 	CompactsUnseen bool
 	// WritesLate says that the last records of a turn are written after the hook for its end.
 	WritesLate bool
+	// LoadTools tells a model how to load lcm's tools, if the program shows it none of them.
+	LoadTools string
 	// MCP is how the program calls lcm's MCP server.
 	MCP MCP
 }

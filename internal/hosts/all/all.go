@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/claude"
 	"github.com/lossless-context/lcm/internal/hosts/codex"
 	"github.com/lossless-context/lcm/internal/hosts/copilot"
+	"github.com/lossless-context/lcm/internal/hosts/droid"
 	"github.com/lossless-context/lcm/internal/hosts/kilo"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
 	"github.com/lossless-context/lcm/internal/kit/hint"
@@ -23,6 +24,7 @@ func Hosts() []hosts.Host {
 		opencode.New(),
 		kilo.New(),
 		copilot.New(),
+		droid.New(),
 	}
 }
 

@@ -59,6 +59,8 @@ type Brief struct {
 	Short int
 	// More is the number of older sessions that are left out.
 	More int
+	// Note is added to the first lines of the block.
+	Note string
 }
 
 // Work is the state of one conversation's work.

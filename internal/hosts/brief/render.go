@@ -27,8 +27,8 @@ func (b Brief) Block(limit int) string {
 	if b.Work == nil || limit < MinLimit {
 		return ""
 	}
-	room := limit - utf8.RuneCountInString(quote.Block(preamble+"\n\n"))
-	return quote.Block(preamble + "\n\n" + b.render(room))
+	begins := strings.TrimSpace(preamble+" "+b.Note) + "\n\n"
+	return quote.Block(begins + b.render(limit-utf8.RuneCountInString(quote.Block(begins))))
 }
 
 // Text renders the brief for people, in at most limit characters, without escapes.

@@ -183,6 +183,7 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	b.Note = about(e.Host).LoadTools
 	text := fit(b, e.Host)
 	if text == "" {
 		return "", nil

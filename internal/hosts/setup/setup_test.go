@@ -107,6 +107,7 @@ var worlds = map[string]map[string]string{
 		".claude/x": "", ".codex/x": "", ".config/opencode/x": "",
 		".config/kilo/x": "",
 		".copilot/x":     "",
+		".factory/x":     "",
 	},
 	"settled": {
 		".claude.json":                       "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
@@ -122,6 +123,8 @@ var worlds = map[string]map[string]string{
 		".copilot/hooks/mine.json":           "{\"version\":1}",
 		".config/kilo/kilo.json":             "{\n\t\"mcp\": {}\n}\n",
 		".config/kilo/opencode.json":         "{\"model\": \"m\"}",
+		".factory/settings.json":             "{\n  // mine\n  \"cloudSessionSync\": false,\n  \"hooks\": {\"PostToolUse\": []}\n}\n",
+		".factory/mcp.json":                  "{}",
 	},
 }
 
@@ -245,6 +248,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"opencode": {".config/opencode/opencode.json": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
 		"copilot":  {".copilot/mcp-config.json": `{"mcpServers":{"lcm":{"type":"local","command":"lcm","args":["mcp"]}}}`},
 		"kilo":     {".config/kilo/kilo.jsonc": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
+		"droid":    {".factory/mcp.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 	} {
 		m := home(t, files)
 		before := tree(t, m.Home)

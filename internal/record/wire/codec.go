@@ -71,6 +71,7 @@ var transcripts = map[llms.Format]func(llms.Role, []byte) llms.Message{
 	llms.FormatCodex:    func(_ llms.Role, record []byte) llms.Message { return decodeCodex(record) },
 	llms.FormatOpencode: decodeOpencode,
 	llms.FormatCopilot:  func(_ llms.Role, record []byte) llms.Message { return decodeCopilot(record) },
+	llms.FormatDroid:    func(_ llms.Role, record []byte) llms.Message { return decodeDroid(record) },
 }
 
 func unknownFormat(f llms.Format) error {

@@ -4,6 +4,7 @@ package record
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/llms"
@@ -50,6 +51,9 @@ func summary(r llms.Request) bool {
 }
 
 func answer(r llms.Request, name string, step int) llmtest.Reply {
+	if name == "remember" && step == 1 && offers(r, "ToolSearch") { // which loaded it
+		step = 0
+	}
 	if step > 0 {
 		return map[string]llmtest.Reply{
 			"look":     {Text: "The note says needle-42."},
@@ -72,11 +76,19 @@ func answer(r llms.Request, name string, step int) llmtest.Reply {
 	case "delegate":
 		return delegate(r)
 	case "remember":
+		if !offers(r, "lcm_grep") && offers(r, "ToolSearch") {
+			return llmtest.Call("ToolSearch", map[string]any{"query": "select:lcm___lcm_grep"})
+		}
 		return llmtest.Call(tool(r, "lcm_grep"), map[string]any{"pattern": "needle-42"})
 	case "other":
 		return llmtest.Say("Then it is the other way round.")
 	}
 	return llmtest.Reply{Text: "Hello. The build is green."}
+}
+
+// offers reports whether a request has a tool, under any server's name.
+func offers(r llms.Request, name string) bool {
+	return slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return strings.HasSuffix(t.Name, name) })
 }
 
 // tool returns the name under which a host offers a tool.
@@ -96,6 +108,8 @@ func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Reads a file"})
 		case "exec_command":
 			return reply.And(t.Name, map[string]any{"cmd": command})
+		case "Execute":
+			return reply.And(t.Name, map[string]any{"command": command, "summary": "Reads a file", "riskLevel": "low", "riskLevelReason": "It only reads."})
 		}
 	}
 	return llmtest.Say("there is no shell")
@@ -109,6 +123,8 @@ func delegate(r llms.Request) llmtest.Reply {
 		case "task":
 			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general",
 				"agent_type": "general-purpose", "name": "builder"})
+		case "Task":
+			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "worker", "await": true})
 		case "multi_agent_v1__spawn_agent":
 			return llmtest.Call(t.Name, map[string]any{"message": "Is the build green? play:hello"})
 		}

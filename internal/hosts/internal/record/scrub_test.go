@@ -19,8 +19,12 @@ const shown = "/home/user"
 
 var odd = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
+// kernel is the name that the fixtures have for that of the machine.
+const kernel = "linux 6.1.0"
+
 // scrub takes the machine out of a text.
 func (b *bed) scrub(text string) string {
+	text = regexp.MustCompile(`\b[Ll]inux \d+\.\d+[\w.+-]*`).ReplaceAllString(text, kernel)
 	for _, r := range [][2]string{
 		{b.home, shown}, {strings.TrimPrefix(b.home, "/"), strings.TrimPrefix(shown, "/")},
 		{odd.ReplaceAllString(b.home, "-"), odd.ReplaceAllString(shown, "-")},
