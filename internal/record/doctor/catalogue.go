@@ -66,7 +66,7 @@ var catalogue = map[string]entry{
 
 // derived are the codes of what a new database has right: its pages and schema, and rows
 // that follow from the messages.
-const derived = ` file truncated appended wal-orphan wal-damaged page unreadable table-index schema-index schema-table schema-column schema-changed missing erased-mark conversation-missing dangling head totals base view-order view-totals view-item cycle doubly-covered uncovered no-sources orphan retired foreign inherited source-order branch-order summary summary-numbers payload-numbers payload-link payload-about erasure-missing `
+const derived = ` file truncated appended wal-orphan wal-damaged page unreadable schema missing erased-mark conversation-missing dangling head totals base view-order view-totals view-item cycle doubly-covered uncovered no-sources orphan retired foreign inherited source-order branch-order summary summary-numbers payload-numbers payload-link payload-about erasure-missing `
 
 // explain returns the entry of a code.
 func explain(code string) entry {

@@ -262,7 +262,7 @@ var graph = []kind{
 }
 
 var files = []kind{
-	{"a truncated file", edit(func(b []byte) []byte { return b[:len(b)/2-100] }), is("truncated"), nil},
+	{"a truncated file", edit(func(b []byte) []byte { return b[:len(b)*3/4-100] }), is("truncated"), nil},
 	{"a page overwritten", func(t *testing.T, path string) {
 		edit(func(b []byte) []byte {
 			at := strings.LastIndex(string(b), "Step 104.") // the leaf of the table
@@ -305,17 +305,17 @@ var files = []kind{
 			t.Fatal(err)
 		}
 	}, is("directory"), nil},
-	{"a missing index", with("DROP INDEX messages_seq"), is("schema-index"), nil},
-	{"a missing derived column", with("ALTER TABLE conversations DROP COLUMN view_tokens"), is("schema-column"), nil},
-	{"a missing column", with("ALTER TABLE summaries DROP COLUMN model"), is("schema-column"), nil},
-	{"a missing derived table", with("DROP TABLE view"), is("schema-table"), nil},
-	{"a missing table", with("DROP TABLE chunks"), is("schema-table"), is("payload", "record")},
+	{"a missing index", with("DROP INDEX messages_seq"), is("schema"), nil},
+	{"a missing derived column", with("ALTER TABLE conversations DROP COLUMN view_tokens"), is("schema"), nil},
+	{"a missing column", with("ALTER TABLE summaries DROP COLUMN model"), is("schema"), nil},
+	{"a missing derived table", with("DROP TABLE view"), is("schema"), nil},
+	{"a missing table", with("DROP TABLE chunks"), is("schema"), is("payload", "record")},
 	{"an index that has lost its rows", func(t *testing.T, path string) {
 		// For a moment the index is another one.
 		with("PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, 'native IS NOT NULL', 'native IS NULL') WHERE name = 'messages_native'")(t, path)
 		with("REINDEX messages_native")(t, path)
 		with("PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, 'native IS NULL', 'native IS NOT NULL') WHERE name = 'messages_native'")(t, path)
-	}, is("table-index"), nil},
+	}, is("page"), nil},
 }
 
 var leftovers = []kind{

@@ -155,9 +155,6 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	return r, nil
 }
 
-// alsoGrace is how long Also may take to end when its time is up.
-const alsoGrace = 500 * time.Millisecond
-
 // also runs p.Also; the function that it returns waits for its findings.
 func (p Patient) also(ctx context.Context, db *sqlite.DB) func() []Finding {
 	if p.Also == nil {
@@ -165,19 +162,7 @@ func (p Patient) also(ctx context.Context, db *sqlite.DB) func() []Finding {
 	}
 	found := make(chan []Finding, 1)
 	go func() { found <- p.Also(ctx, db) }()
-	return func() []Finding {
-		select {
-		case f := <-found:
-			return f
-		case <-ctx.Done():
-		}
-		select {
-		case f := <-found:
-			return f
-		case <-time.After(alsoGrace): // a file of a host may hang
-			return []Finding{{Code: Unchecked, Where: "the settings and the hosts"}}
-		}
-	}
+	return func() []Finding { return <-found }
 }
 
 // unopened finds why a database cannot be opened.

@@ -213,7 +213,7 @@ func TestDropped(t *testing.T) {
 			}
 			switch left := codes(treated); o[1] {
 			case "messages":
-				named(t, treated, is("schema-table"))
+				named(t, treated, is("schema"))
 				return
 			case "conversations": // they are made again without their names, but for the erased one
 				if !slices.Equal(left, is("conversation-list")) {

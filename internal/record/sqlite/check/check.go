@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
 	"github.com/lossless-context/lcm/internal/record/sqldb/search"
@@ -102,24 +101,13 @@ func (k *checkup) all(ctx context.Context) error {
 	return nil
 }
 
-// indexTrouble matches the messages of SQLite about a damaged index of a table.
-var indexTrouble = lazyregexp.New(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) ?(\S*)`)
-
 // maxPageFaults is how many faults of pages are listed.
 const maxPageFaults = 20
 
 // pages runs SQLite's own integrity check.
 func (k *checkup) pages(context.Context) error {
-	broken, pages := map[string]bool{}, 0
-	return k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", 10*maxPageFaults), func(s sqldb.Row) error {
-		line := s.ColumnText(0)
-		switch m := indexTrouble().FindStringSubmatch(line); {
-		case line == "ok":
-		case m != nil && !broken[m[1]]:
-			broken[m[1]] = true
-			k.Fault("table-index", "index "+m[1], "%s", line)
-		case m == nil && pages < maxPageFaults:
-			pages++
+	return k.Query(fmt.Sprintf("PRAGMA integrity_check(%d)", maxPageFaults), func(s sqldb.Row) error {
+		if line := s.ColumnText(0); line != "ok" {
 			k.Fault("page", "the file", "%s", strings.TrimPrefix(line, "*** in database main ***\n"))
 		}
 		return nil

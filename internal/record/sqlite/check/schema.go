@@ -22,25 +22,17 @@ func (k *checkup) schema() (whole bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		o, found := have[name]
 		switch {
-		case !found && want[name].Kind == "table" && slices.Contains([]string{"forgotten", "tombstones", "tombstone_salt"}, name):
-			k.Fault("schema-table", "table "+name, "the table is missing: erased messages may be imported again")
-		case !found && want[name].Kind == "table":
-			k.Fault("schema-table", "table "+name, "the table is missing")
 		case !found:
-			k.Fault("schema-index", want[name].Kind+" "+name, "the %s of the table %s is missing", want[name].Kind, want[name].Table)
-		default:
-			for _, col := range dbfile.MissingColumns(o, want[name]) {
-				whole = false
-				k.Fault("schema-column", "table "+name, "its column %s is missing", col.Name)
-			}
+			k.Fault("schema", want[name].Kind+" "+name, "it is missing")
+		case !sameDefinition(o, want[name]):
+			k.Fault("schema", o.Kind+" "+name, "its definition is not the one that lcm gives it")
 		}
-		whole = whole && (found || want[name].Kind != "table")
+		whole = whole && (found || want[name].Kind != "table") && len(dbfile.MissingColumns(o, want[name])) == 0
 	}
 	return whole, k.foreign(have, want)
 }
 
-// foreign finds code, tables and indexes that are not part of lcm's schema, and
-// objects with another definition.
+// foreign finds code, tables and indexes that are not part of lcm's schema.
 func (k *checkup) foreign(have, want map[string]dbfile.Object) error {
 	code, err := dbfile.ForeignCode(k.Conn)
 	if err != nil {
@@ -50,24 +42,20 @@ func (k *checkup) foreign(have, want map[string]dbfile.Object) error {
 		k.Fault("schema-code", o.Kind+" "+o.Table, "it is not part of lcm's schema, and would run when the database is used")
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
-		o, known := want[name]
-		switch {
-		case !known:
+		if _, known := want[name]; !known {
 			k.Fault("schema-foreign", have[name].Kind+" "+name, "it is not part of lcm's schema: something else has put it there")
-		case known && !sameDefinition(have[name], o):
-			k.Fault("schema-changed", have[name].Kind+" "+name, "its definition is not the one that lcm gives it")
 		}
 	}
 	return nil
 }
 
 // sameDefinition reports whether an object has its expected definition, in any order of
-// its columns. Missing columns are reported elsewhere.
+// its columns.
 func sameDefinition(have, want dbfile.Object) bool {
-	parts, whole := definition(want.Sql), len(dbfile.MissingColumns(have, want)) == 0
-	odd := func(part string) bool { return !slices.Contains(parts, part) }
-	return have.Kind == want.Kind && have.Table == want.Table && !slices.ContainsFunc(definition(have.Sql), odd) &&
-		(!whole || len(definition(have.Sql)) == len(parts))
+	h, w := definition(have.Sql), definition(want.Sql)
+	slices.Sort(h)
+	slices.Sort(w)
+	return have.Kind == want.Kind && have.Table == want.Table && slices.Equal(h, w)
 }
 
 var sqlComment = lazyregexp.New(`--[^\n]*`)

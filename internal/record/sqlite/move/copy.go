@@ -2,10 +2,7 @@ package move
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
@@ -155,9 +152,6 @@ func Sound(ctx context.Context, path string, fn func(path string, damage []store
 		}
 	}
 	b, err := Copy(ctx, path, path, nil)
-	if errors.Is(err, errPlace) || dbfile.Full(err) {
-		b, err = Copy(ctx, path, filepath.Join(os.TempDir(), "lcm.db"), nil)
-	}
 	if err != nil {
 		return err
 	}

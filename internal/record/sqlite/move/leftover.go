@@ -1,14 +1,10 @@
 package move
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 )
@@ -31,23 +27,10 @@ func Sweep(dir string) {
 	}
 }
 
-// errPlace says that nothing can be written to a directory.
-var errPlace = errors.New("nothing can be written")
-
 // newPart makes the file in which a database is written before it gets the name path.
 func newPart(path string) (string, error) {
 	path = dbfile.Resolve(path)
 	Sweep(filepath.Dir(path))
 	part, err := dbfile.NewPart(path)
-	if err == nil {
-		return part, nil
-	}
-	advice := "choose a directory that you may write to, or change its owner or mode; the database is as it was"
-	if dbfile.Full(err) {
-		advice = "the disk is full: free some space or choose another directory; the database is as it was"
-	}
-	if at, ok := errors.AsType[*fs.PathError](err); ok { // it may name the temporary file
-		err = at.Err
-	}
-	return "", &hint.Error{Err: fmt.Errorf("%w to %s, the directory of %s: %w", errPlace, filepath.Dir(path), filepath.Base(path), err), Hint: advice}
+	return part, dbfile.Explain(path, err)
 }
