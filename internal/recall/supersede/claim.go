@@ -2,6 +2,7 @@ package supersede
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -26,7 +27,8 @@ type form struct {
 	fromNow  bool            // it says what holds from now on
 	adds     bool            // it says something in addition
 	open     bool            // a question or a proposal
-	replaced map[string]bool // by stem: the words that it names as what no longer holds
+	replaced map[string]bool // by stem: the words that it may name as what no longer holds
+	ended    map[string]bool // by stem: those that it surely does
 }
 
 // token is a word of a claim.
@@ -60,7 +62,11 @@ const (
 	longClause    = 24 // tokens
 )
 
-var clauseEnds = lazyregexp.New(`[,;(–—]\s| - | (?:because|so that|since|but|weil|damit|aber) `)
+var clauseEnds = lazyregexp.New(`[,;(–—]\s| - | (?:because|so|therefore|then|since|but|and|weil|damit|aber|und|dann|also) `)
+
+// sentences splits what prose.Sentences leaves together: people who chat do not begin
+// sentences with a capital letter.
+var sentences = lazyregexp.New(`(?:[^.!?]|[.!?]+[^\s.!?])+[.!?]*`)
 
 // Words that show what a sentence does. Text is compared in lower case, umlauts as their
 // vowels.
@@ -81,6 +87,8 @@ var (
 	blames = lazyregexp.New(`\b(?:too \w+|can't|cannot|doesn't|isn't|fail(?:s|ed)?|broken?|breaks|slow|expensive|huge|heavy|flaky|unmaintained|end of life|deprecated|takes ages|pulls in|wants? (?:a lot|too much|money)|costs?|annoy\w*|` +
 		`clumsy|overrates?|down|leak(?:s|ed)|crash(?:es|ed)|zu (?:gross|teuer|langsam|schwer|viel|klein|kompliziert)|fallt|fallen|brennt|kaputt|nervt|veraltet|unzuverlassig|niemand)\b`)
 	namedBefore = lazyregexp.New(`(\S+) (?:doch nicht|wird nicht mehr|fliegt raus|is (?:out|gone|dead))\b`)
+	ends        = lazyregexp.New(`\b(?:instead of|in place of|replac(?:es?|ed|ing)|forget(?: about)?|drop(?:ping|s)?|ditch|scrap|we leave|leaving|bye|no more|there's no|no longer|get rid of|anstatt|anstelle|statt|vergiss(?: das mit)?|weg (?:von|mit)|kein\w* \w+ mehr)\s`)
+	endsBefore  = lazyregexp.New(`(\S+) (?:(?:is|are|'s|was|goes?|can go|ist|sind|geht|fliegt|fallt|wird) (?:out|off|gone|dead|history|cancelled|canceled|superfluous|obsolete|off the table|away|raus|weg|gestrichen|geschichte|uberflussig|abgeschaltet)|out|gone|raus|streichen|anymore|any more|doch nicht|nicht mehr)(?:[.,;!?]|$| (?:and|und|then|dann|so)\b)`)
 	adds        = lazyregexp.New(`\b(?:also|as well|in addition|additionally|besides|another|both|auch|zusatzlich|ausserdem|beide[ns]?|ebenfalls|weitere[nrs]?|respectively)\b|\btoo(?:[.,!]|$)`)
 	proposes    = lazyregexp.New(`\b(?:could|might|maybe|perhaps|would|should (?:we|i)|shall we|what if|if we|option|alternatively|one idea|consider|konnten?|vielleicht|wurden?|sollten wir|falls|eventuell|alternativ)\b|^(?:if|wenn|falls) `)
 )
@@ -115,11 +123,11 @@ type message struct {
 func read(s Statement, subject map[string]bool) message {
 	m := message{words: map[string]bool{}, values: map[string]bool{}, subject: subject, user: s.User}
 	var before map[string]bool
-	for i, sentence := range prose.Sentences(s.Text[:min(len(s.Text), longText)]) {
-		if len(m.claims) == mostClaims || i == mostSentences {
+	for _, sentence := range sentences().FindAllString(strings.Join(prose.Sentences(s.Text[:min(len(s.Text), longText)]), "\n"), -1) {
+		if len(m.claims) == mostClaims || len(m.all) == mostSentences {
 			break
 		}
-		if len(sentence) > longSentence {
+		if sentence = strings.TrimSpace(sentence); sentence == "" || len(sentence) > longSentence {
 			continue
 		}
 		c := parse(sentence)
@@ -226,7 +234,7 @@ func parse(sentence string) claim {
 	own := c.words
 	c.form = sync.OnceValue(func() form {
 		return form{
-			reverses: mayReverse(low) && reverses().MatchString(low), blames: blames().MatchString(low), fromNow: fromNow().MatchString(low), adds: adds().MatchString(low), replaced: replaced(low, own),
+			reverses: mayReverse(low) && reverses().MatchString(low), blames: blames().MatchString(low), fromNow: fromNow().MatchString(low), adds: adds().MatchString(low), replaced: named(low, own, names(), namedBefore()), ended: named(low, own, ends(), endsBefore()),
 			open: strings.HasSuffix(strings.TrimSpace(low), "?") || proposes().MatchString(low),
 		}
 	})
@@ -258,13 +266,13 @@ func mayReverse(low string) bool {
 	return false
 }
 
-// replaced returns the words that a sentence names as what no longer holds.
-func replaced(low string, words map[string]bool) map[string]bool {
+// named returns the words behind or before a phrase.
+func named(low string, words map[string]bool, behind, before *regexp.Regexp) map[string]bool {
 	out := map[string]bool{}
-	for _, m := range namedBefore().FindAllStringSubmatch(low, -1) {
-		out[analysis.LightStem(m[1])] = true
+	for _, m := range before.FindAllStringSubmatch(low, -1) {
+		out[analysis.LightStem(strings.Trim(m[1], "`'.,;:!()"))] = true
 	}
-	for _, at := range names().FindAllStringIndex(low, -1) {
+	for _, at := range behind.FindAllStringIndex(low, -1) {
 		rest := strings.Fields(low[at[1]:])
 		for _, r := range rest[:min(4, len(rest))] {
 			end := strings.ContainsAny(r[len(r)-1:], ".,;:)")
@@ -291,7 +299,7 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 	low := fold.Replace(strings.ToLower(trimmed))
 	t := token{stem: analysis.LightStem(low), low: low, kind: word}
 	switch {
-	case strings.ContainsFunc(trimmed, unicode.IsDigit) && !strings.ContainsFunc(strings.TrimRight(trimmed, "msdhkKMGTBx%"), unicode.IsLetter):
+	case numbers()[low], strings.ContainsFunc(trimmed, unicode.IsDigit) && !strings.ContainsFunc(strings.TrimRight(trimmed, "msdhkKMGTBx%"), unicode.IsLetter):
 		t.kind = number
 	case (analysis.IsStopWord(low) || stop(low)) && !(german && !first && unicode.IsUpper([]rune(trimmed)[0])): // "für Auf"
 		t.kind = functionWord
@@ -311,6 +319,10 @@ func (c *claim) add(raw string, first, german bool, stop func(string) bool) {
 		c.words[t.stem] = true
 	}
 }
+
+var numbers = sync.OnceValue(func() map[string]bool {
+	return analysis.WordSet("two three four five six seven eight nine ten eleven twelve fifteen twenty thirty sixty zwei drei vier funf sechs sieben acht neun zehn elf zwolf zwanzig dreissig")
+})
 
 // letters reports whether a part of a compound is a word.
 func letters(s string) bool {

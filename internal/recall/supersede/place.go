@@ -36,7 +36,7 @@ func onePlace(o, l []token, subject map[string]bool) bool {
 		}
 		i, j = p[0]+1, p[1]+1
 	}
-	return places == 1 && about && content >= 2 && specific > 0
+	return places == 1 && (about || specific > 1) && content >= 2 && specific > 0
 }
 
 // insidePlace is how many tokens a value has at most that is not the end of its clause.

@@ -220,26 +220,40 @@ func decides(older, later message, _ map[string]int) bool {
 // complains of it, and has another one.
 func (m message) gives(o claim, older message, named map[string]int) bool {
 	for _, t := range o.tokens {
-		if t.kind < word || older.subject[t.stem] || !m.words[t.stem] {
+		if t.kind < word || older.subject[t.stem] {
 			continue
 		}
-		rare := t.kind == name && named[t.stem] <= mostNamed
+		rare := named[t.stem] <= mostNamed
 		for i, s := range m.all {
-			if !s.words[t.stem] {
+			if !s.words[t.stem] && !ended(s, t.stem) {
 				continue
 			}
 			f := m.formAround(i)
 			switch {
 			case f.adds || s.form().open:
-			case i == 0 && s.form().blames && len(m.all) > 1 && s.beginsWith(t.stem),
-				f.reverses && m.hasOther(older) && (rare || f.replaced[t.stem]),
-				rare && s.form().blames && m.hasOther(older):
+			case rare && m.hasOther(older) && ended(s, t.stem),
+				i == 0 && s.form().blames && len(m.all) > 1 && s.beginsWith(t.stem),
+				f.reverses && m.hasOther(older) && f.replaced[t.stem],
+				rare && t.kind == name && s.form().blames && m.hasOther(older):
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// ended reports whether a sentence says that something no longer holds. Of a long word it may
+// have a part: "Timescale" of "TimescaleDB".
+func ended(s claim, stem string) bool {
+	for w := range s.form().ended {
+		if w == stem || min(len(w), len(stem)) >= longPart && (strings.HasPrefix(w, stem) || strings.HasPrefix(stem, w)) {
+			return true
+		}
+	}
+	return false
+}
+
+const longPart = 5
 
 // Names returns the names in the statements that are about a question, in lower case: a
 // message that changes a statement often has one of them and no word of the question.
