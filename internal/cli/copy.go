@@ -83,7 +83,7 @@ func (cmd *copyCommand) fromServer(ctx context.Context, cfg *config.Config, r *m
 	if err := move.Free(r.File); err != nil {
 		return nil, err
 	}
-	made, err := move.Build(ctx, r.File, move.Database(ctx, source.SQL()), true)
+	made, err := move.Build(ctx, r.File, move.Database(ctx, source.SQL()))
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,6 @@ type importCommand struct {
 	session, agent, title string
 	since, project        string
 	dryRun                bool
-	archive               archiveFlags
 }
 
 func newImport(p *program) *cobra.Command {
@@ -52,8 +51,6 @@ func newImport(p *program) *cobra.Command {
 	fl.StringVar(&cmd.session, "session", "", "session key of a file of messages (default: import: and the file's path)")
 	fl.StringVar(&cmd.agent, "agent", "", "name of the agent that speaks in a file of messages")
 	fl.StringVar(&cmd.title, "title", "", "title of the conversation of a file of messages")
-	fl.BoolVar(&cmd.archive.skipConflicts, "skip-conflicts", false, "of an archive, leave out conversations that are here and different")
-	fl.BoolVar(&cmd.archive.damaged, "damaged", false, "of an archive, also take messages that do not match their hash, marked as damaged")
 	return cmd.jsonFlag(c)
 }
 

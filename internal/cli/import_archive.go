@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -30,12 +29,6 @@ type archiveReport struct {
 	Seconds       float64         `json:"seconds"`
 }
 
-// archiveFlags say how an archive is imported.
-type archiveFlags struct {
-	skipConflicts bool // leave out conversations that differ here
-	damaged       bool // import messages that do not match their hash, too
-}
-
 // isArchive reports whether a file is an archive that `lcm db export` wrote.
 func isArchive(path string) bool {
 	f, err := os.Open(path)
@@ -47,8 +40,8 @@ func isArchive(path string) bool {
 }
 
 // importArchive loads an archive into a database of its own and proves it. Then it
-// replaces an empty database, or merges the archive into the database. It leaves out the
-// parts that fail the proof, unless --damaged is given.
+// replaces an empty database, or merges the archive into the database. Messages that fail
+// the proof are marked wherever they are shown.
 func (cmd *importCommand) importArchive(ctx context.Context, path string) error {
 	begun := time.Now()
 	cfg, err := cmd.settings()
@@ -76,7 +69,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 		if empty, err = move.IsEmpty(ctx, db.SQL()); err != nil || empty {
 			return err
 		}
-		merged, err := move.Merge(ctx, db.File(), made, cmd.archive.skipConflicts)
+		merged, err := move.Merge(ctx, db.File(), made)
 		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = list(merged.Conflicts)
 		return err
@@ -93,10 +86,13 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 	r.Seconds = time.Since(begun).Seconds()
 	err = cmd.printImported(r)
 	warnFaults(cmd.program, r.Damaged)
-	taken := cmd.archive.damaged && !slices.ContainsFunc(r.Damaged, func(f store.Fault) bool { return f.Code == move.Lost })
-	if err == nil && len(r.Damaged) > 0 && !taken {
-		err = failed(exitFaults, "everything that proves was imported; with --damaged, into an empty database, what does not is taken as it is; "+copyAgain,
+	switch {
+	case err != nil:
+	case len(r.Damaged) > 0:
+		err = failed(exitFaults, "everything that can be read was imported, and what is damaged has a mark; "+copyAgain,
 			"what is in %s has %s", path, prose.Count(len(r.Damaged), "fault", "faults"))
+	case len(r.Conflicts) > 0:
+		err = failed(exitFailure, "import the archive into an empty database (--db) to have them", "%s left out", prose.Count(len(r.Conflicts), "conversation was", "conversations were"))
 	}
 	return err
 }
@@ -122,7 +118,7 @@ func (cmd *importCommand) unpack(ctx context.Context, path, database string) (ma
 	defer bar.clear()
 	from, err := move.Archive(in, func(done int64) { bar.set(done, total, prose.Number(done)+" messages") })
 	if err == nil {
-		made, err = move.Build(ctx, database, from, cmd.archive.damaged)
+		made, err = move.Build(ctx, database, from)
 	}
 	if err != nil {
 		return nil, m, unreadable(path, err)

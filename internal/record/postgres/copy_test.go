@@ -65,7 +65,7 @@ func TestCopyThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := filepath.Join(t.TempDir(), "second.db")
-	made, err := move.Build(t.Context(), back, move.Database(t.Context(), server.SQL()), true)
+	made, err := move.Build(t.Context(), back, move.Database(t.Context(), server.SQL()))
 	if err != nil || len(made.Damage) > 0 {
 		t.Fatal(made, err)
 	}

@@ -73,7 +73,7 @@ func (d *dumped) rows(t *testing.T, more ...portable.Item) move.Source {
 
 func (d *dumped) load(t *testing.T, path string) *move.Built {
 	t.Helper()
-	s, err := move.Build(t.Context(), path, d.rows(t), false)
+	s, err := move.Build(t.Context(), path, d.rows(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,11 +159,9 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	merge := func(skip bool) (move.Merged, error) {
-		return move.Merge(t.Context(), target.File(), d.load(t, other), skip)
-	}
+	merge := func() (move.Merged, error) { return move.Merge(t.Context(), target.File(), d.load(t, other)) }
 	for _, want := range []move.Merged{{Added: 3, Messages: 18}, {Known: 3}} {
-		got, err := merge(false)
+		got, err := merge()
 		if err != nil || got.Added != want.Added || got.Messages != want.Messages || got.Known != want.Known {
 			t.Errorf("merged %+v, %v, want %+v", got, err, want)
 		}
@@ -178,13 +176,12 @@ func TestMerge(t *testing.T) {
 	if err := appendOne(t.Context(), target, 2, 100); err != nil { // main goes on here
 		t.Fatal(err)
 	}
-	if got, err := merge(false); err != nil || got.Known != 3 {
+	if got, err := merge(); err != nil || got.Known != 3 {
 		t.Errorf("what is here and longer: %+v, %v", got, err)
 	}
 }
 
-// A conversation that is here and different is a conflict, and nothing comes
-// in with it unless it is left out.
+// A conversation that is here and different is left out.
 func TestMergeConflicts(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "lcm.db"), filepath.Join(dir, "other.db")
@@ -201,14 +198,8 @@ func TestMergeConflicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := d.load(t, other)
-	if _, err := move.Merge(t.Context(), target.File(), s, false); err == nil || !strings.Contains(err.Error(), "--skip-conflicts") {
-		t.Errorf("a conflict: %v", err)
-	}
-	if list, err := target.Conversations(t.Context(), store.ConversationQuery{}); err != nil || len(list) != 1 {
-		t.Errorf("a merge that was refused left %d conversations, %v", len(list), err)
-	}
 	// The fork refers to messages of main, so it stays behind with it.
-	got, err := move.Merge(t.Context(), target.File(), s, true)
+	got, err := move.Merge(t.Context(), target.File(), s)
 	if err != nil || got.Added != 1 || len(got.Conflicts) != 2 {
 		t.Errorf("merged %+v, %v", got, err)
 	}
@@ -230,8 +221,8 @@ func TestMergeRefusesTheForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := d.load(t, path)
-	if _, err := move.Merge(t.Context(), db.File(), s, false); err == nil || !strings.Contains(err.Error(), "rewound") {
-		t.Errorf("what was erased comes back: %v", err)
+	if got, err := move.Merge(t.Context(), db.File(), s); err != nil || got.Added != 0 || len(got.Conflicts) != 1 || got.Conflicts[0].Key != "rewound" {
+		t.Errorf("what was erased comes back: %+v, %v", got, err)
 	}
 }
 
@@ -252,7 +243,7 @@ func TestMendedRowsAreNamed(t *testing.T) {
 				return
 			}
 		}
-	}, false)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,11 +271,11 @@ func TestHostileRows(t *testing.T) {
 		"a row twice":                  row("messages", "id", int64(1)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := move.Build(t.Context(), path, d.rows(t, bad), false)
+			s, err := move.Build(t.Context(), path, d.rows(t, bad))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(s.Damage) != 1 || s.Damage[0].Code != move.Lost || hex.EncodeToString(s.Proof.Digest[:]) != d.digest {
+			if len(s.Damage) != 1 || s.Damage[0].Code != "lost" || hex.EncodeToString(s.Proof.Digest[:]) != d.digest {
 				t.Errorf("damage %v", s.Damage)
 			}
 			s.Remove()

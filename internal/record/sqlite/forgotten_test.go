@@ -176,11 +176,11 @@ func TestArchivesBringTheirTombstones(t *testing.T) {
 			to := open(t, path, sqlite.Options{})
 			if full {
 				forget(t, to, talk(t, to, "of its own").ID)
-				merged, err := move.Merge(t.Context(), to.File(), s, false)
+				merged, err := move.Merge(t.Context(), to.File(), s)
 				if want := map[string]int{"all": 2, "chosen": 1}[name]; err != nil || merged.Added != 1 || merged.Erasures != want {
 					t.Errorf("%s: merged %+v, %v, want %d erasures", name, merged, err, want)
 				}
-				if again, err := move.Merge(t.Context(), to.File(), s, true); err != nil || again.Erasures != 0 {
+				if again, err := move.Merge(t.Context(), to.File(), s); err != nil || again.Erasures != 0 {
 					t.Errorf("%s: merged again %+v, %v", name, again, err)
 				}
 			}

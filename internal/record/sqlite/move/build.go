@@ -45,15 +45,14 @@ func (b *Built) found(faults []store.Fault) {
 	}
 }
 
-// Build makes a new database of a source, beside the path that it is for. Without damaged,
-// records and content that do not match their hashes are left out of it.
-func Build(ctx context.Context, beside string, from Source, damaged bool) (*Built, error) {
-	return build(ctx, beside, from, damaged, false)
+// Build makes a new database of a source, beside the path that it is for.
+func Build(ctx context.Context, beside string, from Source) (*Built, error) {
+	return build(ctx, beside, from, false)
 }
 
 // build is Build. all says that the source has every row of a database: values of the state
 // that are missing then stay missing.
-func build(ctx context.Context, beside string, from Source, damaged, all bool) (*Built, error) {
+func build(ctx context.Context, beside string, from Source, all bool) (*Built, error) {
 	tmp, err := newPart(beside)
 	if err == nil {
 		err = os.Remove(tmp) // an empty file is not a new database
@@ -63,7 +62,7 @@ func build(ctx context.Context, beside string, from Source, damaged, all bool) (
 	}
 	b := &Built{path: tmp}
 	_, err = dbfile.WithFile(ctx, tmp, dbfile.Options{Relaxed: true, DeferIndex: true, CacheKiB: 64 << 10}, func(f *dbfile.File) (bool, error) {
-		return true, sqldb.Steps(func() error { return b.load(ctx, f, from, all) }, func() error { return b.settle(ctx, f, damaged) })
+		return true, sqldb.Steps(func() error { return b.load(ctx, f, from, all) }, func() error { return b.settle(ctx, f) })
 	})
 	if err == nil {
 		err = dbfile.SyncFile(tmp)
@@ -79,9 +78,6 @@ const (
 	batch   = 20000 // rows of one transaction: a crash leaves a file without a name
 	maxLost = 1000  // parts that cannot be read are listed
 )
-
-// Lost is the code of a part of a source that could not be read.
-const Lost = "lost"
 
 // load adds the rows of the source, and the rows that every database has.
 func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, all bool) error {
@@ -104,7 +100,7 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, all bool)
 			case dbfile.Full(err) || ctx.Err() != nil:
 				return errors.Join(err, ctx.Err())
 			case err != nil && item.Damaged == "" && len(b.Damage) < maxLost: // else the proof names it
-				b.Damage = append(b.Damage, store.Fault{Code: Lost, Node: "row " + fmt.Sprint(rows), Detail: sqldb.WithoutHint(err)})
+				b.Damage = append(b.Damage, store.Fault{Code: "lost", Node: "row " + fmt.Sprint(rows), Detail: sqldb.WithoutHint(err)})
 			}
 			if rows%batch == 0 {
 				if err := c.Script("COMMIT; BEGIN IMMEDIATE"); err != nil {
@@ -147,15 +143,12 @@ func sealLoaded(c *dbfile.Conn, all bool) error {
 }
 
 // settle proves the rows, and derives again what does not prove.
-func (b *Built) settle(ctx context.Context, f *dbfile.File, damaged bool) (err error) {
+func (b *Built) settle(ctx context.Context, f *dbfile.File) (err error) {
 	if b.Proof, err = check.Run(ctx, f, nil); err != nil {
 		return err
 	}
 	if b.found(check.Damage(b.Proof.Faults)); len(b.Damage) > 0 {
-		if !damaged {
-			err = f.Transact(ctx, func(c *dbfile.Conn) error { return leaveOut(c, b.Proof.Faults) })
-		}
-		if err = errors.Join(err, rebuild.Run(ctx, f)); err != nil {
+		if err = rebuild.Run(ctx, f); err != nil {
 			if ctx.Err() != nil || dbfile.Full(err) {
 				return err
 			}
@@ -167,26 +160,6 @@ func (b *Built) settle(ctx context.Context, f *dbfile.File, damaged bool) (err e
 	}
 	b.found(check.Damage(b.Proof.Faults))
 	return search.New(f.DB()).Reindex(ctx)
-}
-
-// leaveOut removes records and content that do not match their hashes. Position, hash and
-// link of a message stay, so that it is still reported. Records with payloads cut out are
-// kept: the payload may be the damaged part.
-func leaveOut(c *dbfile.Conn, faults []store.Fault) error {
-	for _, f := range faults {
-		id, err := store.ParseID(f.Node)
-		if err == nil && f.Code == "record" && id.Message != 0 {
-			err = c.Exec(`UPDATE messages SET record = x'' WHERE id = ? AND cuts IS NULL`, int64(id.Message))
-		} else if f.Code == "payload" {
-			err = c.Exec(`DELETE FROM chunks WHERE payload IN (SELECT num FROM payloads WHERE id = ?)`, f.Node)
-		} else {
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Fill copies a source into an empty database on a server, in one transaction. The source

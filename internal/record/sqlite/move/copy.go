@@ -61,7 +61,7 @@ func copyFile(ctx context.Context, from, beside string, alone bool, progress fun
 	if err != nil {
 		return nil, err
 	}
-	built, err := build(ctx, beside, pages.Rows(ctx, part, schema, tableNames()), true, true)
+	built, err := build(ctx, beside, pages.Rows(ctx, part, schema, tableNames()), true)
 	if err != nil {
 		return nil, err
 	}

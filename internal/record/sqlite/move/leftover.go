@@ -1,10 +1,14 @@
 package move
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 )
@@ -32,5 +36,12 @@ func newPart(path string) (string, error) {
 	path = dbfile.Resolve(path)
 	Sweep(filepath.Dir(path))
 	part, err := dbfile.NewPart(path)
-	return part, dbfile.Explain(path, err)
+	if err == nil {
+		return part, nil
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok { // it may name the temporary file
+		err = at.Err
+	}
+	return "", &hint.Error{Err: fmt.Errorf("nothing can be written to %s, the directory of %s: %w", filepath.Dir(path), filepath.Base(path), err),
+		Hint: "choose a directory that has room and that you may write to; the database is as it was"}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
@@ -41,12 +40,11 @@ type Conflict struct {
 // Merge adds the conversations of a new database that this one lacks, with all their rows,
 // in one transaction. Messages get new ids; the ids of summaries and payloads stay. A
 // conversation that exists here with the same messages or more is known. One with other
-// messages, or one that was erased here, is a conflict: Merge then adds nothing, unless skip
-// leaves conflicts out.
+// messages, or one that was erased here, is a conflict and left out.
 //
 // The tombstones of added and of unknown sessions are copied too. Sessions that
 // exist here keep their own.
-func Merge(ctx context.Context, f *dbfile.File, b *Built, skip bool) (Merged, error) {
+func Merge(ctx context.Context, f *dbfile.File, b *Built) (Merged, error) {
 	return dbfile.WithFile(ctx, b.path, dbfile.Options{ReadOnly: true}, func(other *dbfile.File) (Merged, error) {
 		m := &merging{}
 		refused, err := refused(ctx, f, other)
@@ -57,17 +55,9 @@ func Merge(ctx context.Context, f *dbfile.File, b *Built, skip bool) (Merged, er
 					if err := m.sort(); err != nil {
 						return err
 					}
-					if len(m.out.Conflicts) > 0 && !skip {
-						return errConflict
-					}
 					return m.copy()
 				})
 			})
-		}
-		if errors.Is(err, errConflict) {
-			first := m.out.Conflicts[0]
-			err = &hint.Error{Err: fmt.Errorf("%d conversations cannot be merged, the first is %q: %s", len(m.out.Conflicts), first.Key, first.Why),
-				Hint: "nothing was imported; --skip-conflicts imports the others, or import into an empty database (--db)"}
 		}
 		if err == nil {
 			err = search.New(f.DB()).Reindex(ctx)
@@ -75,8 +65,6 @@ func Merge(ctx context.Context, f *dbfile.File, b *Built, skip bool) (Merged, er
 		return m.out, err
 	})
 }
-
-var errConflict = errors.New("there are conflicts")
 
 // refused returns the sessions of another database with messages that were
 // erased here.
