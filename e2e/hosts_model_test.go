@@ -21,7 +21,7 @@ var contextBlock = regexp.MustCompile(`(?s)<lcm-context.*?</lcm-context>`)
 // play answers as the newest prompt says, by how often tools were called
 // since.
 func play(r llms.Request) llmtest.Reply {
-	name, steps, last := "", 0, ""
+	name, said, steps, last := "", "", 0, ""
 	for _, m := range r.Messages {
 		if m.Role == llms.RoleAssistant && len(m.ToolCalls()) > 0 {
 			steps++
@@ -36,7 +36,7 @@ func play(r llms.Request) llmtest.Reply {
 			// says now comes last.
 			for _, p := range m.Parts {
 				if found := scene.FindAllStringSubmatch(contextBlock.ReplaceAllString(p.Text, ""), -1); p.Kind == llms.PartText && found != nil {
-					name, steps = found[len(found)-1][1], 0
+					name, said, steps = found[len(found)-1][1], p.Text, 0
 				}
 			}
 		}
@@ -50,7 +50,7 @@ func play(r llms.Request) llmtest.Reply {
 	reply := llmtest.Say("I was told nothing.")
 	switch name {
 	case "tell":
-		reply = telling(r, steps)
+		reply = telling(r, said, steps)
 	case "recall":
 		reply = recalling(r, steps, last)
 	}
@@ -60,9 +60,9 @@ func play(r llms.Request) llmtest.Reply {
 	return reply
 }
 
-func telling(r llms.Request, step int) llmtest.Reply {
+func telling(r llms.Request, said string, step int) llmtest.Reply {
 	if step > 0 {
-		return llmtest.Say("Noted: the gate opens with " + needle + ".")
+		return llmtest.Say("Noted: the gate " + opens.FindString(said) + ".")
 	}
 	for _, t := range r.Tools {
 		switch t.Name {
@@ -77,6 +77,8 @@ func telling(r llms.Request, step int) llmtest.Reply {
 	}
 	return llmtest.Say("There is no shell.")
 }
+
+var opens = regexp.MustCompile(`opens with [\w-]+`)
 
 var messageID = regexp.MustCompile(`msg_\d+`)
 

@@ -106,6 +106,8 @@ type bed struct {
 const (
 	needle = "tangerine-4711"
 	tell   = "The harbour gate opens with " + needle + ". play:tell"
+	later  = "marigold-0815"
+	amend  = "The harbour gate opens with " + later + " now. play:tell"
 	recall = "What opens the harbour gate? play:recall"
 	goOn   = "Where were we? play:go"
 )
@@ -132,7 +134,11 @@ func drive(t *testing.T, h agent) {
 		b.answered(model.Exchanges()[asked:])
 		b.stored(h.records(b))
 	}
+	t.Log(h.ask(b, amend))
 	asked := len(model.Exchanges())
+	t.Log(h.ask(b, recall))
+	b.amended(model.Exchanges()[asked:])
+	asked = len(model.Exchanges())
 	if h.compact(b, goOn) {
 		b.reminded(model.Exchanges()[asked:])
 		b.stored(h.records(b))
@@ -345,6 +351,21 @@ func (b *bed) answered(asked []llmtest.Exchange) {
 			b.Errorf("%s answered %.2000q, which is without %q", tool, got[tool], want)
 		} else {
 			b.Logf("%s: %.160q", tool, got[tool])
+		}
+	}
+}
+
+// amended checks that what was said last leads, and that the first is marked.
+func (b *bed) amended(asked []llmtest.Exchange) {
+	b.Helper()
+	for _, r := range toolResults(asked) {
+		first, second := strings.Index(r.text, later), strings.Index(r.text, needle)
+		switch {
+		case r.tool != "lcm_grep" && r.tool != "lcm_expand_query":
+		case first < 0 || second >= 0 && second < first || r.tool == "lcm_grep" && !strings.Contains(r.text, "superseded by"):
+			b.Errorf("%s does not put %s first and mark %s: %.2000q", r.tool, later, needle, r.text)
+		default:
+			b.Logf("%s, amended: %.300q", r.tool, r.text)
 		}
 	}
 }
