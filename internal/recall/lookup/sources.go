@@ -59,6 +59,9 @@ func sourcesFirst(ctx context.Context, from Store, question string, hits []store
 			}
 		}
 	}
+	for i := range list {
+		list[i].follow(list)
+	}
 	slices.SortStableFunc(list, func(a, b sourced) int { return cmp.Compare(a.place, b.place) })
 	for i, x := range list {
 		if hits[i] = x.hit; i > 0 {
@@ -66,6 +69,23 @@ func sourcesFirst(ctx context.Context, from Store, question string, hits []store
 		}
 	}
 	return nil
+}
+
+// follow moves an asking behind the matches that it is next to, if these moved: they are
+// askings, too.
+func (x *sourced) follow(list []sourced) {
+	place := -1
+	if len(x.asked) == 0 {
+		return
+	}
+	for _, y := range list {
+		if slices.Contains(x.hit.NextTo, y.hit.Message) && (place < 0 || y.place < place) {
+			place = y.place
+		}
+	}
+	if place%2 == 1 || place == 2*len(list) {
+		x.place = max(x.place, place)
+	}
 }
 
 // readSourced reads the exchanges of hits.
