@@ -41,7 +41,8 @@ func Absent(question string, terms []Term) Absence {
 	var a Absence
 	var names, nouns, others, common, present int
 	begins := true // a sentence
-	for _, field := range strings.Fields(question) {
+	fields := strings.Fields(question)
+	for _, field := range fields {
 		word := strings.TrimFunc(field, notInWord)
 		if word == "" || strings.HasPrefix(field, "-") || strings.HasSuffix(field, "*") {
 			continue
@@ -72,7 +73,7 @@ func Absent(question string, terms []Term) Absence {
 		}
 		begins = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
-	a.All = present == 0 && names+nouns+others+common <= shortQuestion
+	a.All = present == 0 && (names+nouns+others+common <= shortQuestion || len(a.Words) == len(fields)) // a list of keywords
 	if len(a.Words) == 0 || names == 0 && !a.All && (nouns != 1 || others > 1) {
 		return Absence{}
 	}

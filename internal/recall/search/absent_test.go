@@ -33,6 +33,7 @@ func TestAbsent(t *testing.T) {
 		{"Why did we put Cassandra behind the parser?", "parser", nil, []string{"Cassandra"}, false},
 		{"Did we ever use Cassandra?", "", nil, []string{"Cassandra"}, true},
 		{"did we ever use cassandra", "", nil, []string{"cassandra"}, true},
+		{"Cassandra Zookeeper Hadoop Flink", "", nil, []string{"Cassandra", "Zookeeper", "Hadoop", "Flink"}, true},
 		{"why is cassandra behind the parser", "parser", nil, nil, false},         // may be a paraphrase
 		{"Who tends the shrubs of the neighbour's lawn?", "", nil, nil, false},    // as well
 		{"Why Did The Cassandra Parser Stop Working?", "parser", nil, nil, false}, // every word has a capital
