@@ -116,8 +116,9 @@ type extract struct {
 	bound    int             // tokens of the whole result
 	frame    recall.Answer   // the result without passages
 	used     int
-	read     int // tokens
-	left     int // messages that are relevant and have no room
+	read     int  // tokens
+	full     bool // a relevant message has no room
+	left     int  // matches that would be cited and have no room
 	passages []passage
 	shown    map[store.MessageID]bool        // the messages of passages, and those that are left out
 	texts    map[string]bool                 // of passages: a command that was run three times is shown once
@@ -133,15 +134,15 @@ func (e *extract) choose(ctx context.Context, all []candidate) error {
 		if c.score < relevant*all[0].score || len(e.frame.NotInRecord) > 0 && len(e.passages) == withOtherWords {
 			break
 		}
-		if e.left > 0 {
-			e.left++
-			continue
+		strong := c.score >= citable*all[0].score
+		if !e.full {
+			ok, err := e.add(ctx, c, rank, c.match || only, strong)
+			if err != nil {
+				return err
+			}
+			e.full = !ok
 		}
-		ok, err := e.add(ctx, c, rank, c.match || only, c.score >= citable*all[0].score)
-		if err != nil {
-			return err
-		}
-		if !ok {
+		if e.full && strong && c.match {
 			e.left++
 		}
 	}
@@ -231,7 +232,10 @@ func (e *extract) share(m store.Message, rank int) int {
 	case rank < 10:
 		parts = 10
 	}
-	if !spoken(m) {
+	switch {
+	case len(m.Body.ToolCalls()) > 0:
+		parts *= 2
+	case !spoken(m):
 		parts *= 3
 	}
 	return max(e.most/parts, 40)
@@ -328,7 +332,7 @@ func (e *extract) answer(shown []passage) recall.Answer {
 	a.CitedIDs, a.Citations, a.TotalSourceTokens = []store.ID{}, []recall.Citation{}, e.read
 	left, parts := e.left, 0
 	for _, p := range e.passages[min(len(shown), len(e.passages)):] {
-		if p.match {
+		if p.cited {
 			left++
 		}
 	}
@@ -347,7 +351,7 @@ func (e *extract) answer(shown []passage) recall.Answer {
 	if len(shown) > 0 {
 		a.SourceConversationID = a.SourceConversationIDs[0]
 	}
-	setCut(&a, left > 0 || parts > 0 && !e.short(), false)
+	setCut(&a, e.full || len(shown) < len(e.passages) || parts > 0 && !e.short(), false)
 	if left > 0 {
 		note(&a, "%s about the question: narrow it, or ask with a larger maxTokens", prose.Plural(left, "more message is", "more messages are"))
 	}

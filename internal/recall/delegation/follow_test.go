@@ -74,6 +74,51 @@ func TestEvidenceFollowsARequest(t *testing.T) {
 	}
 }
 
+// What tools did after a request is shown where there is room, and so is what a short
+// agreement refers to.
+func TestEvidenceShowsWhatToolsDid(t *testing.T) {
+	f := newFixture(t, nil)
+	messages := append([]llms.Message{llms.Assistant("I would write a second column."), llms.User("what else"), llms.Assistant("Nothing."), llms.User("agreed, and mind the throttling of carriers")}, command("a", "ls", "x")...)
+	messages = append(messages, command("c", "set-limit 40", "limit 25 -> 40, written")...)
+	c := f.session("s", "/p", append(messages, chores(6)...)...)
+	a := f.evidence(recall.Question{Query: "throttling", Prompt: "What about throttling?", Where: recall.Where{Current: c}})
+	for _, want := range []string{"limit 25 -> 40, written", "Nothing."} {
+		if !strings.Contains(a.Answer, want) {
+			t.Errorf("%q is missing:\n%s", want, a.Answer)
+		}
+	}
+}
+
+// A query with no other words than the prompt does not put every message that has them
+// before those with more of the question.
+func TestEvidenceOfAQueryThatThePromptHas(t *testing.T) {
+	f := newFixture(t, nil)
+	var messages []llms.Message
+	for i := range 80 {
+		messages = append(messages, llms.User(fmt.Sprintf("look at the queue, pass %d", i)), llms.Assistant("The queue is fine."))
+	}
+	messages = append(messages, llms.Assistant("A gateway keeps fourteen days of data."))
+	c := f.session("s", "/p", append(messages, chores(6)...)...)
+	a := f.evidence(recall.Question{Query: "queue", Prompt: "How many days of data does the queue of a gateway keep?", MaxTokens: 400, Where: recall.Where{Current: c}})
+	if !strings.Contains(a.Answer, "fourteen days") {
+		t.Errorf("the answer is missing:\n%s", a.Answer)
+	}
+}
+
+// Messages with one common word of the question are not said to be about it.
+func TestEvidenceCountsOnlyWhatIsAboutTheQuestion(t *testing.T) {
+	f := newFixture(t, nil)
+	messages := []llms.Message{llms.User("The old gasket of the pump in the cellar leaks."), llms.Assistant("The pump has a new gasket of copper in the cellar.")}
+	for i := range 60 {
+		messages = append(messages, llms.User(fmt.Sprintf("the old pump again, %d", i)), llms.Assistant(fmt.Sprintf("old pump number %d runs", i)))
+	}
+	c := f.session("s", "/p", messages...)
+	a := f.evidence(recall.Question{Prompt: "Which gasket does the old pump have?", MaxTokens: 300, Where: recall.Where{Current: c}})
+	if strings.Contains(strings.Join(a.Notes, " "), "more message") || !strings.Contains(a.Answer, "copper") {
+		t.Errorf("%q\n%s", a.Notes, a.Answer)
+	}
+}
+
 // For a question prose comes before tool calls, and a command that was run
 // three times is shown once.
 func TestEvidenceShowsProseBeforeTools(t *testing.T) {

@@ -132,38 +132,38 @@ var forged = lazyregexp.New(newLine + `(msg_\d+[\s\pZ\pC:]|\[\d{4}-\d\d-\d\d)`)
 // disarmed marks such lines: the text of a message must not pass for another message.
 func disarmed(text string) string { return forged().ReplaceAllString(text, "$1| $2") }
 
-// What follows a passage is shown while the result takes less than followShare
-// of its bound.
+// What is around a passage is shown while the result takes less than followShare of its
+// bound.
 const (
-	followShare = 0.6
-	followReach = 4  // spoken messages after a passage
+	followShare = 0.5
+	followReach = 4  // spoken messages after a passage, and of what tools did
 	followSpan  = 48 // messages in which they are looked for
 )
 
-// follow adds the spoken messages after the best matches: a reply or a decision often has
-// none of the question's words. Every match gets its next message before any gets a second
-// one.
+// follow adds what was said after the best matches and right before them, and then what
+// tools did after them: a reply or a decision often has none of the question's words. Every
+// match gets its next message before any gets a second one.
 func (e *extract) follow(ctx context.Context) error {
 	if !e.short() {
 		return nil
 	}
-	var after [][]store.Message
+	var around [][]store.Message
 	for _, p := range e.passages {
 		if !p.cited {
 			continue
 		}
-		next, err := e.after(ctx, p.msg.Conversation, p.msg.Seq)
+		list, err := e.around(ctx, p.msg)
 		if err != nil {
 			return err
 		}
-		after = append(after, next)
+		around = append(around, list)
 	}
-	for far := range followReach {
-		for _, next := range after {
-			if far >= len(next) || !e.short() {
+	for far := range 2*followReach + 1 {
+		for _, list := range around {
+			if far >= len(list) || !e.short() {
 				continue
 			}
-			if _, err := e.add(ctx, candidate{msg: next[far]}, len(e.passages), false, false); err != nil {
+			if _, err := e.add(ctx, candidate{msg: list[far]}, len(e.passages), false, false); err != nil {
 				return err
 			}
 		}
@@ -171,17 +171,24 @@ func (e *extract) follow(ctx context.Context) error {
 	return nil
 }
 
-// after returns the spoken messages within followSpan messages after one.
-func (e *extract) after(ctx context.Context, in store.ConversationID, seq int64) (spokenAfter []store.Message, err error) {
-	for m, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: in, After: seq, Before: seq + followSpan + 1, NoRaw: true}) {
-		if err != nil {
+// around returns the spoken messages after one and the one before it, and what tools did
+// after it, followReach of each at most.
+func (e *extract) around(ctx context.Context, of store.Message) (out []store.Message, err error) {
+	var before, said, tools []store.Message
+	for m, err := range e.config.Store.Messages(ctx, store.MessageQuery{Conversation: of.Conversation, After: max(0, of.Seq-followSpan), Before: of.Seq + followSpan + 1, NoRaw: true}) {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if spoken(m) && m.Flags&(store.FlagEcho|store.FlagSynthetic) == 0 {
-			spokenAfter = append(spokenAfter, m)
+		case m.Seq == of.Seq || m.Flags&(store.FlagEcho|store.FlagSynthetic|store.FlagHidden) != 0 || m.Flags.Bookkeeping(m.Body.Role):
+		case m.Seq < of.Seq && spoken(m):
+			before = []store.Message{m}
+		case m.Seq > of.Seq && spoken(m):
+			said = append(said, m)
+		case m.Seq > of.Seq:
+			tools = append(tools, m)
 		}
 	}
-	return spokenAfter, nil
+	return slices.Concat(said[:min(followReach, len(said))], before, tools[:min(followReach, len(tools))]), nil
 }
 
 // short reports that the result takes less than followShare of its bound.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
@@ -84,7 +85,7 @@ const promptWorth = 0.3
 func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
-	if r.Query != "" && r.Query != r.Prompt {
+	if r.Query != "" && !repeats(r.Query, r.Prompt) {
 		if byQuery, err = d.search(ctx, p, r.Query); err != nil {
 			return nil, err
 		}
@@ -120,8 +121,10 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 		return all, nil
 	}
 	share(all)
-	if err := d.literalFirst(ctx, r.Query, all); err != nil {
-		return nil, err
+	if len(byQuery) > 0 {
+		if err := d.literalFirst(ctx, r.Query, all); err != nil {
+			return nil, err
+		}
 	}
 	sortByScore(all)
 	liftNewest(all, cmp.Or(keywords(asWords(r.Query)), r.Query))
@@ -130,6 +133,12 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 		return nil, err
 	}
 	return currentFirst(all, question), nil
+}
+
+// repeats reports that a prompt has all words of a query: the query adds nothing to it.
+func repeats(query, prompt string) bool {
+	asked := analysis.PlainWords([]byte(prompt))
+	return !slices.ContainsFunc(analysis.PlainWords([]byte(query)), func(w string) bool { return !slices.Contains(asked, w) })
 }
 
 // sortByScore puts the best first, and of equals the newer.
