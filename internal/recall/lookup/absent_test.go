@@ -52,11 +52,11 @@ func TestGrepNamesAbsentWords(t *testing.T) {
 			t.Errorf("%s: the answer begins with %q", x.r.Pattern, first)
 		}
 	}
-	// The cursor goes on behind the three.
+	// The cursor goes on behind the three, and the page says the same of the word.
 	a := f.grep(question)
 	question.Cursor = a.NextCursor
-	if rest := f.grep(question); len(rest.Matches) != 6 {
-		t.Errorf("the second page has %d matches", len(rest.Matches))
+	if rest := f.grep(question); len(rest.Matches) != 6 || strings.Join(rest.NotInRecord, " ") != "Cassandra" {
+		t.Errorf("the second page has %d matches, absent %q", len(rest.Matches), rest.NotInRecord)
 	}
 	// A search that goes past its scope finds the word in other conversations, if any has it.
 	for q, want := range map[string]string{"Did we ever use Cassandra?": "", "Did we ever use Zookeeper?": "Zookeeper"} {

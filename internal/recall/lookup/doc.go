@@ -31,7 +31,8 @@
 // A ranking puts what only repeats the record behind its source: calls of lcm and the
 // replies that rest on them, and questions that were answered without a tool where an
 // older conversation has their words (package secondhand). A pattern of plain words without
-// a mode and an order has its best matches first and then all others.
+// a mode and an order has its best matches first and then all others; of many, those are best
+// that say most beside the words.
 //
 // # Meaning
 //

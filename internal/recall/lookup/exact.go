@@ -1,8 +1,10 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -52,7 +54,7 @@ func (s *Service) exactRanked(ctx context.Context, q *query, of store.Search) (s
 // bestExact returns the first matches of a pattern in the ranking of its words: those that
 // people and agents said, then those of tools.
 func (s *Service) bestExact(ctx context.Context, q *query, of store.Search) ([]store.Hit, error) {
-	of.Mode, of.Sort, of.Limit, of.LimitMatches, of.CountTo = store.FullText, store.ByRelevance, sourcesRanked, true, 0
+	of.Mode, of.Sort, of.Limit, of.LimitMatches, of.CountTo = store.FullText, store.ByRelevance, manyMatches, true, 0
 	of.After = store.Cursor{Through: of.After.Through, Now: of.After.Now}
 	if of.Pattern = strings.TrimPrefix(of.Pattern, ignoreCase); len(strings.Fields(of.Pattern)) > 1 || isName(of.Pattern) {
 		of.Pattern = `"` + strings.ReplaceAll(of.Pattern, `"`, "") + `"`
@@ -63,18 +65,26 @@ func (s *Service) bestExact(ctx context.Context, q *query, of store.Search) ([]s
 	}
 	var best []store.Hit
 	for _, of.Roles = range speakers {
-		found, err := (*Reranker)(nil).Search(ctx, s.store, of)
+		found, err := s.store.Search(ctx, of)
 		if errors.Is(err, search.ErrNoWords) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
+		found.Hits = slices.DeleteFunc(found.Hits, func(h store.Hit) bool { return h.Beside })
+		if err := s.sayMost(ctx, found.Hits); err != nil {
+			return nil, err
+		}
+		found.Hits = found.Hits[:min(sourcesRanked, len(found.Hits))]
+		if !of.Summaries {
+			err = sourcesFirst(ctx, s.store, q.search.Pattern, found.Hits)
+		}
+		if err != nil {
+			return nil, err
+		}
 		for _, h := range found.Hits {
 			of.After.Through, of.After.Now = h.After.Through, h.After.Now
-			if h.Beside {
-				continue
-			}
 			text, err := s.store.Text(ctx, h.Node)
 			if _, err = harmless(err); err != nil {
 				return nil, err
@@ -118,4 +128,37 @@ func (s *Service) onlyAskings(ctx context.Context, q *query, a recall.GrepAnswer
 		}
 	}
 	return true, nil
+}
+
+// Bounds of the matches of a word that are ordered by what else they say.
+const fewMatches, manyMatches = 12, 400
+
+// sayMost puts the hits first that say most beside the words of the question: of a thousand
+// messages with a word, the ones that hold facts have words that the others do not have, and
+// "I look at the queue" has none. Up to fewMatches hits keep their order: with so few, every word is
+// rare.
+func (s *Service) sayMost(ctx context.Context, hits []store.Hit) error {
+	if len(hits) <= fewMatches {
+		return nil
+	}
+	said, in := make(map[store.Node]map[string]bool, len(hits)), map[string]int{}
+	for _, h := range hits {
+		text, err := s.store.Text(ctx, h.Node)
+		if _, err = harmless(err); err != nil {
+			return err
+		}
+		said[h.Node] = contentWords(string(text[:min(len(text), 2000)]))
+		for w := range said[h.Node] {
+			in[w]++
+		}
+	}
+	worth := map[store.Node]float64{}
+	for n, words := range said {
+		for w := range words {
+			worth[n] += math.Log(float64(len(hits)) / float64(in[w]))
+		}
+		worth[n] /= float64(len(words) + 8) // the mean, less for a text of a few words
+	}
+	slices.SortStableFunc(hits, func(a, b store.Hit) int { return cmp.Compare(worth[b.Node], worth[a.Node]) })
+	return nil
 }

@@ -145,10 +145,11 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	}
 	shown := *q.showing(lanes)
 	absent := search.Absence{}
-	if !at.Begun {
+	if !at.Begun || at.Absent {
 		absent = absence(q, lanes)
+		at.Absent = len(absent.Words) > 0 && !q.elsewhere
 	}
-	if len(absent.Words) > 0 && q.brief {
+	if len(absent.Words) > 0 && q.brief && !at.Begun {
 		shown.limit, shown.fill = min(q.limit, withOtherWords), 0
 	}
 	picked := merge(lanes, q, shown.limit, beneath)

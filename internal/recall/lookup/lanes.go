@@ -32,12 +32,13 @@ type place struct {
 }
 
 // places are those of a grep's two lanes. Words says that the first page read
-// the pattern as words.
+// the pattern as words, Absent that it named words that are not in the record.
 type places struct {
 	Begun     bool  `asn1:"optional,tag:0"`
 	Words     bool  `asn1:"optional,tag:1"`
 	Messages  place `asn1:"optional,tag:2"`
 	Summaries place `asn1:"optional,tag:3"`
+	Absent    bool  `asn1:"optional,tag:4"`
 }
 
 // maxOffset is further than anybody pages through ranked matches; a cursor
@@ -205,7 +206,12 @@ func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, fro
 		search.After = store.Cursor{Through: from.Messages.Through, Now: from.Messages.Now}
 		search.Limit, search.CountTo = rankedBeneath, 0
 		var err error
-		if messages, err = s.store.Search(ctx, search); err != nil {
+		if q.re != nil {
+			messages, err = s.exactRanked(ctx, q, search)
+		} else {
+			messages, err = s.store.Search(ctx, search)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -290,7 +296,7 @@ func rarity(f store.Found) float64 {
 // next is the cursor behind the hits that were taken, or nothing if there are no
 // more.
 func next(lanes []*lane, digest string, from places) string {
-	to := places{Begun: true, Words: from.Words}
+	to := places{Begun: true, Words: from.Words, Absent: from.Absent}
 	more := false
 	for _, l := range lanes {
 		rest := l.used < len(l.found.Hits) || l.found.Next != nil

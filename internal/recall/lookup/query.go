@@ -36,6 +36,8 @@ type query struct {
 	expression bool
 	// readAsWords says that the pattern, an expression, was also read as words.
 	readAsWords bool
+	// elsewhere says that other conversations have the words that the scope does not have.
+	elsewhere bool
 	// home is the scope of the question where scope goes past it.
 	home *recall.Scope
 }

@@ -14,9 +14,9 @@ import (
 const (
 	// neighbourCost is about the cost of a neighbour's frame, without its text.
 	neighbourCost = 12
-	// Characters of what is shown beside a match: of the reply to a prompt that matched,
-	// of another match or the reply, and of the prompt.
-	replyRunes, besideRunes, promptRunes = 360, 220, 140
+	// Characters of what is shown beside a match: of the reply to a prompt that matched, of
+	// what fills the rest of the page, of another match or the reply, and of the prompt.
+	replyRunes, restRunes, besideRunes, promptRunes = 360, 300, 220, 140
 	// noRoomRunes is how many characters of another match are shown where no room is left.
 	noRoomRunes = 80
 	// leastOutput is the shortest output of a tool, in bytes, that is shown beside a match.
@@ -106,70 +106,94 @@ func (o *room) fill(r *result) {
 	if reply != nil {
 		o.show(r, *reply, besideRunes)
 	}
+	for _, m := range r.of.outputs(r.msg) {
+		o.show(r, m, besideRunes)
+	}
 	if first := r.of.messages[0]; isPrompt(first) {
 		o.show(r, first, promptRunes)
 	}
 }
 
-// goOn shows what was said after and before the exchanges, the nearest first: people stay
-// on a subject, and an answer may come a few messages after its question.
+// goOn shows what was said after and before the exchanges, the nearest first, then what
+// tools did there and what else was said: people stay on a subject, and an answer may come a
+// few messages after its question.
 func (o *room) goOn(ctx context.Context, results []*result) error {
 	type way struct {
-		of   *result
-		said []store.Message
+		of       *result
+		messages []store.Message
 	}
-	var ways []way
+	var near, rest []way
 	for _, r := range results {
 		for _, forward := range []bool{true, false} {
 			if r.of == nil || o.left < neighbourCost {
 				continue
 			}
-			said, err := o.saidNext(ctx, r.of, forward)
+			said, tools, err := o.next(ctx, r.of, forward)
 			if err != nil {
 				return err
 			}
-			ways = append(ways, way{r, said})
+			n := min(nearReach, len(said))
+			near, rest = append(near, way{r, said[:n]}), append(rest, way{r, slices.Concat(tools, said[n:])})
 		}
 	}
-	for far := range goOnReach {
-		for _, w := range ways {
-			if far < len(w.said) {
-				o.show(w.of, w.said[far], besideRunes)
+	for i, ways := range [][]way{near, rest} {
+		for far := range goOnReach {
+			for _, w := range ways {
+				if far < len(w.messages) {
+					o.show(w.of, w.messages[far], []int{besideRunes, restRunes}[i])
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// goOnReach is how many messages after and before an exchange may be shown.
-const goOnReach = 6
+// goOnReach is how many messages after and before an exchange are looked at, nearReach how
+// many of those that were said are shown before anything else.
+const goOnReach, nearReach = 120, 6
 
-// saidNext returns what people and agents said after an exchange or before it, the nearest
-// first.
-func (s *Service) saidNext(ctx context.Context, e *exchange, forward bool) (said []store.Message, err error) {
+// next returns what people and agents said after an exchange or before it, with the calls
+// that they announce, and what else tools did there and in the exchange, the nearest first.
+func (s *Service) next(ctx context.Context, e *exchange, forward bool) (said, tools []store.Message, err error) {
 	first, last := e.messages[0], e.messages[len(e.messages)-1]
-	q := store.MessageQuery{Conversation: first.Conversation, Before: first.Seq, Newest: true, NoRaw: true, Limit: exchangeReach}
+	q := store.MessageQuery{Conversation: first.Conversation, Before: first.Seq, Newest: true, NoRaw: true, Limit: goOnReach}
 	if forward {
-		q.After, q.Before, q.Newest = last.Seq, 0, false
+		q.After, q.Before, q.Newest = first.Seq, 0, false
 	}
+	var near store.Message
 	for m, err := range s.store.Messages(ctx, q) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if m.Flags.Said() && m.Body.Role != llms.RoleTool && !blank(m.Body.PlainText()) {
-			if said = append(said, m); len(said) == goOnReach {
-				break
-			}
+		spoken := m.Flags.Said() && m.Body.Role != llms.RoleTool && !blank(m.Body.PlainText())
+		switch {
+		case m.Flags.Bookkeeping(m.Body.Role) || m.Flags&store.FlagEcho != 0:
+			continue
+		case spoken && (m.Seq < first.Seq || m.Seq > last.Seq):
+			said = append(said, m)
+		case forward && announces(near):
+			said = append(said, m)
+		case !spoken:
+			tools = append(tools, m)
 		}
+		if !forward && announces(m) && near.ID != 0 {
+			said = append(said, near)
+		}
+		near = m
 	}
-	return said, nil
+	return said, tools, nil
+}
+
+// announces reports that a message is incomplete without the next one.
+func announces(m store.Message) bool {
+	return strings.HasSuffix(strings.TrimSpace(m.Body.PlainText()), ":")
 }
 
 // show shows a message beside a match if there is room.
 func (o *room) show(r *result, m store.Message, runes int) {
 	n := o.query.neighbour(m, runes)
 	cost := o.counter.Count(n.Snippet) + neighbourCost
-	if o.shown[m.ID] || cost > o.left || blank(n.Snippet) || m.Body.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
+	if o.shown[m.ID] || slices.Contains(o.query.search.Except, m.ID) || cost > o.left || blank(n.Snippet) || m.Body.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
 		return
 	}
 	o.add(r, m, n)
@@ -188,6 +212,18 @@ func (o *room) add(r *result, m store.Message, n recall.Neighbour) {
 	}
 	*list = append(*list, n)
 	slices.SortFunc(*list, func(a, b recall.Neighbour) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// outputs returns the messages with the results of a message's calls.
+func (e *exchange) outputs(of store.Message) (out []store.Message) {
+	for _, m := range e.messages {
+		if slices.ContainsFunc(m.Body.ToolResults(), func(r llms.ToolResult) bool {
+			return m.ID != of.ID && slices.ContainsFunc(of.Body.ToolCalls(), func(c llms.ToolCall) bool { return c.ID == r.CallID })
+		}) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // reply returns the last words of the agent in an exchange, or nil.

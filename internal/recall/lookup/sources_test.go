@@ -80,3 +80,19 @@ func TestPlainPatternIsRankedAndComplete(t *testing.T) {
 		t.Errorf("%d of %d matches were counted", last.Total, len(want))
 	}
 }
+
+// Of many messages with a word, the one comes first that says something beside it.
+func TestOfManyMatchesTheOneWithFactsComesFirst(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("long")
+	f.say(c, messages(60, func(i int) string {
+		return []string{"Let me look at the queue.", "The queue is fine, I ran the tests."}[i%2]
+	})...)
+	fact := f.say(c, llms.Assistant("Frames wait in the queue of a gateway for fourteen days, which takes 35 MB of flash."))[0]
+	f.say(c, messages(60, func(i int) string {
+		return []string{"I start with the queue.", "The queue and the tests: one moment."}[i%2]
+	})...)
+	if a := f.grep(recall.GrepRequest{Pattern: "queue", OrWords: true, Limit: 3, Where: recall.Where{Current: c}}); a.Matches[0].ID.Message != fact {
+		t.Errorf("found %s, want %s first", ids(a), fact)
+	}
+}

@@ -149,7 +149,9 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 		return a, nil
 	}
 	own := *q
-	own.fill = q.fill / 2
+	if a.Total > 0 {
+		own.fill, w.fill = q.fill*2/3, q.fill/3
+	}
 	room := q.limit - min(q.limit, matching(a.Matches))
 	if better {
 		own.limit = max(1, q.limit/2)
@@ -168,7 +170,6 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 	if err != nil {
 		return a, err
 	}
-	w.fill = own.fill
 	other, err := s.matches(ctx, w, hits, superseded)
 	if err != nil {
 		return a, err
@@ -185,7 +186,7 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.Grep
 			note(&a.Notes, n)
 		}
 	} else {
-		own.search.Limit = own.limit
+		own.search.Limit, own.elsewhere = own.limit, true
 		if a, err = s.page(ctx, own, places{}); err != nil {
 			return a, err
 		}
