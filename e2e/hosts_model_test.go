@@ -15,8 +15,8 @@ import (
 // scene is the play that a prompt names: "play:recall".
 var scene = regexp.MustCompile(`play:(\w+)`)
 
-// contextBlock is the block of context. Copilot CLI puts it into the prompt.
-var contextBlock = regexp.MustCompile(`(?s)<lcm-context.*?</lcm-context>`)
+// contextBlock is the block of context. Copilot CLI puts it into the prompt, and others escape it.
+var contextBlock = regexp.MustCompile(`(?s)(?:<|&lt;)lcm-context.*?(?:<|&lt;)/lcm-context`)
 
 // play answers as the newest prompt says, by how often tools were called
 // since.
@@ -68,6 +68,8 @@ func telling(r llms.Request, said string, step int) llmtest.Reply {
 		switch t.Name {
 		case "Bash", "bash":
 			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes"})
+		case "run_shell_command":
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes", "is_background": false})
 		case "exec_command":
 			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"cmd": "cat notes.txt"})
 		case "Execute":
@@ -82,25 +84,46 @@ var opens = regexp.MustCompile(`opens with [\w-]+`)
 
 var messageID = regexp.MustCompile(`msg_\d+`)
 
-// recalling goes the way that agents are taught: grep, describe, expand.
+// recalling goes the way that agents are taught: grep, describe, expand. Where lcm's tools are
+// not listed, it looks for them first, as the server's instructions say.
 func recalling(r llms.Request, step int, last string) llmtest.Reply {
-	if search := offered(r, "ToolSearch"); search == "ToolSearch" && slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == search }) {
-		if step == 0 { // Droid shows lcm's tools when they are looked for
-			return llmtest.Call(search, map[string]any{"query": "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query,lcm___expand"})
+	has := func(tool string) bool {
+		return slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == tool })
+	}
+	switch {
+	case has("ToolSearch"): // Droid shows lcm's tools when they are looked for
+		if step--; step < 0 {
+			return llmtest.Call("ToolSearch", map[string]any{"query": "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query,lcm___expand"})
 		}
-		step--
+	case has(bridge) && offered(r, "lcm_grep") == "lcm_grep": // Qwen Code does not list them
+		if step--; step < 0 {
+			return llmtest.Call("tool_search", map[string]any{"query": "lcm_grep"})
+		}
 	}
 	switch step {
 	case 0:
-		return llmtest.Call(offered(r, "lcm_grep"), map[string]any{"pattern": "harbour"})
+		return use(r, "lcm_grep", map[string]any{"pattern": "harbour"})
 	case 1:
-		return llmtest.Call(offered(r, "lcm_describe"), map[string]any{"id": messageID.FindString(last)})
+		return use(r, "lcm_describe", map[string]any{"id": messageID.FindString(last)})
 	case 2:
-		return llmtest.Call(offered(r, "lcm_expand_query"), map[string]any{"query": "harbour gate", "prompt": "What opens the harbour gate?"})
+		return use(r, "lcm_expand_query", map[string]any{"query": "harbour gate", "prompt": "What opens the harbour gate?"})
 	case 3:
-		return llmtest.Call(offered(r, "expand"), map[string]any{"subject_type": "tool", "subject_name": "lcm_grep"})
+		return use(r, "expand", map[string]any{"subject_type": "tool", "subject_name": "lcm_grep"})
 	}
 	return llmtest.Say("It opens with " + needle + ".")
+}
+
+// bridge is the tool with which Qwen Code calls tools that it does not list.
+const bridge = "tool_call"
+
+// use calls a tool of lcm's, through the bridge if it is not listed.
+func use(r llms.Request, tool string, args map[string]any) llmtest.Reply {
+	for _, t := range r.Tools {
+		if t.Name == bridge && offered(r, tool) == tool {
+			return llmtest.Call(bridge, map[string]any{"name": "mcp__lcm__" + tool, "arguments": args})
+		}
+	}
+	return llmtest.Call(offered(r, tool), args)
 }
 
 // offered is the name under which a host offers a tool of lcm's.

@@ -30,6 +30,7 @@ var (
 	agents = []agent{claudeAgent{}, codexAgent{}, opencodeAgent{}}
 	added  = []agent{
 		kiloAgent{},
+		qwenAgent{},
 		copilotAgent{},
 		droidAgent{},
 	}
@@ -179,6 +180,17 @@ func (b *bed) write(path, content string) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// nodeProgram makes a command of a script for Node.js, as npm does, and returns its path.
+func (b *bed) nodeProgram(name, script string) string {
+	b.Helper()
+	path := filepath.Join(b.home, "bin", name)
+	b.write(path, "#!/bin/sh\nexec '"+node(b, filepath.Dir(b.programs))+"' '"+filepath.Join(b.programs, script)+"' \"$@\"\n")
+	if err := os.Chmod(path, 0o700); err != nil {
+		b.Fatal(err)
+	}
+	return path
 }
 
 // host runs an agent and returns its output.
@@ -375,6 +387,9 @@ type toolResult struct {
 	tool, args, text string
 }
 
+// bridged finds the name of the tool in a call of the bridge.
+var bridged = regexp.MustCompile(`"name":"([^"]+)"`)
+
 // toolResults lists the calls of some exchanges that were answered, in their
 // order.
 func toolResults(asked []llmtest.Exchange) []toolResult {
@@ -394,7 +409,11 @@ func toolResults(asked []llmtest.Exchange) []toolResult {
 	for _, x := range asked {
 		for _, c := range x.Reply.Calls {
 			if text, ok := results[c.ID]; ok {
-				all = append(all, toolResult{tool: toolOf(c.Name), args: c.Arguments, text: text})
+				name := c.Name
+				if m := bridged.FindStringSubmatch(c.Arguments); c.Name == bridge && m != nil {
+					name = m[1]
+				}
+				all = append(all, toolResult{tool: toolOf(name), args: c.Arguments, text: text})
 			}
 		}
 	}
@@ -427,6 +446,7 @@ var settingsFiles = []string{
 	".claude.json", ".claude/settings.json", ".claude/CLAUDE.md",
 	".codex/config.toml", ".codex/hooks.json", ".codex/AGENTS.md",
 	".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/AGENTS.md", ".config/opencode/plugins/lcm.js",
+	".qwen/settings.json",
 	".config/kilo/kilo.json", ".config/kilo/kilo.jsonc", ".config/kilo/plugins/lcm.js",
 	".copilot/mcp-config.json", ".copilot/hooks/mine.json", ".copilot/hooks/lcm.json",
 	".factory/settings.json", ".factory/mcp.json",

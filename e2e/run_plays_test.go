@@ -162,6 +162,8 @@ func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
 		switch t.Name {
 		case "Bash", "bash":
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Runs a command"})
+		case "run_shell_command":
+			return reply.And(t.Name, map[string]any{"command": command, "description": "Runs a command", "is_background": false})
 		case "exec_command":
 			return reply.And(t.Name, map[string]any{"cmd": command, "max_output_tokens": 20000, "yield_time_ms": 30000})
 		}

@@ -32,4 +32,7 @@ const (
 	FormatCopilot Format = "copilot"
 	// FormatDroid is a line of a session of Factory's Droid.
 	FormatDroid Format = "droid"
+	// FormatQwen is a line of a session of Qwen Code: the envelope is like Claude
+	// Code's, the message is in the shape of Gemini's API.
+	FormatQwen Format = "qwen"
 )

@@ -71,6 +71,9 @@ type About struct {
 	// CompactsUnseen says that no SessionStart follows a compaction: a session is told of
 	// itself with its next prompt or after its next tool call.
 	CompactsUnseen bool
+	// ForgetsStart says that a session does not keep the block that it got when it started: one
+	// that is resumed gets it again.
+	ForgetsStart bool
 	// WritesLate says that the last records of a turn are written after the hook for its end.
 	WritesLate bool
 	// LoadTools tells a model how to load lcm's tools, if the program shows it none of them.

@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/droid"
 	"github.com/lossless-context/lcm/internal/hosts/kilo"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
+	"github.com/lossless-context/lcm/internal/hosts/qwen"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 )
 
@@ -23,6 +24,7 @@ func Hosts() []hosts.Host {
 		codex.Host{},
 		opencode.New(),
 		kilo.New(),
+		qwen.New(),
 		copilot.New(),
 		droid.New(),
 	}

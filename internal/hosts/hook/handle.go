@@ -171,8 +171,9 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	own := e.Source == "compact" || shown.Compacted
-	if !own && !shown.At.IsZero() && e.Source != "clear" {
+	again := e.Source == "resume" && about(e.Host).ForgetsStart
+	own := e.Source == "compact" || shown.Compacted || again && !shown.Forgot.IsZero()
+	if !own && !shown.At.IsZero() && e.Source != "clear" && !again {
 		return "", nil
 	}
 	in, err := h.Project(e.Dir)

@@ -121,6 +121,31 @@ func TestShownOnceAndAgainAfterCompaction(t *testing.T) {
 	}
 }
 
+// TestResumedWithoutItsStart: a session that does not keep the block gets it again when it is
+// resumed, and after a compaction the one about itself.
+func TestResumedWithoutItsStart(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "qwen:before", llms.User("move the parser to the new grammar"), llms.Assistant("It is moved, and the tests pass."))
+	start := func(source string) string {
+		return w.handle(t, hook.Event{Host: "qwen", Name: hook.SessionStart, Session: "now", Transcript: "/t", Source: source}).Context
+	}
+	first := start("startup")
+	if again := start("resume"); first == "" || again != first {
+		t.Errorf("at its start %q, resumed %q", first, again)
+	}
+	w.said(t, "qwen:now", llms.User("write the release notes"), llms.Assistant("here they are"))
+	w.handle(t, hook.Event{Host: "qwen", Name: hook.PreCompact, Session: "now", Transcript: "/t"})
+	for _, source := range []string{"compact", "resume"} {
+		if text := start(source); !strings.Contains(text, "write the release notes") {
+			t.Errorf("%s after a compaction: %s", source, text)
+		}
+	}
+	// After a tool result the program tells of a prompt without text.
+	if a := w.handle(t, hook.Event{Host: "qwen", Name: hook.UserPromptSubmit, Session: "now"}); a.Context != "" || hook.NeedsRecord(hook.Event{Host: "qwen", Name: hook.UserPromptSubmit}) {
+		t.Errorf("an empty prompt gets %q", a.Context)
+	}
+}
+
 // TestCompactedUnseen: a session whose host tells of no start after a compaction is told of
 // itself with its next prompt or after its next tool call, in the host's own form.
 func TestCompactedUnseen(t *testing.T) {

@@ -123,6 +123,11 @@ func TestBaseURLs(t *testing.T) {
 		"its directory":                             {host: "opencode", files: map[string]string{".opencode/opencode.json": local}, api: "http://local/v1"},
 		"another directory beside the user's":       {host: "opencode", files: map[string]string{".config/opencode/opencode.json": local}, env: map[string]string{"OPENCODE_CONFIG_DIR": "/nowhere"}, api: "http://local/v1"},
 		"settings of a server":                      {host: "opencode", files: map[string]string{".config/opencode/opencode.json": local, ".local/share/opencode/auth.json": `{"https://x":{"type":"wellknown"}}`}, problem: "settings from a server"},
+		"Qwen's variable":                           {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, files: map[string]string{".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"}}} // mine`}, api: "http://q/v1"},
+		"Qwen without it":                           {host: "qwen", problem: "OPENAI_BASE_URL is not set"},
+		"Qwen's providers":                          {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, files: map[string]string{"work/.qwen/settings.json": `{"modelProviders":{"openai":[]}}`}, problem: "modelProviders"},
+		"Qwen's flag":                               {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, args: "--openai-base-url http://x/v1", problem: "goes before"},
+		"another API of Qwen's":                     {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, args: "--auth-type gemini", problem: "not of gemini"},
 		"Kilo's own files":                          {host: "kilo", files: map[string]string{".config/kilo/kilo.jsonc": local, ".config/opencode/opencode.json": `{"provider":{"b":{"options":{"baseURL":"http://other/v1"}}}}`}, api: "http://local/v1"},
 		"Kilo's old names go before":                {host: "kilo", files: map[string]string{"work/kilo.json": `{"provider":{"a":{"options":{"baseURL":"http://x/v1"}}}}`, ".kilocode/opencode.json": `{"provider":{"a":{"options":{"baseURL":"http://old/v1"}}}}`}, api: "http://old/v1"},
 		"no provider of opencode that lcm may know": {host: "opencode", problem: "no provider of opencode"},
@@ -246,6 +251,10 @@ func TestAllowed(t *testing.T) {
 	if !strings.HasPrefix(got, `--mcp-config={"mcpServers":{"lcm":`) || !strings.Contains(got, "} --allowedTools=mcp__lcm__lcm_grep,mcp__lcm__expand -p x --allowedTools Bash ") {
 		t.Error(got)
 	}
+	got = allowed("qwen", nil, map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, "-p", "x")
+	if !strings.HasPrefix(got, `--allowed-tools=mcp__lcm__lcm_grep --allowed-tools=mcp__lcm__expand --mcp-config={"mcpServers":{"lcm":{"alwaysLoadTools":true,`) || !strings.Contains(got, "} -p x OPENAI_BASE_URL=http://127.0.0.1:1/s3cret/openai") {
+		t.Error(got)
+	}
 	if got = allowed("kilo", nil, map[string]string{"OPENAI_API_KEY": "k"}); !strings.Contains(got, "KILO_CONFIG_CONTENT={") || !strings.Contains(got, `KILO_PERMISSION={"lcm_expand":"allow"`) {
 		t.Error(got)
 	}
@@ -270,7 +279,7 @@ func hostOf(program string) (string, error) {
 }
 
 func TestHostOf(t *testing.T) {
-	for name, want := range map[string]string{"claude": "claude", "/opt/bin/codex": "codex", "opencode.exe": "opencode", "kilo": "kilo", "vim": ""} {
+	for name, want := range map[string]string{"claude": "claude", "/opt/bin/codex": "codex", "opencode.exe": "opencode", "kilo": "kilo", "qwen": "qwen", "vim": ""} {
 		if got, err := hostOf(name); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

@@ -76,7 +76,10 @@ func answer(r llms.Request, name string, step int) llmtest.Reply {
 	case "delegate":
 		return delegate(r)
 	case "remember":
-		if !offers(r, "lcm_grep") && offers(r, "ToolSearch") {
+		switch {
+		case offers(r, "tool_call"): // Qwen Code does not list it
+			return llmtest.Call("tool_call", map[string]any{"name": "mcp__lcm__lcm_grep", "arguments": map[string]any{"pattern": "needle-42"}})
+		case !offers(r, "lcm_grep") && offers(r, "ToolSearch"):
 			return llmtest.Call("ToolSearch", map[string]any{"query": "select:lcm___lcm_grep"})
 		}
 		return llmtest.Call(tool(r, "lcm_grep"), map[string]any{"pattern": "needle-42"})
@@ -106,6 +109,8 @@ func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
 		switch t.Name {
 		case "Bash", "bash":
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Reads a file"})
+		case "run_shell_command":
+			return reply.And(t.Name, map[string]any{"command": command, "description": "Reads a file", "is_background": false})
 		case "exec_command":
 			return reply.And(t.Name, map[string]any{"cmd": command})
 		case "Execute":
@@ -118,7 +123,7 @@ func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
 func delegate(r llms.Request) llmtest.Reply {
 	for _, t := range r.Tools {
 		switch t.Name {
-		case "Agent":
+		case "Agent", "agent":
 			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general-purpose"})
 		case "task":
 			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general",

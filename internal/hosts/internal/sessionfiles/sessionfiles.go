@@ -28,6 +28,9 @@ type Kind struct {
 	Format llms.Format
 	// Pattern matches the files below the directory of the transcripts: "*/chats/*.jsonl".
 	Pattern string
+	// Agents matches the files of sub-agents, which are in a directory with the name of the
+	// session that started them; "" if there are none.
+	Agents string
 	// Session returns the id of the session in a file; nil is its name without .jsonl.
 	Session func(path string) string
 	// Is reports whether a line is a record of this host: a file with one is a transcript.
@@ -42,7 +45,9 @@ const suffix = ".jsonl"
 // Transcripts yields the sessions of an installation, as [hosts.Host] wants it.
 func (k *Kind) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
 	return func(yield func(hosts.Transcript, error) bool) {
-		k.list(ctx, in.Data, in.Data, strings.Split(k.Pattern, "/"), yield)
+		if k.list(ctx, in.Data, in.Data, strings.Split(k.Pattern, "/"), yield) && k.Agents != "" {
+			k.list(ctx, in.Data, in.Data, strings.Split(k.Agents, "/"), yield)
+		}
 	}
 }
 
@@ -68,11 +73,31 @@ func (k *Kind) list(ctx context.Context, root, dir string, pattern []string, yie
 }
 
 func (k *Kind) transcript(path string, info fs.FileInfo) hosts.Transcript {
-	session := strings.TrimSuffix(filepath.Base(path), suffix)
-	if k.Session != nil {
-		session = k.Session(path)
+	t := hosts.Transcript{Host: k.Host, Path: path, Size: info.Size(), Modified: info.ModTime()}
+	t.Session = strings.TrimSuffix(filepath.Base(path), suffix)
+	switch {
+	case k.isAgent(path):
+		t.Parent = filepath.Base(filepath.Dir(path))
+		t.Session = t.Parent + "/" + t.Session
+	case k.Session != nil:
+		t.Session = k.Session(path)
 	}
-	return hosts.Transcript{Host: k.Host, Path: path, Session: session, Size: info.Size(), Modified: info.ModTime()}
+	return t
+}
+
+// isAgent reports whether a file is that of a sub-agent.
+func (k *Kind) isAgent(path string) bool {
+	names := strings.Split(filepath.ToSlash(path), "/")
+	pattern := strings.Split(k.Agents, "/")
+	if k.Agents == "" || len(names) < len(pattern) {
+		return false
+	}
+	for i, want := range pattern {
+		if ok, _ := filepath.Match(want, names[len(names)-len(pattern)+i]); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // sniffed is how many lines of a file are looked at: some may be damaged.
