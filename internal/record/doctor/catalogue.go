@@ -61,7 +61,6 @@ var catalogue = map[string]entry{
 
 	// Leftovers of processes.
 	"erasure-unfinished": {Problem, "", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
-	"maintenance-stuck":  {Warning, "", "`lcm compact` tries it again and says why it fails"},
 }
 
 // derived are the codes of what a new database has right: its pages and schema, and rows

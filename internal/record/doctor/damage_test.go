@@ -3,7 +3,6 @@ package doctor_test
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,7 +167,7 @@ func column(table, name, value, where string, codes, lost []string) kind {
 func is(codes ...string) []string { return codes }
 
 // kinds are the kinds of damage that doctor must name.
-var kinds = slices.Concat(columns, graph, files, inBytes, moved, schemas, leftovers)
+var kinds = slices.Concat(columns, graph, files, inBytes, moved, schemas)
 
 var columns = []kind{
 	// Hashed data: named, and never changed.
@@ -316,19 +315,6 @@ var files = []kind{
 		with("REINDEX messages_native")(t, path)
 		with("PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, 'native IS NULL', 'native IS NOT NULL') WHERE name = 'messages_native'")(t, path)
 	}, is("page"), nil},
-}
-
-var leftovers = []kind{
-	{"stuck maintenance", func(t *testing.T, path string) {
-		db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: clock})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = db.Put(t.Context(), store.CompactSpace, "1", []byte(`{"conversation":1,"attempts":9,"reason":"failing"}`), 0, time.Time{})
-		if err := errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}, is("maintenance-stuck"), is("maintenance-stuck")},
 }
 
 // made makes a sound database.

@@ -1,12 +1,12 @@
 // Package doctor finds problems of a database and fixes those that it can.
 //
 // [Examine] checks everything and changes nothing: the file and its permissions,
-// the schema, the proof of every conversation, derived data, payloads, the search
-// index, leases, compaction, and unfinished copies beside the file. Every
+// the schema, the proof of every conversation, derived data, payloads and the search
+// index. Every
 // [Finding] has a stable code, a severity, a sentence, and either the fix that
 // [Treat] would apply or advice for a person.
 //
-// Treat fixes small things in place: permissions, leases, the search index, summaries that
+// Treat fixes small things in place: permissions, the search index, summaries that
 // are to be written again. For everything else it has package move make a new database of
 // what can be read, and put it in the place of the damaged one, which is kept as a backup.
 // It never changes a message and never hides a loss: missing data stays reported. Data
@@ -137,7 +137,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	if db != nil {
 		defer db.Close()
 		r.Opened = true
-		failed = r.look(ctx, limited, p, db)
+		failed = r.look(ctx, limited, db)
 	}
 	around := also()
 	if err := cmp.Or(ctx.Err(), failed); err != nil {
@@ -174,14 +174,10 @@ func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
 }
 
 // look checks the database; limited bounds what may take long.
-func (r *Report) look(ctx, limited context.Context, p Patient, db *sqlite.DB) error {
+func (r *Report) look(ctx, limited context.Context, db *sqlite.DB) error {
 	found, err := db.Check(limited)
 	if err != nil {
 		return err
-	}
-	stuck, err := maintenance(ctx, p, db)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
 	}
 	var cutOff []store.Fault
 	if !slices.ContainsFunc(found, func(f store.Fault) bool { return f.Code == "erasure-missing" }) {
@@ -190,7 +186,7 @@ func (r *Report) look(ctx, limited context.Context, p Patient, db *sqlite.DB) er
 			return ctx.Err()
 		}
 	}
-	r.add(slices.Concat(found, stuck, cutOff))
+	r.add(slices.Concat(found, cutOff))
 	return nil
 }
 

@@ -133,30 +133,6 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	return errors.Join(errs...)
 }
 
-// stuckAfter is how many compactions in a row without progress count as stuck.
-const stuckAfter = 3
-
-// maintenance finds conversations whose compaction is stuck.
-func maintenance(ctx context.Context, p Patient, db *sqlite.DB) ([]store.Fault, error) {
-	list, err := db.Conversations(ctx, store.ConversationQuery{ActiveOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	ledger := compact.NewLedger(db, p.now)
-	var faults []store.Fault
-	for _, c := range list {
-		e, err := ledger.Entry(ctx, c.ID)
-		if err != nil {
-			return faults, err
-		}
-		if e.Attempts >= stuckAfter || e.NotBefore.After(p.now().Add(24*time.Hour)) {
-			faults = append(faults, store.Fault{Code: "maintenance-stuck", Node: fmt.Sprintf("conversation %d", c.ID), Detail: fmt.Sprintf(
-				"compaction has made no progress %d times in a row (%s), the next try is at %s", e.Attempts, e.Reason, e.NotBefore.Format(time.RFC3339))})
-		}
-	}
-	return faults, nil
-}
-
 // unfinished finds interrupted erasures: free space and the log may still hold content.
 func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
 	all, err := db.Tombstones(ctx)

@@ -45,16 +45,6 @@ func NewLedger(state store.State, clock func() time.Time) *Ledger {
 	return &Ledger{state: state, clock: clock}
 }
 
-// Entry returns the entry of a conversation. A conversation without trouble has
-// the zero entry.
-func (l *Ledger) Entry(ctx context.Context, id store.ConversationID) (Entry, error) {
-	e, err := l.open(ctx, id)
-	if err != nil {
-		return Entry{}, err
-	}
-	return *e, nil
-}
-
 func key(id store.ConversationID) string { return strconv.FormatInt(int64(id), 10) }
 
 func (l *Ledger) open(ctx context.Context, id store.ConversationID) (*Entry, error) {
@@ -130,17 +120,4 @@ func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int, backof
 		return nil // there is nothing to remember
 	}
 	return l.save(ctx, e)
-}
-
-// Clear deletes the entry of a conversation.
-func (l *Ledger) Clear(ctx context.Context, id store.ConversationID) error {
-	e, err := l.open(ctx, id)
-	if err != nil || e.version == 0 {
-		return err
-	}
-	err = l.state.Delete(ctx, store.CompactSpace, key(id), e.version)
-	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }

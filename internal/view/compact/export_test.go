@@ -1,0 +1,17 @@
+package compact
+
+import (
+	"context"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Entry returns the entry of a conversation. A conversation without trouble has
+// the zero entry.
+func (l *Ledger) Entry(ctx context.Context, id store.ConversationID) (Entry, error) {
+	e, err := l.open(ctx, id)
+	if err != nil {
+		return Entry{}, err
+	}
+	return *e, nil
+}
