@@ -53,7 +53,7 @@ func NewWriter(w io.Writer, m Manifest) (*Writer, error) {
 }
 
 // entry writes one entry. Its header has nothing of the machine.
-func (a *Writer) entry(name string, size int64, r io.Reader) error {
+func (a *Writer) entry(name string, size int64, content io.WriterTo) error {
 	if err := errors.Join(a.tar.Flush(), a.frames.entry()); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *Writer) entry(name string, size int64, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(io.MultiWriter(a.tar, a.sum), io.LimitReader(r, size))
+	n, err := content.WriteTo(io.MultiWriter(a.tar, a.sum))
 	if err == nil && n != size {
 		err = fmt.Errorf("%s has %d bytes instead of %d", name, n, size)
 	}
@@ -95,7 +95,7 @@ func (a *Writer) flush() error {
 
 // Payload writes content that a row names by its hash. isDamaged says that the
 // content no longer has that hash.
-func (a *Writer) Payload(sum [sha256.Size]byte, size int64, r io.Reader, isDamaged bool) error {
+func (a *Writer) Payload(sum [sha256.Size]byte, size int64, content io.WriterTo, isDamaged bool) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (a *Writer) Payload(sum [sha256.Size]byte, size int64, r io.Reader, isDamag
 		return nil
 	}
 	a.payload[name] = true
-	return a.entry(name, size, r)
+	return a.entry(name, size, content)
 }
 
 // Close ends the archive. Readers detect one that was not closed.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/portable"
@@ -144,7 +145,7 @@ func (e *export) payload(p record.PayloadRow) error {
 		}
 		return errors.Join(err, e.out.Payload(p.Sum, int64(len(content)), bytes.NewReader(content), true))
 	}
-	return e.out.Payload(p.Sum, p.Size, &chunkReader{Conn: e.Conn, num: p.Num}, false)
+	return e.out.Payload(p.Sum, p.Size, chunks{e.Conn, p.Num}, false)
 }
 
 // related returns the chosen conversations with their origins and parents, in the order of
@@ -174,28 +175,18 @@ func related(c sqldb.Conn, ids []store.ConversationID) ([]store.Conversation, er
 	return all, err
 }
 
-// chunkReader reads a payload chunk by chunk inside a transaction.
-type chunkReader struct {
+// chunks is the content of a payload.
+type chunks struct {
 	sqldb.Conn
-	num, next int64
-	rest      []byte
+	num int64
 }
 
-// Read implements [io.Reader].
-func (r *chunkReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		err := record.ReadChunks(r.Conn, r.num, r.next, r.next, func(_ int64, raw []byte) error {
-			r.rest = append(r.rest[:0], raw...)
-			return nil
-		})
-		if err != nil {
-			return 0, sqldb.Damaged("its content", err)
-		}
-		if r.next++; len(r.rest) == 0 {
-			return 0, io.EOF
-		}
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
+// WriteTo implements [io.WriterTo].
+func (c chunks) WriteTo(w io.Writer) (n int64, err error) {
+	err = record.ReadChunks(c.Conn, c.num, 0, math.MaxInt64, func(_ int64, raw []byte) error {
+		done, err := w.Write(raw)
+		n += int64(done)
+		return err
+	})
+	return n, err
 }
