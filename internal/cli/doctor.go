@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -229,7 +227,7 @@ func (cmd *doctorCommand) printFindingsOf(r doctorReport) {
 
 // surroundings checks the settings and the hosts.
 func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	found := readOnlyFindings(dbfile.Resolve(cfg.Storage.DatabasePath))
+	var found []doctor.Finding
 	if wasHere(cfg.Storage.DatabasePath) {
 		found = append(found, doctor.Finding{
 			Code: "gone", Severity: doctor.Warning, Where: cfg.Storage.DatabasePath, Message: "there was a database, and it is gone",
@@ -254,38 +252,6 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 		found = append(found, more...)
 	}
 	return found
-}
-
-// readOnlyFindings checks that the file, and its directory for SQLite's log, are writable.
-func readOnlyFindings(path string) []doctor.Finding {
-	finding := func(where string, err error) []doctor.Finding {
-		return []doctor.Finding{{
-			Code: "read-only", Severity: doctor.Problem, Where: where, Message: fmt.Sprintf("nothing new can be stored there: %v", err),
-			Advice: "give yourself the right to write there, or set storage.database_path (LCM_DATABASE_PATH) to another place",
-		}}
-	}
-	dir := filepath.Dir(path)
-	for ; ; dir = filepath.Dir(dir) { // the first session makes missing directories
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	probe, err := os.CreateTemp(dir, ".lcm-doctor-*")
-	if err != nil {
-		return finding(dir, err)
-	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return finding(dir, err)
-	}
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return finding(path, err)
-	}
-	_ = file.Close() // nothing was written
-	return nil
 }
 
 // hostFindings checks the connection with each host. db is nil if it cannot be opened.

@@ -30,6 +30,7 @@ var catalogue = map[string]entry{
 	"permissions":  {Problem, "the permissions of other users are removed", ""},
 	"directory":    {Warning, "the write permission of other users is removed", ""},
 	"disk-full":    {Problem, "", "free some space; the next hook or `lcm import` then stores the waiting sessions"},
+	"read-only":    {Problem, "", "give yourself the right to write there, or set storage.database_path (LCM_DATABASE_PATH) to another place"},
 	"schema-newer": {Problem, "", "upgrade lcm; the database was not touched"},
 
 	// The schema.

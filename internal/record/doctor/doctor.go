@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,7 +144,7 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	if err := cmp.Or(ctx.Err(), failed); err != nil {
 		return r, err // an interrupted check knows too little
 	}
-	r.add(fullDisk(db))
+	r.add(writable(p.Path))
 	r.Findings = append(r.Findings, around...)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		if f.Code == Unchecked {
@@ -211,13 +212,30 @@ func closed(faults []store.Fault) bool {
 // roomWanted is how many bytes must fit on the disk. Storing a session needs less.
 const roomWanted = 1 << 20
 
-// fullDisk checks whether the disk is full. It writes a file, because the free space that
-// the system reports ignores quotas.
-func fullDisk(db *sqlite.DB) []store.Fault {
-	if db == nil || !dbfile.Full(room(filepath.Dir(db.Path()), roomWanted)) {
-		return nil
+// writable checks that something new can be stored. It writes a file, because the free
+// space that the system reports ignores quotas.
+func writable(path string) []store.Fault {
+	dir := filepath.Dir(path)
+	for _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir) // the first session makes missing directories
 	}
-	return []store.Fault{{Code: "disk-full", Node: filepath.Dir(db.Path()), Detail: "the disk is full: nothing new is stored, what is stored can be read"}}
+	where, err := dir, room(dir, roomWanted)
+	if err == nil {
+		f, failed := os.OpenFile(path, os.O_RDWR, 0)
+		if failed == nil {
+			failed = f.Close()
+		}
+		if where = path; !errors.Is(failed, fs.ErrNotExist) {
+			err = failed
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case dbfile.Full(err):
+		return []store.Fault{{Code: "disk-full", Node: where, Detail: "the disk is full: nothing new is stored, what is stored can be read"}}
+	}
+	return []store.Fault{{Code: "read-only", Node: where, Detail: "nothing new can be stored there: " + err.Error()}}
 }
 
 // room reports why a number of bytes cannot be written to a directory.
