@@ -86,7 +86,7 @@ func TestCallsAreReadable(t *testing.T) {
 	b := sessions(t)
 	b.visit("/session/1?at=168")
 	b.run(chromedp.Click(`#msg_168 summary`, chromedp.ByQuery))
-	b.until(`document.querySelector('#msg_168 pre')?.innerText.includes('\nold_string:\nfunc Fingerprint(')`)
+	b.until(`document.querySelector('#msg_168 pre')?.innerText.includes('\nold: func Fingerprint(')`)
 	b.visit("/session/1?at=42")
 	b.run(chromedp.Click(`#msg_42 summary`, chromedp.ByQuery))
 	b.until(`document.querySelector('#msg_42 pre')?.innerText.includes('package carrier\n\nimport')`)
@@ -146,7 +146,8 @@ func TestSent(t *testing.T) {
 	}
 	_ = proxy.Wait() // its end writes the record of the run
 	b := open(r)
-	b.visit("/session/1/stored")
+	b.visitSession("What do the notes say? play:look")
+	b.visit(eval[string](b, `location.pathname`) + "/stored")
 	b.until(`document.querySelector('a[href$="/sent"]')`)
 	b.run(chromedp.Click(`a[href$="/sent"]`, chromedp.ByQuery))
 	b.until(`document.querySelector('main h2')?.innerText === 'Request 2 of 2'`)
