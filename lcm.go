@@ -35,9 +35,9 @@
 //	}
 //
 // [Session.Tools] returns the tools with which the model finds older messages:
-// lcm_grep, lcm_describe and lcm_expand_query. [Session.Guidance] is the
-// paragraph about them for the system prompt. For tests, open the store with
-// sqlite.Memory as its path.
+// lcm_grep, lcm_describe and lcm_expand_query, and expand, which tells more of a tool.
+// [Session.Guidance] is the paragraph about them for the system prompt. For tests, open the
+// store with sqlite.Memory as its path; package llms/llmtest has scripted models.
 //
 // An agent of package agents needs none of the loop. [Session.Memory] gives it
 // the context, the tools and the guidance:
@@ -47,8 +47,11 @@
 //		Memory:    session.Memory(128_000),
 //	})
 //
-// The tools look in the session's own conversation. To let an agent find messages
-// of other sessions, name the project and give it as the scope:
+// Its config also takes tools of your own: core.NewTool makes one of a function.
+//
+// The tools look in the session's own conversation, and in all of the store where a call
+// has allConversations: true; [WithProjects] bounds that. To let an agent find messages of
+// other sessions of a project by default, give the project as the scope:
 //
 //	session := engine.Session("support/43", lcm.WithProject(record.Project{Root: "/srv/support"}))
 //	memory := session.Memory(128_000, lcm.WithProjectScope())
@@ -67,8 +70,7 @@
 // second; then it returns the newest messages that fit. Without a model,
 // summaries are extractive: sentences of the messages, without a network, and the
 // same for the same messages. [WithSummariser] with [NewModelSummariser] has a
-// model write them. The example of WithSummariser implements a summariser in the
-// embedding program.
+// model write them.
 //
 // Folding removes nothing from the record. Every summary names its sources, and
 // [Session.Verify] proves that every message is still there, byte for byte.
@@ -83,10 +85,11 @@
 // # Reading the record
 //
 // [Engine.Conversations] lists the conversations of the store, and [Session.Messages]
-// reads the messages of a session. [Session.Grep], [Session.Describe] and
-// [Session.Expand] do what the tools do, [Session.Ask] answers a question: a sub-agent
-// reads the folded messages and cites them; without a model the answer is the best
-// verbatim passages. The methods of the same names of an [Engine] look in the
+// reads the messages of a session. [Session.Grep] and
+// [Session.Describe] do what the tools do. Summaries are items of [Session.Context] and
+// matches of a search with InSummaries; [Session.Expand] returns what is beneath one.
+// [Session.Ask] answers a question as lcm_expand_query does: a sub-agent reads the folded
+// messages and cites them; without a model the answer is the best verbatim passages. The methods of the same names of an [Engine] look in the
 // conversations that a request names. Their requests and answers are in package recall,
 // the types of stored data in package record.
 //

@@ -43,7 +43,7 @@ const (
 // GrepRequest asks where something was said. Only Pattern is required.
 type GrepRequest struct {
 	Pattern string `json:"pattern"`        // a regular expression, or words
-	Mode    Mode   `json:"mode,omitempty"` // regex (RE2), or full_text
+	Mode    Mode   `json:"mode,omitempty"` // regex (RE2; the default), or full_text
 	// OrWords answers with full text where a regex without operators matches
 	// nothing: words that are apart, or in another case. Where no text has a word that
 	// the question is about, it shows at most three matches of the other words.
@@ -60,8 +60,8 @@ type GrepRequest struct {
 	// Limit is the total over all kinds, 1 to 200; 0 is 50. Messages that ranking
 	// brings in beside matches come along and do not count.
 	Limit int `json:"limit,omitempty"`
-	// Sort is recency or relevance; the default is relevance for
-	// full_text and recency for regex.
+	// Sort is recency or relevance. The default is recency for the mode regex, else
+	// relevance.
 	Sort Sort      `json:"sort,omitempty"`
 	Role llms.Role `json:"role,omitempty"` // only messages of this role
 	Tool string    `json:"tool,omitempty"` // only calls of this tool and their results

@@ -70,7 +70,7 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 // NoModel begins noModel, the reason for evidence where there is no model to ask.
 const (
 	NoModel = "no_model"
-	noModel = NoModel + ": LCM_EXPANSION_MODEL sets one"
+	noModel = NoModel + ": LCM_EXPANSION_MODEL sets one, lcm.WithAskModel in a program"
 )
 
 // empty is an answer that rests on nothing.
