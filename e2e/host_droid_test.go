@@ -29,9 +29,14 @@ func (a droidAgent) goOn(b *bed, prompt string) string {
 	return ""
 }
 
-func (a droidAgent) run(b *bed, args ...string) string {
+func (a droidAgent) run(b *bed, prompt string) string {
+	line := a.line(b, prompt, false)
+	return b.host(line[0], line[1:]...)
+}
+
+func (droidAgent) line(b *bed, prompt string, _ bool) []string {
 	program := filepath.Join(b.programs, "@factory", "cli-linux-x64", "bin", "droid")
-	return b.host(program, append([]string{"exec", "--auto", "high", "-m", "custom:scripted-0"}, args...)...)
+	return []string{program, "exec", "--auto", "high", "-m", "custom:scripted-0", prompt}
 }
 
 // compact is a command of its terminal interface.

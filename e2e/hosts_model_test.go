@@ -87,15 +87,12 @@ var messageID = regexp.MustCompile(`msg_\d+`)
 // recalling goes the way that agents are taught: grep, describe, expand. Where lcm's tools are
 // not listed, it looks for them first, as the server's instructions say.
 func recalling(r llms.Request, step int, last string) llmtest.Reply {
-	has := func(tool string) bool {
-		return slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == tool })
-	}
 	switch {
-	case has("ToolSearch"): // Droid shows lcm's tools when they are looked for
+	case offers(r, toolSearch): // Droid shows lcm's tools when they are looked for
 		if step--; step < 0 {
-			return llmtest.Call("ToolSearch", map[string]any{"query": "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query,lcm___expand"})
+			return llmtest.Call(toolSearch, searchTools)
 		}
-	case has(bridge) && offered(r, "lcm_grep") == "lcm_grep": // Qwen Code does not list them
+	case offers(r, bridge) && offered(r, "lcm_grep") == "lcm_grep": // Qwen Code does not list them
 		if step--; step < 0 {
 			return llmtest.Call("tool_search", map[string]any{"query": "lcm_grep"})
 		}
@@ -124,6 +121,16 @@ func use(r llms.Request, tool string, args map[string]any) llmtest.Reply {
 		}
 	}
 	return llmtest.Call(offered(r, tool), args)
+}
+
+// toolSearch is the tool with which a model of Droid finds lcm's, and searchTools are its
+// arguments.
+const toolSearch = "ToolSearch"
+
+var searchTools = map[string]any{"query": "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query,lcm___expand"}
+
+func offers(r llms.Request, tool string) bool {
+	return slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == tool })
 }
 
 // offered is the name under which a host offers a tool of lcm's.

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
@@ -56,6 +57,7 @@ var playName = regexp.MustCompile(`^([a-z]+?)(\d*)([a-z]*)$`)
 // perform plays the model.
 func (b *runBed) perform(s playStep) llmtest.Reply {
 	b.note(s)
+	time.Sleep(b.pace)
 	reply := b.reply(s)
 	if b.unreasoned {
 		reply.Reasoning = ""
@@ -136,7 +138,9 @@ func recallingFact(s playStep, n int) llmtest.Reply {
 	switch {
 	case s.Number < n:
 		return reading(s, n)
-	case s.Number == n && grep != "lcm_grep":
+	case s.Number == n && grep == "lcm_grep" && offers(s.Request, toolSearch):
+		return llmtest.Call(toolSearch, searchTools)
+	case grep != "lcm_grep" && (s.Number == n || len(s.Results) > 0 && s.Results[0].Tool == toolSearch):
 		return llmtest.Reply{Reasoning: "I have to look it up."}.And(grep, map[string]any{"pattern": "harbour gate"})
 	}
 	for _, r := range s.Results {
@@ -166,6 +170,8 @@ func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Runs a command", "is_background": false})
 		case "exec_command":
 			return reply.And(t.Name, map[string]any{"cmd": command, "max_output_tokens": 20000, "yield_time_ms": 30000})
+		case "Execute":
+			return reply.And(t.Name, map[string]any{"command": command, "summary": "Runs a command", "riskLevel": "low", "riskLevelReason": "It only reads."})
 		}
 	}
 	return llmtest.Say("There is no shell.")

@@ -29,6 +29,7 @@ type runBed struct {
 	api   *strictAPI
 	// unreasoned leaves out the model's reasoning, unspoken the texts beside its calls.
 	unreasoned, unspoken bool
+	pace                 time.Duration // of the model
 
 	mu      sync.Mutex
 	results map[string]string // the outputs that the API was given, by play and step

@@ -135,6 +135,9 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	cmd.note("%s", cmd.started(host, p.rec, p.routes))
 	logged.hold()
 	err = cmd.wait(ctx, p.child, hasTerminal)
+	for _, file := range p.child.Files {
+		_ = os.Remove(file) // it is in a directory for temporary files
+	}
 	logged.release()
 	cmd.end(ctx, p)
 	if errors.As(err, new(*notStarted)) { // lcm may have taken what it needs, such as open files
@@ -300,7 +303,7 @@ func (cmd *runCommand) describe(cfg *config.Config, agent launch.Host, path stri
 	if err != nil {
 		return launch.Program{}, err
 	}
-	p := launch.Program{Path: path, Args: args, Machine: m, Dir: dir, Server: []string{self, "mcp", "--db", database}}
+	p := launch.Program{Path: path, Args: args, Machine: m, Dir: dir, Server: []string{self, "mcp", "--db", database}, Observe: cmd.observe}
 	if !cmd.noAllow {
 		// Without its tools a folded session is not safe. They read the project only, and
 		// none that may call a model is among them.

@@ -43,6 +43,8 @@ type Program struct {
 	Server []string
 	// Allow are the tools of Server that the program may call without asking.
 	Allow []string
+	// Observe says that its requests will not be changed.
+	Observe bool
 }
 
 // Start is how a program is started behind the proxy.
@@ -74,6 +76,8 @@ type Child struct {
 	Path string
 	Args []string
 	Env  []string // added to the environment
+	// Files are made for the process and removed after it.
+	Files []string
 }
 
 const (

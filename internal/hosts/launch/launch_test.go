@@ -67,6 +67,7 @@ func TestBaseURLs(t *testing.T) {
 		two     = "model_provider = \"base\"\n[model_providers.base]\nname = \"B\"\nbase_url = \"http://base/v1\"\n[model_providers.corp]\nname = \"C\"\nbase_url = \"http://corp/v1\"\n"
 		gateway = `{"env":{"ANTHROPIC_BASE_URL":"http://x"}}`
 		local   = `{"provider":{"local":{"options":{"baseURL":"http://local/v1"}}}}`
+		droids  = `{"customModels":[{"model":"a","baseUrl":"http://a/v1"},{"model":"b","baseUrl":"http://b"},], /* mine */}`
 	)
 	codex := func(config string) map[string]string { return map[string]string{".codex/config.toml": config} }
 	work := map[string]string{".codex/config.toml": two, ".codex/work.config.toml": "model_provider = \"corp\"\n"}
@@ -130,6 +131,15 @@ func TestBaseURLs(t *testing.T) {
 		"another API of Qwen's":                     {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, args: "--auth-type gemini", problem: "not of gemini"},
 		"Kilo's own files":                          {host: "kilo", files: map[string]string{".config/kilo/kilo.jsonc": local, ".config/opencode/opencode.json": `{"provider":{"b":{"options":{"baseURL":"http://other/v1"}}}}`}, api: "http://local/v1"},
 		"Kilo's old names go before":                {host: "kilo", files: map[string]string{"work/kilo.json": `{"provider":{"a":{"options":{"baseURL":"http://x/v1"}}}}`, ".kilocode/opencode.json": `{"provider":{"a":{"options":{"baseURL":"http://old/v1"}}}}`}, api: "http://old/v1"},
+		"Copilot's provider":                        {host: "copilot", env: map[string]string{"COPILOT_PROVIDER_BASE_URL": "http://mine/v1", "COPILOT_PROVIDER_TYPE": "anthropic"}, api: "http://mine/v1"},
+		"GitHub's own models":                       {host: "copilot", problem: "COPILOT_PROVIDER_BASE_URL is not set"},
+		"a provider of another kind":                {host: "copilot", env: map[string]string{"COPILOT_PROVIDER_BASE_URL": "http://mine/v1", "COPILOT_PROVIDER_TYPE": "azure"}, problem: `"azure", which lcm does not know`},
+		"WebSockets":                                {host: "copilot", env: map[string]string{"COPILOT_PROVIDER_BASE_URL": "http://mine/v1", "COPILOT_PROVIDER_TRANSPORT": "websockets"}, problem: "COPILOT_PROVIDER_TRANSPORT"},
+		"Droid's models":                            {host: "droid", files: map[string]string{".factory/settings.json": droids}, api: "http://a/v1 http://b"},
+		"Factory's own models":                      {host: "droid", files: map[string]string{".factory/settings.json": "{}"}, problem: "no models of the user's own"},
+		"models of the project":                     {host: "droid", files: map[string]string{".factory/settings.json": droids, "work/.factory/settings.json": droids}, problem: "names models"},
+		"Droid's settings for one process":          {host: "droid", files: map[string]string{".factory/settings.json": droids}, args: "exec --settings x.json hi", problem: "only one file"},
+		"a model without an address":                {host: "droid", files: map[string]string{".factory/settings.json": `{"customModels":[{"model":"m"}]}`}, problem: "customModels[0].baseUrl"},
 		"no provider of opencode that lcm may know": {host: "opencode", problem: "no provider of opencode"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,6 +159,36 @@ func TestBaseURLs(t *testing.T) {
 				t.Errorf("the API is %s, %v; want %s", got, err, c.api)
 			}
 		})
+	}
+}
+
+func TestCopilot(t *testing.T) {
+	env := map[string]string{"COPILOT_PROVIDER_BASE_URL": "http://mine/v1", "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "64000"}
+	c, _, err := start(t, "copilot", nil, env, "-p", "x")
+	const config = `--additional-mcp-config={"mcpServers":{"lcm":{"args":["mcp","--db","/data/lcm.db"],"command":"/bin/lcm","tools":["*"],"type":"local"}}}`
+	if err != nil || !slices.Equal(c.Args, []string{config, "-p", "x"}) ||
+		!slices.Contains(c.Env, "COPILOT_PROVIDER_BASE_URL=http://127.0.0.1:1/s3cret/copilot") || !slices.Contains(c.Env, "COPILOT_PROVIDER_MAX_PROMPT_TOKENS=1000000000") {
+		t.Errorf("%v %v %v", c.Args, c.Env, err)
+	}
+	if c, _, err = start(t, "copilot", nil, env, "mcp", "list"); err != nil || !slices.Equal(c.Args, []string{"mcp", "list"}) {
+		t.Errorf("a command that is no session: %v, %v", c.Args, err)
+	}
+}
+
+// TestDroid: the file for one process has the models behind the proxy, and no key.
+func TestDroid(t *testing.T) {
+	const settings = `{"customModels":[{"model":"a","displayName":"A","baseUrl":"http://a/v1","apiKey":"sk-1"},{"model":"b","baseUrl":"http://b/v1","apiKey":"${MINE}"}]}`
+	c, _, err := start(t, "droid", map[string]string{".factory/settings.json": settings}, nil, "exec", "x")
+	if err != nil || len(c.Files) != 1 || !slices.Equal(c.Args, []string{"exec", "x"}) || !slices.Contains(c.Env, "LCM_DROID_KEY_0=sk-1") ||
+		!slices.Contains(c.Env, "FACTORY_RUNTIME_SETTINGS_PATH="+c.Files[0]) {
+		t.Fatalf("%+v %v", c, err)
+	}
+	t.Cleanup(func() { os.Remove(c.Files[0]) })
+	got, err := os.ReadFile(c.Files[0])
+	const want = `{"compactionThresholdCheckEnabled":false,"customModels":[{"apiKey":"${LCM_DROID_KEY_0}","baseUrl":"http://127.0.0.1:1/s3cret/droid-0","displayName":"A","model":"a"},` +
+		`{"apiKey":"${MINE}","baseUrl":"http://127.0.0.1:1/s3cret/droid-1","model":"b"}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
 	}
 }
 

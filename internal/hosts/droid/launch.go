@@ -1,0 +1,109 @@
+package droid
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/hosts/launch"
+	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
+	"github.com/lossless-context/lcm/internal/kit/hint"
+)
+
+// runtimeEnv is the variable with the path of settings for one process, which go before the
+// user's.
+const runtimeEnv = "FACTORY_RUNTIME_SETTINGS_PATH"
+
+// Session implements [launch.Host]: no header names it.
+func (Host) Session(http.Header) string { return "" }
+
+// Prepare implements [launch.Host]. The models of the user's own have base URLs; Factory's
+// models are behind Factory's server.
+func (h Host) Prepare(p launch.Program) (s launch.Start, err error) {
+	if given, _ := launch.FlagValues(p.Args, "--settings"); len(given) > 0 || p.Machine.Env(runtimeEnv, "") != "" {
+		return s, errors.New("settings for one process are given, and Droid takes only one file of them")
+	}
+	models, err := customModels(filepath.Join(h.Settings(p.Machine), "settings.json"))
+	if err != nil {
+		return s, err
+	}
+	for _, name := range []string{"settings.json", "settings.local.json"} {
+		file := filepath.Join(p.Dir, ".factory", name)
+		if more, err := customModels(file); err != nil || len(more) > 0 {
+			return s, errors.Join(err, fmt.Errorf("%s names models, whose order with the user's lcm does not know", file))
+		}
+	}
+	if len(models) == 0 {
+		return s, hint.New("add a model of your own (customModels in ~/.factory/settings.json); docs/hosts/RUN.md says more",
+			"Droid has no models of the user's own, and lcm does not know Factory's model API")
+	}
+	s.Routes, s.Windows, s.ByCalls = map[string]*url.URL{}, map[string]int{}, true
+	for i, m := range models {
+		base, _ := m["baseUrl"].(string)
+		if s.Routes[route(i)], err = launch.ParseBase(fmt.Sprintf("customModels[%d].baseUrl", i), base); err != nil {
+			return s, err
+		}
+		name, _ := m["model"].(string)
+		if window, ok := m["maxContextLimit"].(float64); ok {
+			s.Windows[name] = int(window)
+		}
+	}
+	s.Child = func(x launch.Proxy) (launch.Child, error) { return child(p, models, x) }
+	return s, nil
+}
+
+func route(i int) string { return fmt.Sprintf("%s-%d", Name, i) }
+
+// customModels reads the user's models from a file of settings.
+func customModels(file string) (models []map[string]any, err error) {
+	src, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := edit.ParseJSON(src)
+	if err == nil && d.Get("customModels") != nil {
+		err = json.Unmarshal(d.Get("customModels"), &models)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return models, nil
+}
+
+// child returns how the program is started: with a file of settings that has the same models
+// behind the proxy. Their keys are in the environment.
+func child(p launch.Program, models []map[string]any, x launch.Proxy) (c launch.Child, err error) {
+	c.Args = p.Args
+	for i, m := range models {
+		m["baseUrl"] = x.URL(route(i))
+		if key, _ := m["apiKey"].(string); key != "" && !strings.Contains(key, "${") {
+			name := fmt.Sprintf("LCM_DROID_KEY_%d", i)
+			c.Env = append(c.Env, name+"="+key)
+			m["apiKey"] = "${" + name + "}"
+		}
+	}
+	settings := map[string]any{"customModels": models}
+	if !p.Observe {
+		settings["compactionThresholdCheckEnabled"] = false
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return c, err
+	}
+	file, err := os.CreateTemp("", "lcm-droid-*.json")
+	if err != nil {
+		return c, err
+	}
+	c.Env, c.Files = append(c.Env, runtimeEnv+"="+file.Name()), []string{file.Name()}
+	_, err = file.Write(text)
+	return c, errors.Join(err, file.Close())
+}
