@@ -19,6 +19,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms/llmtest"
@@ -33,6 +34,7 @@ var (
 		qwenAgent{},
 		copilotAgent{},
 		droidAgent{},
+		piAgent{},
 	}
 )
 
@@ -122,6 +124,10 @@ func drive(t *testing.T, h agent) {
 	model := b.model
 	b.write(filepath.Join(b.work, "notes.txt"), "low tide\n")
 	h.prepare(b)
+	if _, err := all.Named[setup.Host](h.name()); err != nil {
+		b.readOnly(h)
+		return
+	}
 	before := b.settings()
 	t.Log(b.run(b.lcm, "setup", h.name(), "--yes", "--skill"))
 	h.trust(b)

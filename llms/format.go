@@ -32,6 +32,8 @@ const (
 	FormatCopilot Format = "copilot"
 	// FormatDroid is a line of a session of Factory's Droid.
 	FormatDroid Format = "droid"
+	// FormatPi is an entry of a session of pi, or of a program that is built on it.
+	FormatPi Format = "pi"
 	// FormatQwen is a line of a session of Qwen Code: the envelope is like Claude
 	// Code's, the message is in the shape of Gemini's API.
 	FormatQwen Format = "qwen"

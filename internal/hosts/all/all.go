@@ -13,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/droid"
 	"github.com/lossless-context/lcm/internal/hosts/kilo"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
+	"github.com/lossless-context/lcm/internal/hosts/pi"
 	"github.com/lossless-context/lcm/internal/hosts/qwen"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 )
@@ -27,6 +28,7 @@ func Hosts() []hosts.Host {
 		qwen.New(),
 		copilot.New(),
 		droid.New(),
+		pi.New(),
 	}
 }
 
