@@ -144,22 +144,12 @@ func (r *rebuild) placeNode(e record.Edge, pos, stored int64) error {
 }
 
 // branchAt finds the branch that a node at a position belongs to: one that was
-// cut off before the position when the node existed already, or whose items
-// stand on both sides of it.
+// cut off before the position when the node existed already.
 func (r *rebuild) branchAt(pos, stored int64) (branch int64, err error) {
 	err = r.Query(`SELECT id, after, created_at FROM branches WHERE conversation = ? ORDER BY id DESC`, func(s sqldb.Row) error {
-		id, after, cut := s.ColumnInt64(0), int64(0), s.ColumnInt64(2)
-		if at, ok := r.messages[store.MessageID(s.ColumnInt64(1))]; ok {
-			after = at.pos
-		}
-		before, behind := false, false
-		for _, p := range r.placed {
-			if p.branch == id {
-				before, behind = before || p.pos < pos, behind || p.pos > pos
-			}
-		}
-		if after < pos && (stored < cut || before && behind) {
-			branch = id
+		after := r.messages[store.MessageID(s.ColumnInt64(1))].pos
+		if after < pos && stored < s.ColumnInt64(2) {
+			branch = s.ColumnInt64(0)
 		}
 		return nil
 	}, int64(r.ID))
