@@ -10,7 +10,10 @@ import (
 	"github.com/lossless-context/lcm/internal/cli"
 )
 
-// version is set by the linker.
-var version = "dev"
+// The linker sets them.
+var (
+	version = "dev"
+	commit  string
+)
 
-func main() { os.Exit(cli.Main(context.Background(), version)) }
+func main() { os.Exit(cli.Main(context.Background(), version, commit)) }

@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-// version is the version of the program.
-var version = "dev"
+// version and commit say what the program was built from.
+var (
+	version = "dev"
+	commit  string
+)
 
 // notIgnored leaves out the signals that the process was started to ignore: nohup does it
 // with SIGHUP, and a shell script with SIGINT for a command in the background.
@@ -25,8 +28,8 @@ const grace = 900 * time.Millisecond
 // Main runs the program and returns its exit code. SIGINT and SIGTERM cancel the command;
 // a second signal ends the process at once, and so does SIGTERM after a second, except for
 // commands that wait for an agent or for requests.
-func Main(ctx context.Context, v string) int {
-	version = v
+func Main(ctx context.Context, v, c string) int {
+	version, commit = v, c
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, notIgnored(os.Interrupt, syscall.SIGTERM)...)

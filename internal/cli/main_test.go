@@ -175,4 +175,4 @@ func check(err error) {
 	}
 }
 
-func main() { os.Exit(Main(context.Background(), "dev")) }
+func main() { os.Exit(Main(context.Background(), "dev", "")) }

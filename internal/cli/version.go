@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 
@@ -9,7 +10,7 @@ import (
 
 type versionReport struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
+	Revision string `json:"revision,omitempty"` // the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
@@ -17,18 +18,18 @@ type versionReport struct {
 func newVersion(p *program) *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Print the version and the commit",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			r := versionReport{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+			r := versionReport{Version: version, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
+					if s.Key == "vcs.revision" && commit == "" {
 						r.Revision = s.Value
 					}
 				}
 			}
-			return p.result(r, "lcm %s (%s, %s)\n", r.Version, r.Go, r.Platform)
+			return p.result(r, "lcm %s (commit %s, %s, %s)\n", r.Version, cmp.Or(r.Revision, "unknown"), r.Go, r.Platform)
 		},
 	})
 }
