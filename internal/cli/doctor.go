@@ -261,6 +261,7 @@ func (cmd *doctorCommand) hostFindings(ctx context.Context, cfg *config.Config, 
 		return nil // without a home there are no hosts
 	}
 	in := setup.Inspection{Machine: m, Hosts: all.Those[setup.Host](), Tools: setup.ListTools, Clock: time.Now}
+	in.Self, _ = os.Executable() // "" if the system does not say
 	if db != nil {
 		in.State = db
 		if feed, err := cmd.feedOf(cfg, db); err == nil {

@@ -55,6 +55,9 @@ type Inspection struct {
 	// the tools are not checked.
 	Tools func(ctx context.Context, command []string) ([]string, error)
 	Clock func() time.Time
+	// Self is the path of the running program. If it is "" the programs in the
+	// settings are not compared with it.
+	Self string
 }
 
 // wanted are the tools that an agent must have.
@@ -191,9 +194,10 @@ func (c *check) inTime(ctx context.Context, what string, look func(context.Conte
 	}
 }
 
-// programs checks that the programs in the settings exist.
+// programs checks that the programs in the settings exist, and are this one.
 func (c *check) programs(now configured, setup string) {
 	var looked []string
+	self, _ := os.Stat(c.Self) // nil is compared with nothing
 	for _, command := range append([][]string{now.server}, now.hooks...) {
 		if len(command) == 0 || slices.Contains(looked, command[0]) {
 			continue
@@ -201,6 +205,8 @@ func (c *check) programs(now configured, setup string) {
 		looked = append(looked, command[0])
 		if info, err := os.Stat(command[0]); err != nil || info.IsDir() {
 			c.add(SeverityProblem, "host-program", setup, "its settings start %s, and there is no such program", command[0])
+		} else if self != nil && !os.SameFile(info, self) {
+			c.add(SeverityWarning, "host-other-program", setup+" names this one", "its settings start %s, and this program is %s", command[0], c.Self)
 		}
 	}
 }

@@ -87,6 +87,12 @@ func TestCheck(t *testing.T) {
 		t.Error(all[0].Message)
 	}
 
+	in.Self = o.Binary
+	expect("note host-alive")
+	in.Self = m.Home
+	expect("warning host-other-program", "note host-alive")
+	in.Self = ""
+
 	in.Feed = lagging{hosts.Lag{Behind: true, Bytes: 7, Written: now.Add(-time.Hour)}}
 	expect("warning host-lag", "note host-alive")
 	in.Feed = lagging{hosts.Lag{Behind: true, Bytes: 7, Written: now}} // under way
