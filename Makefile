@@ -1,5 +1,5 @@
 # Everything here needs Go and make. Only `race` also needs a C compiler, and
-# only `lint` and `audit` download a tool, at the version pinned below.
+# only `lint`, `audit` and `dist` download a tool, at the version pinned below.
 
 GO       ?= go
 FUZZTIME ?= 30s
@@ -18,17 +18,21 @@ HOST     ?=
 RACE     ?= ./...
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# What `make dist` makes packages for.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS = -s -w -X main.version=$(VERSION)
+COMMIT  := $(shell git describe --always --dirty --exclude '*' 2>/dev/null || echo unknown)
+# The tag without its v, or below every release: npm and Debian want three numbers.
+VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null)),0.0.0-g$(COMMIT))
+LDFLAGS = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Pure Go everywhere, so that what is tested is what is shipped.
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-long race lint fuzz torture soak audit bench dist generate clean e2e ui-test
+.PHONY: help run build test test-long race lint fuzz torture soak audit bench dist dist-test generate clean e2e ui-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,16 +85,11 @@ bench: ## Measure scale, retention and the Go benchmarks
 	$(GO) run ./bench retention
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./bench/...
 
-dist: ## Cross-compile for every platform into dist/, with checksums
-	@rm -rf dist && mkdir -p dist
-	@set -e; for platform in $(PLATFORMS); do \
-		os=$${platform%/*}; arch=$${platform#*/}; out=lcm-$(VERSION)-$$os-$$arch; \
-		if [ $$os = windows ]; then out=$$out.exe; fi; \
-		echo "build dist/$$out"; \
-		GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o dist/$$out ./cmd/lcm; \
-	done
-	@cd dist && if command -v sha256sum >/dev/null; then sha256sum lcm-*; else shasum -a 256 lcm-*; fi > SHA256SUMS
-	@cat dist/SHA256SUMS
+dist: build ## Make the packages of PLATFORMS in dist/: archives, npm, Debian, MCP bundles (GNU tar, zip)
+	GO="$(GO)" NFPM="$(NFPM)" VERSION="$(VERSION)" LDFLAGS="$(LDFLAGS)" PLATFORMS="$(PLATFORMS)" sh scripts/dist.sh
+
+dist-test: ## Check what `make dist` made, and install its npm and Debian packages (npm, dpkg, network)
+	LCM_DIST_VERSION="$(VERSION)" LCM_DIST_PLATFORMS="$(PLATFORMS)" $(GO) test -tags dist -count=1 -v -run '^TestDist' ./e2e
 
 generate: ## Rewrite docs/CONFIG.md and docs/CLI.md from the code
 	$(GO) generate ./...

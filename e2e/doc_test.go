@@ -22,5 +22,7 @@
 // (`make e2e LONG=1`) adds the runs that take minutes; LCM_E2E_DUMP names a directory
 // that keeps each request.
 //
+// dist_test.go has the tag dist: `make dist-test` installs what `make dist` made.
+//
 // TestEmbeddings has matches ordered by a real encoder of sentences.
 package e2e

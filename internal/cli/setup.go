@@ -144,8 +144,9 @@ func (cmd *setupCommand) binaryPath() (string, error) {
 			return found, nil
 		}
 	}
-	if strings.HasPrefix(self, os.TempDir()) {
-		cmd.warn("this program is in a directory for temporary files, %s: install it where it stays, or say --binary", filepath.Dir(self))
+	// npx and pnpm keep each version in a directory of its own.
+	if slashed := filepath.ToSlash(self); strings.HasPrefix(self, os.TempDir()) || strings.Contains(slashed, "/_npx/") || strings.Contains(slashed, "/.pnpm/") {
+		cmd.warn("this program is in a directory that does not stay, %s: install it elsewhere or say --binary, or repeat `lcm setup` after every update", filepath.Dir(self))
 	}
 	return self, nil
 }
