@@ -124,3 +124,16 @@ func TestHelpTeachesByExample(t *testing.T) {
 	}
 	walk(newRoot(newProgram(nil, nil, nil)))
 }
+
+// TestFewCommandsAreVisible bounds what `lcm --help` lists.
+func TestFewCommandsAreVisible(t *testing.T) {
+	var visible []string
+	for _, c := range newRoot(newProgram(nil, nil, nil)).Commands() {
+		if !c.Hidden && c.Name() != "help" {
+			visible = append(visible, c.Name())
+		}
+	}
+	if len(visible) > 20 {
+		t.Errorf("%d commands are visible: %v", len(visible), visible)
+	}
+}

@@ -53,7 +53,7 @@ var others = []struct {
 	{"run -- vim", exitUsage}, {"run -- missing/claude", exitNotFound}, {"run --listen x:y", exitUsage}, {"run", exitUsage},
 	{"mcp --http x:y", exitUsage}, {"team serve --http x:y", exitUsage}, {"team token add", exitUsage},
 	{"config get nonsense", exitConfig}, {"config set nonsense 1", exitConfig},
-	{"doctor", exitOK}, {"hook nonsense", exitOK}, {"hook --nonsense", exitOK}, {"version", exitOK}, {"help", exitOK}, {"help nonsense", exitUsage}, {"nonsense", exitUsage},
+	{"doctor", exitOK}, {"hook nonsense", exitOK}, {"hook --nonsense", exitOK}, {"statusline", exitUsage}, {"version", exitOK}, {"help", exitOK}, {"help nonsense", exitUsage}, {"nonsense", exitUsage},
 	{"demo x", exitUsage}, {"completion bash", exitOK}, {"completion zsh", exitOK}, {"completion fish", exitOK}, {"completion powershell", exitOK},
 	{"show --limit -1", exitUsage}, {"conversations --limit -1", exitUsage}, {"grep --limit -1 x", exitUsage},
 	{"show --limit 0", exitOK}, {"conversations --limit 0", exitOK}, {"grep --limit 0 boathouse", exitOK},

@@ -71,7 +71,7 @@ func newRoot(p *program) *cobra.Command {
 	add(theView, newContext(p), newCompact(p))
 	add(theTeam, newSync(p), newTeamGroup(p))
 	add(upkeep, newDoctor(p), newDBGroup(p), newConfig(p))
-	add("", newDemo(p), newHook(p), newVersion(p))
+	add("", newDemo(p), newHook(p), newStatusline(p), newVersion(p))
 	root.SetHelpCommand(newHelp(root))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.InitDefaultCompletionCmd()

@@ -68,6 +68,8 @@ type About struct {
 	// FlatAnswers says that a hook answers with its context at the top level, and not in
 	// hookSpecificOutput.
 	FlatAnswers bool
+	// ShowsMessages says that the program shows the user the systemMessage of a hook.
+	ShowsMessages bool
 	// CompactsUnseen says that no SessionStart follows a compaction: a session is told of
 	// itself with its next prompt or after its next tool call.
 	CompactsUnseen bool

@@ -283,5 +283,24 @@ func (c *call) where(ctx context.Context, from Caller, asked recall.Where) (reca
 	if w.CurrentOnly && note != "" {
 		notes = append(notes, note)
 	}
+	if err == nil && w.InTurn && c.config.Feed != nil {
+		c.noteRecall(ctx, w.Current)
+	}
 	return w, notes, err
+}
+
+// recallKept is how long the time of a session's last recall is kept.
+const recallKept = 60 * 24 * time.Hour
+
+// noteRecall notes when a session last recalled something, for `lcm statusline`. An answer
+// does not fail for it.
+func (s *Server) noteRecall(ctx context.Context, id store.ConversationID) {
+	from, err := s.store.Conversation(ctx, id)
+	if err == nil {
+		now := s.config.Clock()
+		err = store.Set(ctx, s.store, store.RecallSpace, from.Key, now, now.Add(recallKept))
+	}
+	if err != nil {
+		s.config.Log.Debug("the time of a recall was not noted", "error", err)
+	}
 }

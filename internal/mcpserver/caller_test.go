@@ -133,6 +133,9 @@ func TestTheCurrentTranscriptIsReadBeforeTheAnswer(t *testing.T) {
 	if from := f.places.Load(); from.Host != "claude" || len(from.Dirs) != 1 || from.Dirs[0] != r.dir {
 		t.Errorf("the feed was asked for %+v", from)
 	}
+	if _, err := config.Engine.Store().Get(t.Context(), store.RecallSpace, "claude:live"); err != nil {
+		t.Errorf("the recall was not noted: %v", err)
+	}
 }
 
 func TestAnAnswerThatMayBeBehindSaysSo(t *testing.T) {

@@ -63,6 +63,8 @@ type Answer struct {
 	Context string
 	Event   string
 	Flat    bool
+	// Message is the line about Context for the user, where the host shows one.
+	Message string
 	// Rest is the work for a process that outlives the hook.
 	Rest Rest
 }
@@ -94,6 +96,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 		if a.Context, err = h.during(ctx, e); err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
 		}
+		a.say(e)
 		return a, err
 	}
 	limit := quick
@@ -115,8 +118,22 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 			problems = append(problems, err)
 		}
 	}
+	a.say(e)
 	err := errors.Join(problems...)
 	return a, errors.Join(err, h.note(ctx, e, err))
+}
+
+// say sets the line for the user.
+func (a *Answer) say(e Event) {
+	switch {
+	case a.Context == "" || !about(e.Host).ShowsMessages:
+	case e.Name == UserPromptSubmit:
+		a.Message = "lcm added lines of the record to this prompt"
+	case e.Source == "compact":
+		a.Message = "lcm told the session what it was doing before the compaction"
+	default:
+		a.Message = "lcm told this session of earlier work in this project"
+	}
 }
 
 // ingest stores the new records of an event's transcripts.
@@ -257,7 +274,8 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 		}
 	}
 	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
-	return block, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
+	return block, errors.Join(h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory)),
+		h.put(ctx, store.RecallSpace, key(e), h.Clock(), h.Clock().Add(memory)))
 }
 
 // fit renders a brief within a host's limits.
@@ -281,7 +299,10 @@ func (a Answer) JSON() ([]byte, error) {
 		Event   string `json:"hookEventName,omitempty"`
 		Context string `json:"additionalContext"`
 	}
-	var out any = map[string]answer{"hookSpecificOutput": {a.Event, a.Context}}
+	var out any = struct {
+		Specific answer `json:"hookSpecificOutput"`
+		Message  string `json:"systemMessage,omitempty"`
+	}{answer{a.Event, a.Context}, a.Message}
 	if a.Flat {
 		out = answer{Context: a.Context}
 	}

@@ -283,7 +283,7 @@ func TestPrompt(t *testing.T) {
 		t.Errorf("%+v, caught up with %v", a, w.feed.caught)
 	}
 	out, err := a.JSON()
-	if err != nil || !strings.Contains(string(out), `"hookEventName":"UserPromptSubmit"`) {
+	if err != nil || !strings.Contains(string(out), `"hookEventName":"UserPromptSubmit"`) || !strings.Contains(string(out), `"systemMessage":"lcm added`) {
 		t.Errorf("%s, %v", out, err)
 	}
 	if a := w.handle(t, ask("so what port did we give the staging proxy, again?")); a.Context != "" {

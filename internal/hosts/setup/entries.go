@@ -330,3 +330,46 @@ func Skill(dir string, o Options) Entry {
 
 const skillDescription = "How to recall what was said, decided, run and read in earlier work, also before a compaction and in other sessions of this project. " +
 	"Use it when the user refers to earlier work, or when something that was done before is needed exactly."
+
+var ownStatusLine = lazyregexp.New(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+statusline(?:\s|$)`)
+
+// StatusLine is the entry of `lcm statusline` in the settings of Claude Code. A status line of
+// the user's own stays.
+func StatusLine(file string, o Options) Entry {
+	get := func(src []byte) (d *edit.JSON, there, own bool, err error) {
+		d, err = edit.ParseJSON(src)
+		if err != nil {
+			return nil, false, false, err
+		}
+		var now hookCommand
+		_ = json.Unmarshal(d.Get("statusLine"), &now) // an unknown form is the user's
+		return d, d.Get("statusLine") != nil, ownStatusLine().MatchString(now.Command), nil
+	}
+	return Entry{path: file, what: "status line",
+		put: func(src []byte) ([]byte, error) {
+			d, there, own, err := get(src)
+			switch {
+			case err != nil || there && !own:
+				return src, err
+			case own:
+				err = d.Set(shellLine(o.StatusCommand()), "statusLine", "command")
+			default:
+				err = d.Set(hookCommand{Type: "command", Command: shellLine(o.StatusCommand())}, "statusLine")
+			}
+			return d.Bytes(), err
+		},
+		cut: func(src []byte) ([]byte, error) {
+			if len(bytes.TrimSpace(src)) == 0 {
+				return src, nil
+			}
+			d, _, own, err := get(src)
+			if err == nil && own {
+				err = d.Cut("statusLine")
+			}
+			if err != nil {
+				return src, err
+			}
+			return d.Bytes(), nil
+		},
+	}
+}

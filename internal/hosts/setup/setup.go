@@ -52,6 +52,11 @@ func (o Options) HookCommand(host string) []string {
 	return slices.Concat([]string{o.Binary, "hook", host}, o.Args)
 }
 
+// StatusCommand returns the command of a host's status line.
+func (o Options) StatusCommand() []string {
+	return slices.Concat([]string{o.Binary, "statusline"}, o.Args)
+}
+
 // ErrNotInstalled says that there is no sign of a host on the machine.
 var ErrNotInstalled = errors.New("is not installed here")
 
