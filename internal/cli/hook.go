@@ -297,11 +297,7 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 		err = errors.Join(err, rec.foldInBackground(ctx, h.fold))
 	}
 	if h.sync {
-		client, e := h.teamClient(rec.cfg)
-		if e == nil {
-			_, _, e = rec.push(ctx, rec.pusher(client), false)
-		}
-		err = errors.Join(err, e)
+		err = errors.Join(err, (&syncCommand{program: h.program}).unasked(ctx, rec))
 	}
 	return err
 }

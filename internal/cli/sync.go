@@ -21,31 +21,40 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/engineconfig"
+	"github.com/lossless-context/lcm/internal/team/teamserver"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
 )
 
 type syncCommand struct {
 	*program
-	verify bool
+	verify    bool
+	stdio     bool   // answer another machine that called
+	remoteLCM string // its path on the other machine
 }
 
 func newSync(p *program) *cobra.Command {
 	cmd := &syncCommand{program: p}
 	c := &cobra.Command{
-		Use:   "sync",
-		Short: "Push what is new to the team's server",
-		Args:  usage(cobra.NoArgs),
-		RunE:  p.runs(toRead, cmd.run),
+		Use:   "sync [ssh://HOST]",
+		Short: "Exchange what is new with another machine, or push it to the team's server",
+		Args:  usage(cobra.MaximumNArgs(1)),
+		RunE:  cmd.choose,
 	}
-	c.Flags().BoolVar(&cmd.verify, "verify", false, "compare what was pushed with the server's record")
+	c.Flags().BoolVar(&cmd.verify, "verify", false, "compare what was pushed with the record there")
+	c.Flags().StringVar(&cmd.remoteLCM, "remote-lcm", "", "`path` of lcm on the other machine, if it is not found there")
+	c.Flags().BoolVar(&cmd.stdio, "stdio", false, "")
+	_ = c.Flags().MarkHidden("stdio")
 	return p.jsonFlag(c)
 }
 
 // teamClient returns the client of the team's server.
 func (p *program) teamClient(cfg *config.Config) (teamsync.Client, error) {
 	c := teamsync.Client{URL: cfg.Sync.URL, Token: cfg.Sync.Token}
+	if strings.HasPrefix(c.URL, teamsync.PeerScheme) {
+		return c, failed(exitConfig, "`lcm sync` exchanges messages with it; without --team the record of this machine answers", "sync.url names another machine and no team server: %s", safetext.Line(c.URL))
+	}
 	if c.URL == "" {
-		return c, failed(exitConfig, "`lcm config set sync.url https://…`, or LCM_SYNC_URL", "there is no team server: sync.url is not set")
+		return c, failed(exitConfig, "`lcm config set sync.url https://…`, or LCM_SYNC_URL; `lcm sync ssh://host` needs no server", "there is no team server: sync.url is not set")
 	}
 	if err := c.Check(); err != nil {
 		return c, &failure{exitConfig, err}
@@ -69,8 +78,34 @@ func machineName(cfg *config.Config) string {
 	return name[:min(len(name), 64)]
 }
 
-// pusher pushes the record of a database.
-func (rec *openRecord) pusher(c teamsync.Client) *teamsync.Pusher {
+// choose exchanges messages with a machine, answers one, or pushes to the server.
+func (cmd *syncCommand) choose(c *cobra.Command, args []string) error {
+	if cmd.stdio {
+		return cmd.runs(toWrite, cmd.answer)(c, nil)
+	}
+	cfg, err := cmd.settings()
+	if err != nil {
+		return err
+	}
+	url := cfg.Sync.URL
+	if len(args) > 0 {
+		url = args[0]
+	}
+	if len(args) == 0 && !strings.HasPrefix(url, teamsync.PeerScheme) {
+		return cmd.runs(toRead, cmd.run)(c, nil)
+	}
+	return cmd.runs(toWrite, func(ctx context.Context, rec *openRecord) error { return cmd.exchange(ctx, rec, url) })(c, nil)
+}
+
+// pusher pushes the record of a database to a server: what was said on this machine.
+func (rec *openRecord) pusher(ctx context.Context, c teamsync.Client) (*teamsync.Pusher, error) {
+	p := rec.newPusher(c)
+	var err error
+	p.Received, err = teamserver.Received(ctx, p.Store, "")
+	return p, err
+}
+
+func (rec *openRecord) newPusher(c teamsync.Client) *teamsync.Pusher {
 	p := &teamsync.Pusher{Client: c, Store: rec.engine.Store(), Privacy: engineconfig.Privacy(rec.cfg), MachineName: machineName(rec.cfg)}
 	home, err := os.UserHomeDir()
 	for _, pattern := range rec.cfg.Sync.PrivateProjectPatterns {
@@ -89,7 +124,7 @@ const syncTTL = time.Minute
 // wait, says that it is busy.
 func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher, wait bool) (r teamsync.Report, busy bool, err error) {
 	leases := &lease.Leases{State: rec.engine.Store(), Space: store.LeaseSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
-	held, err := leases.Take(ctx, "sync", wait)
+	held, err := leases.Take(ctx, "sync"+p.Peer, wait)
 	if errors.Is(err, lease.ErrBusy) {
 		return r, true, nil
 	}
@@ -113,7 +148,10 @@ func (cmd *syncCommand) run(ctx context.Context, rec *openRecord) error {
 	if err != nil {
 		return err
 	}
-	p := rec.pusher(client)
+	p, err := rec.pusher(ctx, client)
+	if err != nil {
+		return err
+	}
 	if cmd.verify {
 		return cmd.compare(ctx, p)
 	}
@@ -137,19 +175,7 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 	if r.Erased > 0 {
 		cmd.printf("erased %s on the server\n", prose.Count(r.Erased, "message", "messages"))
 	}
-	if r.Masked > 0 {
-		cmd.note("%s a mark such as [redacted: token] in place of a secret or a private block, in the text or in another field of the record",
-			prose.Count(r.Masked, "pushed message has", "pushed messages have"))
-	}
-	if r.Private > 0 {
-		cmd.note("%s here: ignored or private", prose.Count(r.Private, "conversation stays", "conversations stay"))
-	}
-	if r.Entered > 0 {
-		cmd.note("the new messages of %s here: one of them was said in an ignored or private project", prose.Count(r.Entered, "conversation stay", "conversations stay"))
-	}
-	if r.Forgotten > 0 {
-		cmd.note("%s refused: erased on the server", prose.Count(r.Forgotten, "message was", "messages were"))
-	}
+	cmd.notes(r, "here", "on the server")
 	if r.EraseDenied > 0 {
 		cmd.warn("%s on the server: the token may not erase; ask for one with --erase, or have somebody forget them there", prose.Count(r.EraseDenied, "message that was forgotten here stays", "messages that were forgotten here stay"))
 	}
@@ -161,6 +187,23 @@ func (cmd *syncCommand) print(r teamsync.Report) error {
 		cmd.warn("nothing was sent of %s that the token may not push to: %s", prose.Count(n, "project", "projects"), safetext.Line(names))
 	}
 	return cmd.emit(r)
+}
+
+// notes says which messages of a push stay at one side, and which the other one refused.
+func (cmd *syncCommand) notes(r teamsync.Report, here, there string) {
+	if r.Masked > 0 {
+		cmd.note("%s a mark such as [redacted: token] in place of a secret or a private block, in the text or in another field of the record",
+			prose.Count(r.Masked, "pushed message has", "pushed messages have"))
+	}
+	if r.Private > 0 {
+		cmd.note("%s %s: ignored or private", prose.Count(r.Private, "conversation stays", "conversations stay"), here)
+	}
+	if r.Entered > 0 {
+		cmd.note("the new messages of %s %s: one of them was said in an ignored or private project", prose.Count(r.Entered, "conversation stay", "conversations stay"), here)
+	}
+	if r.Forgotten > 0 {
+		cmd.note("%s refused: erased %s", prose.Count(r.Forgotten, "message was", "messages were"), there)
+	}
 }
 
 // compare proves that the server has what was pushed.

@@ -132,6 +132,7 @@ var Layers = [][]string{
 		"store/postgres",
 		"store/sqlite",
 	}, {
+		"internal/team/peersync",
 		"internal/ui",
 	}, {
 		"examples/...",

@@ -130,15 +130,15 @@ var table = []Setting{
 		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to four cited lines of the record, at most 400 tokens together. false adds nothing to prompts."},
 
 	{Key: "sync.url", Env: "LCM_SYNC_URL", Kind: String,
-		Doc: "The team's server (`lcm team serve`), like `https://lcm.example`. `lcm sync` pushes to it, and `--team` searches it. Empty means none."},
+		Doc: "The team's server (`lcm team serve`), like `https://lcm.example`. `lcm sync` pushes to it, and `--team` searches it. Or another machine of yours, like `ssh://desktop`, which `lcm sync` exchanges messages with. Empty means none."},
 	{Key: "sync.token", Env: "LCM_SYNC_TOKEN", Kind: String, Secret: true,
 		Doc: "The token for that server, from `lcm team token add`."},
 	{Key: "sync.machine", Env: "LCM_SYNC_MACHINE", Kind: String,
-		Doc: "The name of this machine on the server. Empty means the host name."},
+		Doc: "The name of this machine on the server and on other machines. Empty means the host name."},
 	{Key: "sync.private_project_patterns", Env: "LCM_SYNC_PRIVATE_PROJECT_PATTERNS", Kind: Strings,
 		Doc: "Projects that are stored on this machine and never pushed, by directory or git origin; `*` stands for any characters. A leading `~/` is the home directory. Ignored sessions and projects are never pushed either."},
 	{Key: "sync.hook", Env: "LCM_SYNC_HOOK", Kind: Bool, Default: "false",
-		Doc: "Whether the hooks of agents push after a turn, in the background."},
+		Doc: "Whether the hooks of agents run `lcm sync` after a turn, in the background. ssh asks for nothing then: it needs a key without a passphrase, or an agent."},
 
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
 		Doc: "The most tokens of a request that `lcm run` sends to a model. Above it lcm replaces the oldest messages with their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},

@@ -96,6 +96,7 @@ type Server struct {
 type client struct {
 	*Server
 	token    access.Token
+	machine  string      // of a peer: the id of this machine, else empty
 	store    store.Store // restricted
 	engine   *lcm.Engine
 	mcp      *mcpserver.Server

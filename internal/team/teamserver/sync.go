@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -38,7 +39,7 @@ type progress struct {
 	// the ids of its messages.
 	Batches []int64 `json:"batches,omitempty"`
 	// Forgotten are the numbers of messages that were refused because they had been
-	// erased here.
+	// erased here, or because this machine keeps its own form of them.
 	Forgotten []int64 `json:"forgotten,omitempty"`
 
 	row     string
@@ -100,6 +101,11 @@ func (c *client) status(ctx context.Context, body []byte) (any, error) {
 			return nil, err
 		}
 		a.Statuses[i] = teamsync.Status{Through: p.Through, Mark: p.Mark}
+		if c.machine != "" {
+			if a.Statuses[i].Erased, err = c.erasures(ctx, p); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return a, nil
 }
@@ -130,17 +136,19 @@ func (c *client) push(ctx context.Context, body []byte) (any, error) {
 		}
 	}
 	session := c.engine.Session(p.Key, lcm.WithProject(b.Project), lcm.WithAgent(c.agent(b)), lcm.WithTitle(b.Title))
-	var done []store.Appended
-	if len(inputs) > 0 { // else all were erased
-		if done, err = session.AppendInputs(ctx, inputs...); err != nil {
-			return nil, err
-		}
-	}
-	receipt, ids, err := c.receipt(ctx, b, done)
+	held, err := c.held(ctx, p.Key, inputs)
 	if err != nil {
 		return nil, err
 	}
-	p.Forgotten = append(p.Forgotten, receipt.Forgotten...)
+	done, err := appendInputs(ctx, session, inputs, held)
+	if err != nil {
+		return nil, err
+	}
+	receipt, ids, err := c.receipt(ctx, b, done, held)
+	if err != nil {
+		return nil, err
+	}
+	p.Forgotten = slices.Concat(p.Forgotten, receipt.Forgotten, receipt.Held)
 	if err := c.record(ctx, p, b, ids); err != nil {
 		return nil, err
 	}
@@ -155,6 +163,9 @@ func (c *client) push(ctx context.Context, body []byte) (any, error) {
 // agent names who said the messages of a batch: its agent and, in parentheses, user and
 // machine. Signs in the name of the agent that could look like another user become dashes.
 func (c *client) agent(b teamsync.Batch) string {
+	if c.machine != "" && strings.Contains(b.Agent, "@") {
+		return prose.Clip(b.Agent, maxName) // of a third machine
+	}
 	who := c.token.User + "@" + b.MachineName
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" ._:/+-", r) {
@@ -254,7 +265,10 @@ func countParts(parts []llms.Part) int {
 // machines, known by the ids of its messages, is one session here. An unrelated one that
 // has the same key gets a key of its own, and so does one that another project has.
 func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []ingest.Input) (string, error) {
-	key := c.token.User + "/" + b.Key
+	key := b.Key
+	if c.machine == "" {
+		key = c.token.User + "/" + key
+	}
 	if b.Segment > 1 {
 		key += fmt.Sprintf("#%d", b.Segment)
 	}
@@ -266,6 +280,8 @@ func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []inge
 		if mine, err := c.claim(ctx, key, b.Project); err != nil || mine {
 			return key, err
 		}
+	} else if c.machine != "" && b.Joined {
+		return key, nil
 	} else if len(inputs) > 0 {
 		natives := make([]string, len(inputs))
 		for i, in := range inputs {
@@ -304,7 +320,7 @@ type stored struct {
 }
 
 // receipt reads the messages of a batch back and digests them.
-func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.Appended) (teamsync.Receipt, []stored, error) {
+func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.Appended, held map[int]store.MessageID) (teamsync.Receipt, []stored, error) {
 	receipt := teamsync.Receipt{Through: b.Through}
 	var kept []stored
 	var proved []int // indexes of messages
@@ -312,6 +328,13 @@ func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.App
 	for i, a := range done {
 		if a.Forgotten {
 			receipt.Forgotten = append(receipt.Forgotten, b.Messages[i].Seq)
+			continue
+		}
+		if _, own := held[i]; own {
+			receipt.Held = append(receipt.Held, b.Messages[i].Seq)
+			if a.ID != 0 {
+				kept = append(kept, stored{b.Messages[i].Seq, a.ID})
+			}
 			continue
 		}
 		kept = append(kept, stored{b.Messages[i].Seq, a.ID})
@@ -333,8 +356,12 @@ func (c *client) receipt(ctx context.Context, b teamsync.Batch, done []store.App
 				sum = pushed.SHA256 // this server masks records itself
 				receipt.Masked++
 			}
-			digest.Add(pushed.Seq, m.Body.Time, m.Body.Role, sum)
 			n++
+			if c.machine != "" && (m.Body.Time.UnixMilli() != pushed.Body.Time.UnixMilli() || m.Body.Role != pushed.Body.Role) {
+				receipt.Held = append(receipt.Held, pushed.Seq) // this machine had it before
+				continue
+			}
+			digest.Add(pushed.Seq, m.Body.Time, m.Body.Role, sum)
 		}
 	}
 	receipt.Digest = digest.String()
@@ -392,22 +419,31 @@ func (c *client) pushed(ctx context.Context, p progress) (all []stored, err erro
 		if err != nil {
 			return nil, fmt.Errorf("read the ids of a batch: %w", err)
 		}
-		data := v.Data
-		var wrong bool
-		next := func() int64 {
-			n, size := binary.Varint(data)
-			wrong = wrong || size <= 0
-			data = data[max(size, 0):]
-			return n
+		batch, err := decodeBatch(v.Data)
+		if err != nil {
+			return nil, err
 		}
-		seq, id := next(), int64(0)
-		for len(data) > 0 && !wrong {
-			seq, id = seq+next(), id+next()
-			all = append(all, stored{seq, store.MessageID(id)})
-		}
-		if wrong {
-			return nil, fmt.Errorf("the ids of a batch are %w", store.ErrDamaged)
-		}
+		all = append(all, batch...)
+	}
+	return all, nil
+}
+
+// decodeBatch reads the row of a batch.
+func decodeBatch(data []byte) (all []stored, err error) {
+	var wrong bool
+	next := func() int64 {
+		n, size := binary.Varint(data)
+		wrong = wrong || size <= 0
+		data = data[max(size, 0):]
+		return n
+	}
+	seq, id := next(), int64(0)
+	for len(data) > 0 && !wrong {
+		seq, id = seq+next(), id+next()
+		all = append(all, stored{seq, store.MessageID(id)})
+	}
+	if wrong {
+		return nil, fmt.Errorf("the ids of a batch are %w", store.ErrDamaged)
 	}
 	return all, nil
 }

@@ -128,7 +128,7 @@ func (c *client) verify(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	except := map[int64]bool{}
+	except, held := map[int64]bool{}, map[int64]bool{}
 	for _, seq := range q.Except {
 		except[seq] = true
 	}
@@ -141,6 +141,12 @@ func (c *client) verify(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	a := teamsync.VerifyAnswer{Erased: p.Forgotten}
+	if c.machine != "" {
+		a.Erased, a.Held = nil, p.Forgotten
+		for _, seq := range p.Forgotten {
+			held[seq] = true
+		}
+	}
 	digest := teamsync.NewDigest()
 	ids := make([]store.MessageID, len(all))
 	for i, s := range all {
@@ -150,7 +156,7 @@ func (c *client) verify(ctx context.Context, body []byte) (any, error) {
 		switch {
 		case erased && !except[all[i].seq]:
 			a.Erased = append(a.Erased, all[i].seq)
-		case erased, except[all[i].seq]:
+		case erased, except[all[i].seq], held[all[i].seq]:
 		case m.Damaged:
 			return fmt.Errorf("%s: %w", m.ID, store.ErrDamaged)
 		default:

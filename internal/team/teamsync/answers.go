@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
@@ -24,6 +25,7 @@ var limits = map[string]limit{
 	PushPath:     {1 << 20, 10 * time.Minute},
 	ErasePath:    {1 << 20, time.Hour},
 	VerifyPath:   {16 << 20, 10 * time.Minute},
+	DonePath:     {1 << 10, time.Minute},
 	GrepPath:     {16 << 20, 10 * time.Minute},
 	DescribePath: {16 << 20, 10 * time.Minute},
 	AskPath:      {16 << 20, 10 * time.Minute},
@@ -58,7 +60,7 @@ func (c Client) push(ctx context.Context, b Batch) (r Receipt, err error) {
 	for _, m := range b.Messages {
 		sent[m.Seq] = true
 	}
-	for _, seq := range r.Forgotten {
+	for _, seq := range slices.Concat(r.Forgotten, r.Held) {
 		if !sent[seq] {
 			return r, fmt.Errorf("%w: message %d was not sent, or is refused twice", errAnswer, seq)
 		}

@@ -49,7 +49,15 @@ type RequestError struct {
 	Problem
 }
 
-func (e *RequestError) Error() string { return "the server " + e.Server + " says: " + e.Problem.Error }
+func (e *RequestError) Error() string {
+	if strings.HasPrefix(e.Server, PeerScheme) {
+		return e.Server + " says: " + e.Problem.Error
+	}
+	return "the server " + e.Server + " says: " + e.Problem.Error
+}
+
+// PeerScheme begins the address of another machine of the same person.
+const PeerScheme = "ssh://"
 
 // refusedWith reports whether an error is the server's answer with a status code.
 func refusedWith(err error, code int) bool {
@@ -135,6 +143,9 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 		advice := "everything stays on this machine; `lcm sync` pushes it later"
 		if path == GrepPath || path == AskPath || path == DescribePath {
 			advice = "without --team the record of this machine answers; sync.url names the server"
+		}
+		if strings.HasPrefix(c.URL, PeerScheme) {
+			return 0, hint.New("repeat `lcm sync`: it goes on from there", "the connection to %s has ended: %w", c.URL, err)
 		}
 		return unlessEnded(ctx), &hint.Error{Err: fmt.Errorf("the team server cannot be reached: %w", err), Hint: advice}
 	}

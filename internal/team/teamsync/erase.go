@@ -30,7 +30,7 @@ func (p *Pusher) erase(ctx context.Context, src Source, one candidate, through i
 	}
 	r.Erased += n
 	row.Erased = gone(c)
-	row.version, err = p.save(ctx, rowOf(c.ID), row, row.version)
+	row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version)
 	return err
 }
 

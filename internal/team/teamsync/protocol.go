@@ -52,6 +52,9 @@ const (
 	VerifyPath = "/v1/sync/verify"
 	GrepPath   = "/v1/grep"
 	AskPath    = "/v1/ask"
+	// TurnPath and DonePath are for two machines: see package peersync.
+	TurnPath = "/v1/sync/turn"
+	DonePath = "/v1/sync/done"
 	// DescribePath answers a recall.DescribeRequest with a [Described].
 	DescribePath = "/v1/describe"
 )
@@ -88,6 +91,9 @@ type Status struct {
 	Through int64 `json:"through"`
 	// Mark is that of the batch.
 	Mark string `json:"mark,omitempty"`
+	// Erased changes when messages of the source's session are erased there. A server
+	// leaves it empty.
+	Erased string `json:"erased,omitempty"`
 }
 
 // StatusAnswer has the statuses in the order of the request.
@@ -114,7 +120,9 @@ type Batch struct {
 	// messages up to it were erased.
 	Through int64 `json:"through"`
 	// Mark identifies the last message, to the machine alone.
-	Mark     string   `json:"mark,omitempty"`
+	Mark string `json:"mark,omitempty"`
+	// Joined says that the session has messages of the machine that it is pushed to.
+	Joined   bool     `json:"joined,omitempty"`
 	Messages Messages `json:"messages"`
 }
 
@@ -191,6 +199,9 @@ type Receipt struct {
 	// Forgotten are the numbers of messages that the server refuses because they
 	// were erased there.
 	Forgotten []int64 `json:"forgotten,omitempty"`
+	// Held are the numbers of messages that the other machine has already, in a form that
+	// it keeps: without the marks that this machine puts in place of secrets.
+	Held []int64 `json:"held,omitempty"`
 	// Masked counts messages whose secrets the server has removed itself.
 	Masked int `json:"masked,omitempty"`
 }
@@ -222,6 +233,9 @@ type VerifyAnswer struct {
 	// Erased are the numbers of messages that were erased on the server, or refused
 	// because they had been.
 	Erased []int64 `json:"erased,omitempty"`
+	// Held are the numbers of messages that another machine did not take: [Receipt.Held]
+	// and [Receipt.Forgotten]. Its Erased has none of the latter.
+	Held []int64 `json:"held,omitempty"`
 }
 
 // Described is a summary, a file or a message of the team's record.

@@ -32,6 +32,14 @@ type Pusher struct {
 	// Pushed is called after each batch; it may be nil.
 	Pushed func(Report)
 
+	// Received are messages that other machines of the same person pushed here. They are
+	// not pushed on to a server, and not back to the machine that they came from.
+	Received map[store.MessageID]bool
+	// Peer is the id of such a machine, if the push is to one, and empty for a server.
+	Peer string
+	// Forget erases what was erased there. Nil leaves it here, as for a server.
+	Forget func(context.Context, store.Erasure) error
+
 	projects map[string]store.Project // by directory
 }
 
@@ -59,6 +67,8 @@ type Report struct {
 	// EraseDenied counts messages that were erased here and that the token may not erase
 	// on the server.
 	EraseDenied int `json:"eraseDenied,omitempty"`
+	// Forgot counts messages that were erased here because they were erased there.
+	Forgot int64 `json:"forgot,omitempty"`
 }
 
 // local is the row of a conversation that was pushed.
@@ -68,11 +78,29 @@ type local struct {
 	// Masked are the numbers after which batches with changed records begin. The row
 	// of such a batch has the hashes of their pushed forms.
 	Masked []int64 `json:"masked,omitempty"`
+	// Seen is the number of messages when none of them was one to push.
+	Seen int64 `json:"seen,omitempty"`
+	// There is [Status.Erased] as it was when everything erased there was erased here.
+	There string `json:"there,omitempty"`
 
 	version int64
 }
 
-func rowOf(id store.ConversationID) string { return fmt.Sprintf("conversation/%d", id) }
+// rowOf is the key of the row of a conversation. Each peer has rows of its own.
+func (p *Pusher) rowOf(id store.ConversationID) string {
+	return p.prefix() + fmt.Sprintf("conversation/%d", id)
+}
+
+func (p *Pusher) maskedRow(id store.ConversationID, after int64) string {
+	return p.prefix() + fmt.Sprintf("masked/%d/%d", id, after)
+}
+
+func (p *Pusher) prefix() string {
+	if p.Peer == "" {
+		return ""
+	}
+	return "peer/" + p.Peer + "/"
+}
 
 // load reads a row of the laptop's own progress, or leaves the value as it is.
 func (p *Pusher) load(ctx context.Context, row string, value any) (version int64, err error) {
@@ -163,15 +191,15 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		}
 		if !one.push {
 			var row local
-			version, err := p.load(ctx, rowOf(c.ID), &row)
+			version, err := p.load(ctx, p.rowOf(c.ID), &row)
 			if err != nil {
 				return err
 			}
 			if !stays && !covered && gone(c) != allGone && row.Through < c.Messages {
 				r.deny(c.Project)
 			}
-			// Messages that were pushed before can still be erased there.
-			if version == 0 || gone(c) == row.Erased {
+			// Messages that were pushed before can still be erased, there or here.
+			if version == 0 || gone(c) == row.Erased && p.Forget == nil {
 				continue
 			}
 		}
@@ -230,7 +258,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 	c := one.Conversation
 	var row local
 	var err, entered error
-	if row.version, err = p.load(ctx, rowOf(c.ID), &row); err != nil {
+	if row.version, err = p.load(ctx, p.rowOf(c.ID), &row); err != nil {
 		return err
 	}
 	if err := p.same(ctx, id, c, at); err != nil {
@@ -238,6 +266,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 	}
 	proved := row.Through >= at.Through // else a receipt did not arrive
 	through, before := at.Through, r.Messages
+	one.push = one.push && (through > 0 || row.Seen < c.Messages)
 	if one.push && through < c.Messages {
 		entered = p.checkDirectories(ctx, c, through)
 		if one.push = entered == nil; entered != nil && !errors.Is(entered, errEntered) {
@@ -254,13 +283,18 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		if err != nil {
 			return err
 		}
+		if len(b.Messages) == 0 && through == 0 {
+			row.Seen = c.Messages
+			row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version)
+			return err
+		}
 		if len(masked) > 0 { // before it is sent: the receipt may get lost
 			if err := p.keepMasked(ctx, c.ID, through, masked, &row); err != nil {
 				return err
 			}
 		}
 		if row.version == 0 { // before it is sent: an erasure finds it if the receipt gets lost
-			if row.version, err = p.save(ctx, rowOf(c.ID), row, 0); err != nil {
+			if row.version, err = p.save(ctx, p.rowOf(c.ID), row, 0); err != nil {
 				return err
 			}
 		}
@@ -282,12 +316,12 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 		if err != nil {
 			return err
 		}
-		if want := b.digest(receipt.Forgotten); receipt.Digest != want {
+		if want := b.digest(append(receipt.Forgotten, receipt.Held...)); receipt.Digest != want {
 			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], prose.Clip(receipt.Digest, 12))
 		}
 		through = b.Through
 		row.Through = through
-		if row.version, err = p.save(ctx, rowOf(c.ID), row, row.version); err != nil {
+		if row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version); err != nil {
 			return err
 		}
 		if r.count(b, receipt, len(masked)); r.Messages > before && !counted {
@@ -303,18 +337,21 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 			return err
 		}
 	}
+	if err := p.forget(ctx, src, c, at, &row, r); err != nil {
+		return err
+	}
 	if !proved && gone(c) != allGone {
 		row.Through = max(row.Through, through)
 		if err := p.verify(ctx, src, c, row); err != nil {
 			return err
 		}
-		_, err = p.save(ctx, rowOf(c.ID), row, row.version)
+		_, err = p.save(ctx, p.rowOf(c.ID), row, row.version)
 	}
 	return errors.Join(err, entered)
 }
 
 func (r *Report) count(b Batch, receipt Receipt, masked int) {
-	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten))
+	r.Messages += int64(len(b.Messages) - len(receipt.Forgotten) - len(receipt.Held))
 	r.Forgotten += int64(len(receipt.Forgotten))
 	r.Masked += int64(masked)
 	for _, m := range b.Messages {
@@ -352,14 +389,20 @@ func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Con
 		Source: src, MachineName: p.MachineName, Agent: c.Agent, Project: c.Project, Title: ingest.Title(p.Privacy, c.Title), After: after, Through: c.Messages,
 	}
 	masked = map[int64]string{}
-	size := 0
+	size, last := 0, int64(0)
 	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: after}) {
 		if err != nil {
 			return b, nil, err
 		}
 		if n := len(b.Messages); n == BatchMessages || n > 0 && size+int(m.Size) > BatchBytes {
-			b.Through = b.Messages[n-1].Seq
+			b.Through = last
 			break
+		}
+		b.Mark, last = id.mark(m), m.Seq
+		b.Through = max(b.Through, m.Seq)
+		if p.Received[m.ID] {
+			b.Joined = p.Peer != ""
+			continue
 		}
 		one, changed, err := p.message(ctx, m)
 		if err != nil {
@@ -369,10 +412,9 @@ func (p *Pusher) batch(ctx context.Context, id identity, src Source, c store.Con
 			masked[m.Seq] = hex.EncodeToString(one.SHA256[:])
 		}
 		size += int(one.Size)
-		b.Messages, b.Mark = append(b.Messages, one), id.mark(m)
-		b.Through = max(b.Through, m.Seq)
+		b.Messages = append(b.Messages, one)
 	}
-	if n := len(b.Messages); n == 0 || b.Messages[n-1].Seq != b.Through {
+	if last != b.Through {
 		b.Mark = "" // the last one was erased
 	}
 	return b, masked, nil
@@ -409,7 +451,7 @@ func (b Batch) digest(without []int64) string {
 
 // keepMasked keeps the hashes of changed records.
 func (p *Pusher) keepMasked(ctx context.Context, id store.ConversationID, after int64, masked map[int64]string, row *local) error {
-	key := fmt.Sprintf("masked/%d/%d", id, after)
+	key := p.maskedRow(id, after)
 	var was map[int64]string
 	version, err := p.load(ctx, key, &was)
 	if err != nil {
@@ -420,7 +462,7 @@ func (p *Pusher) keepMasked(ctx context.Context, id store.ConversationID, after 
 	}
 	if !slices.Contains(row.Masked, after) {
 		row.Masked = append(row.Masked, after)
-		row.version, err = p.save(ctx, rowOf(id), row, row.version)
+		row.version, err = p.save(ctx, p.rowOf(id), row, row.version)
 	}
 	return err
 }

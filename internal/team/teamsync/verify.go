@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -30,7 +31,7 @@ func (p *Pusher) Verify(ctx context.Context) (v Verified, err error) {
 	}
 	for _, c := range all {
 		var row local
-		version, err := p.load(ctx, rowOf(c.ID), &row)
+		version, err := p.load(ctx, p.rowOf(c.ID), &row)
 		if err != nil {
 			return v, err
 		}
@@ -67,20 +68,20 @@ func (p *Pusher) verify(ctx context.Context, src Source, c store.Conversation, r
 
 // digests returns the digest of a conversation on both sides.
 func (p *Pusher) digests(ctx context.Context, src Source, c store.Conversation, row local) (here *Digest, there VerifyAnswer, err error) {
-	gone, err := p.erased(ctx, c, row.Through)
+	except, err := p.except(ctx, c, row.Through)
 	if err != nil {
 		return nil, there, err
 	}
-	if there, err = p.compare(ctx, VerifyRequest{src, gone}, row.Through); err != nil {
+	if there, err = p.compare(ctx, VerifyRequest{src, except}, row.Through); err != nil {
 		return nil, there, err
 	}
 	missing := map[int64]bool{}
-	for _, seq := range there.Erased {
+	for _, seq := range slices.Concat(there.Erased, there.Held, except) {
 		missing[seq] = true
 	}
 	masked := map[int64]string{}
 	for _, after := range row.Masked {
-		if _, err := p.load(ctx, fmt.Sprintf("masked/%d/%d", c.ID, after), &masked); err != nil {
+		if _, err := p.load(ctx, p.maskedRow(c.ID, after), &masked); err != nil {
 			return nil, there, err
 		}
 	}

@@ -1,0 +1,71 @@
+package teamsync
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// Machine returns the id of this machine, which a peer names its rows by.
+func (p *Pusher) Machine(ctx context.Context) (string, error) {
+	id, err := p.identity(ctx, false)
+	return id.ID, err
+}
+
+// except lists the messages of a conversation, up to a number, that a comparison leaves
+// out: those erased here and those received.
+func (p *Pusher) except(ctx context.Context, c store.Conversation, through int64) (seqs []int64, err error) {
+	if seqs, err = p.erased(ctx, c, through); err != nil || len(p.Received) == 0 {
+		return seqs, err
+	}
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Before: through + 1, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if p.Received[m.ID] {
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	return seqs, nil
+}
+
+// forget erases the messages of a conversation that were pushed and then erased there.
+func (p *Pusher) forget(ctx context.Context, src Source, c store.Conversation, at Status, row *local, r *Report) error {
+	if p.Forget == nil || at.Erased == row.There || gone(c) == allGone {
+		return nil
+	}
+	except, err := p.except(ctx, c, at.Through)
+	if err != nil {
+		return err
+	}
+	there, err := p.compare(ctx, VerifyRequest{src, except}, at.Through)
+	if err != nil {
+		return err
+	}
+	slices.Sort(there.Erased)
+	order := store.Erasure{Cause: "forget"}
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Before: at.Through + 1, NoRaw: true}) {
+		if err != nil {
+			return err
+		}
+		if _, erased := slices.BinarySearch(there.Erased, m.Seq); erased {
+			order.Messages = append(order.Messages, m.ID)
+		}
+	}
+	if n := int64(len(order.Messages)); n > 0 {
+		if c, err = p.Store.Conversation(ctx, c.ID); err != nil {
+			return err
+		}
+		if n == c.Messages-c.Erased { // so that the title goes too
+			order.Messages, order.Conversations = nil, []store.ConversationID{c.ID}
+		}
+		if err := p.Forget(ctx, order); err != nil {
+			return err
+		}
+		r.Forgot += n
+	}
+	row.There = at.Erased
+	row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version)
+	return err
+}
