@@ -119,7 +119,7 @@ func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) erro
 			damaged++
 			title = "[damaged] " + title
 		}
-		t.add(prose.Number(int64(c.ID)), clip(title, room), orDash(clip(safetext.Line(c.Agent), 9)), clipLeft(safetext.Line(projectName(c.Project)), 16), prose.Number(c.Messages-c.Erased), stamp(c.UpdatedAt))
+		t.add(prose.Number(int64(c.ID)), clip(title, room), orDash(clip(safetext.Line(c.Agent), 20)), clipLeft(safetext.Line(projectName(c.Project)), 16), prose.Number(c.Messages-c.Erased), stamp(c.UpdatedAt))
 	}
 	cmd.printTable(t)
 	return errors.Join(cmd.emit(reports), damageShown(damaged))

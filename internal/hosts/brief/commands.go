@@ -91,6 +91,7 @@ func commands(said []store.Message, agent string) []Command {
 			answers[r.CallID] = r
 		}
 	}
+	agent, _, _ = strings.Cut(agent, " (") // and the machine, of a session that came by lcm sync
 	host, err := all.Named[hosts.Host](agent)
 	marked := err == nil && host.About().MarksFailures
 	var ran []Command
