@@ -34,6 +34,8 @@ const (
 	FormatDroid Format = "droid"
 	// FormatPi is an entry of a session of pi, or of a program that is built on it.
 	FormatPi Format = "pi"
+	// FormatGemini is a line of a session of Gemini CLI, or a content of Gemini's API.
+	FormatGemini Format = "gemini"
 	// FormatQwen is a line of a session of Qwen Code: the envelope is like Claude
 	// Code's, the message is in the shape of Gemini's API.
 	FormatQwen Format = "qwen"

@@ -8,9 +8,9 @@
 //	agent, err := agents.New(agents.AgentConfig{LLMEngine: model, AgentName: "harbour", Tools: tools})
 //
 // [New] returns an [llms.Model] in process. [Serve] starts an HTTP server on
-// loopback that speaks the Anthropic Messages API, OpenAI's Chat Completions and
-// OpenAI's Responses, streamed or not, well enough for the official SDKs and for
-// coding agents. [NewHandler] returns the same as an http.Handler. All of them
+// loopback that speaks the Anthropic Messages API, OpenAI's Chat Completions,
+// OpenAI's Responses and Gemini's API, streamed or not, well enough for the official
+// SDKs and for coding agents. [NewHandler] returns the same as an http.Handler. All of them
 // record their requests.
 //
 // A [Responder] is a function from a request to a [Reply]. [Script] returns one

@@ -40,13 +40,17 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// post sends a request. Gemini's API has the wish for a stream in the path.
 func post(h http.Handler, path, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
+	if strings.Contains(body, `"stream":true`) {
+		path = strings.Replace(path, ":generateContent", ":streamGenerateContent", 1)
+	}
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
 	return w
 }
 
-// Requests in the three formats, as coding agents send them: the same
+// Requests in the four formats, as coding agents send them: the same
 // conversation, with a tool call and its result behind it.
 const (
 	anthropicRequest = `{"model":"claude-x","max_tokens":1024,"stream":%t,
@@ -73,12 +77,20 @@ const (
 			{"type":"function_call_output","call_id":"toolu_1","output":"a.txt"}],
 		"tools":[{"type":"function","name":"Bash","description":"Runs a command.","parameters":{"type":"object"}},{"type":"web_search"}],
 		"store":false,"include":["reasoning.encrypted_content"]}`
+	geminiRequest = `{"stream":%t,"systemInstruction":{"role":"user","parts":[{"text":"You are terse."},{"text":"Mind the gap."}]},
+		"contents":[
+			{"role":"user","parts":[{"text":"list files"}]},
+			{"role":"model","parts":[{"text":"hm","thought":true},{"text":"Looking."},{"functionCall":{"id":"toolu_1","name":"Bash","args":{"command":"ls"}}}]},
+			{"role":"user","parts":[{"functionResponse":{"id":"toolu_1","response":{"output":"a.txt"}}}]}],
+		"tools":[{"functionDeclarations":[{"name":"Bash","description":"Runs a command.","parametersJsonSchema":{"type":"object"}}]}],
+		"generationConfig":{"maxOutputTokens":1024}}`
 )
 
 var faces = []struct{ name, path, request string }{
 	{"anthropic", "/v1/messages?beta=true", anthropicRequest},
 	{"chat", "/v1/chat/completions", chatRequest},
 	{"responses", "/v1/responses", responsesRequest},
+	{"gemini", "/v1beta/models/gemini-x:generateContent", geminiRequest},
 }
 
 // What goes over the wire is held in golden files: real coding agents read it.
@@ -154,6 +166,7 @@ func TestOddRequests(t *testing.T) {
 		{"no JSON", "/v1/messages", `{`, 400, "invalid_request_error"},
 		{"no JSON", "/v1/chat/completions", `{`, 400, "invalid_request_error"},
 		{"no JSON", "/v1/responses", `{`, 400, "invalid_request_error"},
+		{"no JSON", "/v1beta/models/m:generateContent", `{`, 400, "INVALID_ARGUMENT"},
 		{"bad role", "/v1/messages", `{"messages":[{"role":"king","content":"x"}]}`, 400, "message 1"},
 		{"bad role", "/v1/responses", `{"input":[{"role":"king","content":"x"}]}`, 400, "input item 1"},
 		{"bad input", "/v1/responses", `{"input":5}`, 400, "neither a text nor a list"},

@@ -18,7 +18,7 @@ import (
 
 // Exchange is one request that a server answered.
 type Exchange struct {
-	Face    string       // "anthropic", "chat" or "responses"
+	Face    string       // "anthropic", "chat", "responses" or "gemini"
 	Path    string       // of the request
 	Header  http.Header  // of the request
 	Body    []byte       // as it came
@@ -26,15 +26,16 @@ type Exchange struct {
 	Reply   Reply        // that was sent
 }
 
-// Handler answers HTTP requests with a scripted model, in the three wire
+// Handler answers HTTP requests with a scripted model, in four wire
 // formats:
 //
 //	POST /v1/messages           Anthropic Messages (and …/count_tokens)
 //	POST /v1/chat/completions   OpenAI Chat Completions
 //	POST /v1/responses          OpenAI Responses
 //	GET  /v1/models             a list of one
+//	POST /v1beta/models/…       Gemini's generateContent and streamGenerateContent
 //
-// The paths also work without /v1.
+// The paths with /v1 also work without it.
 type Handler struct {
 	model  Responder
 	mux    *http.ServeMux
@@ -56,6 +57,7 @@ func NewHandler(m Responder) *Handler {
 		h.mux.HandleFunc("POST "+prefix+"/responses", h.face(responsesFace))
 		h.mux.HandleFunc("GET "+prefix+"/models", listModels)
 	}
+	h.mux.HandleFunc("POST /v1beta/models/{call}", h.gemini)
 	h.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, map[string]any{}) })
 	return h
 }

@@ -73,6 +73,7 @@ var transcripts = map[llms.Format]func(llms.Role, []byte) llms.Message{
 	llms.FormatCopilot:  func(_ llms.Role, record []byte) llms.Message { return decodeCopilot(record) },
 	llms.FormatDroid:    func(_ llms.Role, record []byte) llms.Message { return decodeDroid(record) },
 	llms.FormatPi:       func(_ llms.Role, record []byte) llms.Message { return decodePi(record) },
+	llms.FormatGemini:   func(_ llms.Role, record []byte) llms.Message { return decodeGemini(record) },
 	llms.FormatQwen:     func(_ llms.Role, record []byte) llms.Message { return decodeQwen(record) },
 }
 

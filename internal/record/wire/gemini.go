@@ -13,6 +13,10 @@ import (
 // Qwen Code write.
 func geminiParts(parts []byte) (all []llms.Part) {
 	for part := range Elements(parts) {
+		if part[0] == '"' {
+			all = append(all, textParts(part)...)
+			continue
+		}
 		s := [...]slot{{name: "text"}, {name: "thought"}, {name: "thoughtSignature"}, {name: "functionCall"}, {name: "functionResponse"}, {name: "inlineData"}, {name: "fileData"}}
 		find(part, s[:])
 		switch {
@@ -46,14 +50,18 @@ func geminiCall(call []byte) llms.Part {
 	if inner := Unquote(member(args, "name")); name == "tool_call" && inner != "" {
 		name, args = inner, member(args, "arguments")
 	}
-	return llms.Part{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: s[0].str(), Name: name, Arguments: string(args)}}
+	return llms.Part{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: GeminiCallID(s[0].str(), s[1].str()), Name: name, Arguments: string(args)}}
 }
+
+// GeminiCallID returns the id of a call as the model knows it: Gemini CLI puts the name of the
+// tool before it in its records.
+func GeminiCallID(id, tool string) string { return strings.TrimPrefix(id, tool+"__") }
 
 // geminiResult reads the result of a call: an output or an error, and files.
 func geminiResult(result []byte) *llms.ToolResult {
 	s := [...]slot{{name: "id"}, {name: "name"}, {name: "response"}, {name: "parts"}}
 	find(result, s[:])
-	r := &llms.ToolResult{CallID: s[0].str(), Name: s[1].str()}
+	r := &llms.ToolResult{CallID: GeminiCallID(s[0].str(), s[1].str()), Name: s[1].str()}
 	output, problem := member(s[2].val, "output"), member(s[2].val, "error")
 	switch {
 	case problem != nil:
@@ -62,7 +70,11 @@ func geminiResult(result []byte) *llms.ToolResult {
 	case output == nil:
 		output = s[2].val
 	}
-	if t := text(output); t != "" {
+	t := text(output)
+	if i := strings.LastIndex(t, hookContext); i >= 0 && isOwnContext(llms.Part{Kind: llms.PartText, Text: t[i:]}) {
+		t = strings.TrimSpace(t[:i])
+	}
+	if t != "" {
 		r.Output = []llms.Part{{Kind: llms.PartText, Text: t}}
 	}
 	r.Output = append(r.Output, geminiParts(s[3].val)...)
@@ -77,6 +89,85 @@ func geminiRole(role llms.Role, parts []llms.Part) llms.Role {
 		}
 	}
 	return role
+}
+
+// decodeGemini reads a line of a session of Gemini CLI, or a content of Gemini's API.
+func decodeGemini(record []byte) llms.Message {
+	s := [...]slot{{name: "id"}, {name: "timestamp"}, {name: "type"}, {name: "content"}, {name: "role"}, {name: "parts"}, {name: "$set"}, {name: "$rewindTo"}, {name: "projectHash"}}
+	find(record, s[:])
+	m := llms.Message{Role: llms.RoleSystem, ID: s[0].str()}
+	if s[1].val != nil {
+		m.Time = readTime(s[1].val)
+	}
+	switch kind := s[2].str(); {
+	case s[5].is('['):
+		m.Parts = geminiParts(s[5].val)
+		if m.Role = geminiRole(llms.RoleUser, m.Parts); s[4].str() == "model" {
+			m.Role = llms.RoleAssistant
+		}
+	case kind == "user":
+		m.Parts = slices.DeleteFunc(geminiContent(s[3].val), isOwnContext)
+		m.Role = geminiRole(llms.RoleUser, m.Parts)
+	case kind == "gemini":
+		m.Role, m.Parts = llms.RoleAssistant, geminiAnswer(record, s[3].val)
+	case kind == "info", kind == "warning", kind == "error":
+		m.Parts = geminiContent(s[3].val)
+	case s[6].is('{'):
+		m.Role, m.Parts = geminiSnapshot(member(s[6].val, "messages"))
+		if at := member(s[6].val, "lastUpdated"); at != nil {
+			m.Time = readTime(at)
+		}
+	case s[7].val == nil && s[8].val == nil: // else it goes back, or begins or goes on
+		m.Parts = []llms.Part{other(bytes.TrimSpace(record))}
+	}
+	return m
+}
+
+// geminiContent reads the content of a record: a text, a part, or a list of both.
+func geminiContent(content []byte) []llms.Part {
+	if len(content) > 0 && content[0] == '"' {
+		return textParts(content)
+	}
+	if len(content) > 0 && content[0] == '{' {
+		content = slices.Concat([]byte("["), content, []byte("]"))
+	}
+	return geminiParts(content)
+}
+
+// geminiAnswer reads an answer of the model. The program writes an answer with calls twice:
+// without them, and with them and their results when they have ended. The second record
+// gives the calls alone; the results have a record of their own.
+func geminiAnswer(record, content []byte) (parts []llms.Part) {
+	said := geminiContent(content)
+	if slices.ContainsFunc(said, func(p llms.Part) bool { return p.Call != nil }) {
+		return said
+	}
+	for call := range Elements(member(record, "toolCalls")) {
+		parts = append(parts, geminiCall(call))
+	}
+	if len(parts) > 0 {
+		return parts
+	}
+	for thought := range Elements(member(record, "thoughts")) {
+		s := [...]slot{{name: "subject"}, {name: "description"}}
+		find(thought, s[:])
+		if text := strings.TrimSpace(s[0].str() + "\n" + s[1].str()); text != "" {
+			parts = append(parts, llms.Part{Kind: llms.PartReasoning, Text: text})
+		}
+	}
+	return append(parts, said...)
+}
+
+// geminiSnapshot finds the summary in a history that replaces the one before.
+func geminiSnapshot(messages []byte) (llms.Role, []llms.Part) {
+	for said := range Elements(messages) {
+		for _, p := range geminiContent(member(said, "content")) {
+			if p.Kind == llms.PartText && strings.HasPrefix(strings.TrimSpace(p.Text), "<state_snapshot>") {
+				return llms.RoleUser, []llms.Part{p}
+			}
+		}
+	}
+	return llms.RoleSystem, nil
 }
 
 // decodeQwen reads a line of a session of Qwen Code.
@@ -109,11 +200,15 @@ func decodeQwen(record []byte) llms.Message {
 	return m
 }
 
-// isOwnContext reports whether a part is the text that lcm's hook has added to a prompt. Hosts
-// made from Gemini CLI escape it and put it into the prompt's own message.
+// isOwnContext reports whether a part is the text that lcm's hook has added to a prompt. Gemini
+// CLI and hosts made from it escape it and put it into the prompt's own message.
 func isOwnContext(p llms.Part) bool {
-	return p.Kind == llms.PartText && strings.HasPrefix(p.Text, "<qwen:user-prompt-submit-context>") && strings.Contains(p.Text, "&lt;lcm-context")
+	own := strings.HasPrefix(p.Text, "<qwen:user-prompt-submit-context>") || strings.HasPrefix(p.Text, hookContext)
+	return own && p.Kind == llms.PartText && strings.Contains(p.Text, "&lt;lcm-context")
 }
+
+// hookContext begins the text of a hook in Gemini CLI.
+const hookContext = "<hook_context>"
 
 // qwenBookkeeping are the kinds of system records that tell a model nothing new.
 var qwenBookkeeping = map[string]bool{
