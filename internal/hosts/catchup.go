@@ -263,8 +263,11 @@ func (r *reading) count(stored []store.Appended) {
 			continue
 		}
 		r.report.New++
-		if rec.Flags&store.FlagHidden != 0 {
+		switch {
+		case rec.Flags&store.FlagHidden != 0:
 			r.report.Hidden++
+		case rec.Flags&store.FlagHostSummary != 0:
+			r.report.Compacted = rec.Time
 		}
 		if !rec.Known {
 			r.report.unknown(rec.Type, 1)

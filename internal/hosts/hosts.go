@@ -73,11 +73,18 @@ type About struct {
 	// CompactsUnseen says that no SessionStart follows a compaction: a session is told of
 	// itself with its next prompt or after its next tool call.
 	CompactsUnseen bool
+	// CompactsInFile says that no event tells of a compaction, but the transcript does.
+	CompactsInFile bool
+	// StartsWithPrompt says that a session gets the block about earlier work with its first
+	// prompt, and not when it starts.
+	StartsWithPrompt bool
 	// ForgetsStart says that a session does not keep the block that it got when it started: one
 	// that is resumed gets it again.
 	ForgetsStart bool
 	// WritesLate says that the last records of a turn are written after the hook for its end.
 	WritesLate bool
+	// Events has Claude Code's names of the events that the program calls otherwise.
+	Events map[string]string
 	// LoadTools tells a model how to load lcm's tools, if the program shows it none of them.
 	LoadTools string
 	// MCP is how the program calls lcm's MCP server.

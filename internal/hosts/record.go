@@ -24,9 +24,10 @@ type Record struct {
 	Known bool
 	// Branch says that the record does not answer the one before it: the
 	// conversation went back to the record with the id After, or to its
-	// beginning if that is empty.
+	// beginning if that is empty. With Before it went back to the one before After.
 	Branch bool
 	After  string
+	Before bool
 	// ForkOf is the session whose history this one begins with, up to the record
 	// with the id ForkAt. The transcript does not repeat it.
 	ForkOf string

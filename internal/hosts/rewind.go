@@ -33,6 +33,9 @@ func (r *reading) goBack(ctx context.Context, rec Record) error {
 		if err == nil && m.ID == 0 {
 			return nil // it answers a message that is not stored
 		}
+		if rec.Before {
+			m.Flags |= store.FlagHidden
+		}
 		if err == nil {
 			to, err = r.visible(ctx, m)
 		}
@@ -116,7 +119,12 @@ func (r *reading) revisions(ctx context.Context) error {
 	for i := range r.batch {
 		rec := &r.batch[i]
 		m, ok := known[rec.ID]
-		if sum := sha256.Sum256(rec.Raw.Bytes); rec.Mutable && ok && m.SHA256 != sum {
+		sum := sha256.Sum256(rec.Raw.Bytes)
+		switch {
+		case !rec.Mutable:
+		case !ok:
+			known[rec.ID] = store.Message{SHA256: sum} // another form may follow in this batch
+		case m.SHA256 != sum:
 			rec.ID += "@" + hex.EncodeToString(sum[:6])
 			rec.Flags |= store.FlagHidden
 		}

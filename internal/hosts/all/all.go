@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/codex"
 	"github.com/lossless-context/lcm/internal/hosts/copilot"
 	"github.com/lossless-context/lcm/internal/hosts/droid"
+	"github.com/lossless-context/lcm/internal/hosts/gemini"
 	"github.com/lossless-context/lcm/internal/hosts/kilo"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
 	"github.com/lossless-context/lcm/internal/hosts/pi"
@@ -28,6 +29,7 @@ func Hosts() []hosts.Host {
 		qwen.New(),
 		copilot.New(),
 		droid.New(),
+		gemini.New(),
 		pi.New(),
 	}
 }

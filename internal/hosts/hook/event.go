@@ -16,6 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // Event is a host's event, in one form for all hosts.
@@ -48,6 +50,9 @@ const (
 	SessionEnd       = "SessionEnd"
 )
 
+// hookContext matches what a hook has put before a prompt, in Gemini CLI.
+var hookContext = lazyregexp.New(`(?s)^<hook_context>.*?</hook_context>\s*`)
+
 // maxEvent is larger than any event.
 const maxEvent = 8 << 20
 
@@ -79,6 +84,10 @@ func Parse(host string, r io.Reader) (Event, error) {
 	if w.Event == "" {
 		return Event{}, errors.New("the event has no name")
 	}
+	if name, ok := about(host).Events[w.Event]; ok {
+		w.Event = name
+	}
+	w.Prompt = hookContext().ReplaceAllString(w.Prompt, "")
 	return Event{Host: host, Name: w.Event, Session: w.Session, Transcript: w.Transcript, Agent: w.AgentPath, Dir: w.Cwd, Source: w.Source,
 		Prompt: w.Prompt, InAgent: w.AgentID != ""}, nil
 }

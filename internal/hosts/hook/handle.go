@@ -91,9 +91,15 @@ func (r Rest) Empty() bool {
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	a := Answer{Event: e.Name, Flat: about(e.Host).FlatAnswers}
 	if e.Name == UserPromptSubmit || e.Name == PostToolUse {
-		// The user waits. New records are stored at the end of the turn.
+		// The user waits. New records are stored at the end of the turn, unless they may tell
+		// of a compaction.
 		var err error
-		if a.Context, err = h.during(ctx, e); err != nil || a.Context != "" {
+		if about(e.Host).CompactsInFile {
+			err = h.ingest(ctx, e, quick, &a)
+		}
+		text, problem := h.during(ctx, e)
+		a.Context, err = text, errors.Join(err, problem)
+		if err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
 		}
 		a.say(e)
@@ -113,7 +119,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 			a.Rest.All, err = h.lookDue(ctx, e.Host)
 		}
 		problems = append(problems, err)
-		if !e.InAgent {
+		if !e.InAgent && !about(e.Host).StartsWithPrompt {
 			a.Context, err = h.block(ctx, e)
 			problems = append(problems, err)
 		}
@@ -159,9 +165,22 @@ func (h *Handler) ingest(ctx context.Context, e Event, l hosts.Limits, a *Answer
 		if !r.Complete && !r.Busy && r.Ignored == "" { // a background process has more time
 			a.Rest.Transcripts = append(a.Rest.Transcripts, t)
 		}
-		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest))
+		problems = append(problems, err, h.foldDue(ctx, e, r.Conversation, &a.Rest), h.sawCompaction(ctx, e, r))
 	}
 	return errors.Join(problems...)
+}
+
+// sawCompaction forgets what the session was shown before a compaction that its transcript
+// tells of.
+func (h *Handler) sawCompaction(ctx context.Context, e Event, r hosts.Report) error {
+	if !about(e.Host).CompactsInFile || r.Compacted.IsZero() {
+		return nil
+	}
+	shown, err := h.shown(ctx, e)
+	if err == nil && r.Compacted.After(shown.At) {
+		err = h.forget(ctx, e)
+	}
+	return err
 }
 
 // turnEnds are the events after which nobody waits for the session.
@@ -227,21 +246,22 @@ func about(host string) (a hosts.About) {
 }
 
 // during returns the context for a prompt or a tool call: the block about a session that was
-// compacted unseen, and the lines that a prompt refers to.
+// compacted unseen or starts with this prompt, and the lines that a prompt refers to.
 func (h *Handler) during(ctx context.Context, e Event) (text string, err error) {
-	if about(e.Host).CompactsUnseen && !e.InAgent {
+	if host := about(e.Host); (host.CompactsUnseen || host.StartsWithPrompt) && !e.InAgent {
 		shown, err := h.shown(ctx, e)
-		if err == nil && shown.Compacted {
+		if err == nil && (shown.Compacted || shown.At.IsZero() && host.StartsWithPrompt && e.Name == UserPromptSubmit) {
 			text, err = h.block(ctx, e)
 		}
-		if err != nil || text != "" {
-			return text, err
+		if err != nil {
+			return "", err
 		}
 	}
 	if e.Name == PostToolUse {
-		return "", nil
+		return text, nil
 	}
-	return h.remind(ctx, e)
+	lines, err := h.remind(ctx, e)
+	return strings.TrimSpace(text + "\n" + lines), err
 }
 
 // remind returns the block of lines that a prompt refers to, or "".

@@ -174,6 +174,36 @@ func TestCompactedUnseen(t *testing.T) {
 	}
 }
 
+// TestStartsWithPrompt: a session of a host that would lose its first prompt gets the block
+// with it, together with the lines that the prompt refers to, and again after a compaction
+// that the transcript tells of.
+func TestStartsWithPrompt(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "codex:before", llms.User("which port shall the staging proxy have?"), llms.Assistant("Port 8443 for the staging proxy."))
+	w.said(t, "gemini:now", llms.User("write the release notes"), llms.Assistant("here they are"))
+	event := func(name, prompt string) string {
+		return w.handle(t, hook.Event{Host: "gemini", Name: name, Session: "now", Transcript: "/t", Prompt: prompt, Source: "startup"}).Context
+	}
+	if text := event(hook.SessionStart, ""); text != "" {
+		t.Errorf("at its start: %s", text)
+	}
+	if text := event(hook.UserPromptSubmit, "what port did we give the staging proxy?"); strings.Count(text, ingest.ContextTag) != 2 || strings.Count(text, "8443") < 2 {
+		t.Errorf("with its first prompt: %s", text)
+	}
+	if text := event(hook.UserPromptSubmit, "go on") + event(hook.PostToolUse, ""); text != "" {
+		t.Errorf("once more: %s", text)
+	}
+	w.feed.report.Compacted = w.now.Add(-time.Second)
+	if text := event(hook.PostToolUse, ""); text != "" {
+		t.Errorf("for a compaction before its start: %s", text)
+	}
+	w.feed.report.Compacted = w.now.Add(time.Second)
+	w.now = w.now.Add(time.Minute)
+	if text := event(hook.PostToolUse, ""); !strings.Contains(text, "write the release notes") {
+		t.Errorf("after a compaction: %q", text)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.said(t, "claude:before", sample.Messages()...)
@@ -387,6 +417,10 @@ func TestParse(t *testing.T) {
 		if got, err := hook.Parse("x", strings.NewReader(tt.in)); err != nil || got != tt.want {
 			t.Errorf("%s: %+v, %v", tt.in, got, err)
 		}
+	}
+	in := `{"hook_event_name":"BeforeAgent","session_id":"s","prompt":"<hook_context>another's</hook_context>\n\nas before?"}`
+	if got, err := hook.Parse("gemini", strings.NewReader(in)); err != nil || got.Name != hook.UserPromptSubmit || got.Prompt != "as before?" {
+		t.Errorf("%+v, %v", got, err)
 	}
 	for _, bad := range []string{"", "garbage", "{}", "[]", `{"hook_event_name":7}`, strings.Repeat(" ", 9<<20)} {
 		if _, err := hook.Parse("x", strings.NewReader(bad)); err == nil {

@@ -168,10 +168,10 @@ type hookGroup struct {
 type hookCommand struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
-	Timeout int    `json:"timeout,omitempty"` // seconds
+	Timeout int    `json:"timeout,omitempty"` // seconds, in most hosts
 }
 
-// event is an event for which a host calls lcm, and how many seconds it waits.
+// event is an event for which a host calls lcm, and how long it waits.
 type event struct {
 	name    string
 	timeout int
@@ -184,6 +184,20 @@ func Hooks(file, host string, o Options, atEnd int, more ...string) Entry {
 	for _, name := range more {
 		events = append(events, event{name, 5})
 	}
+	return hooks(file, host, o, events)
+}
+
+// HooksNamed is the entry of lcm's commands for events with names of the host's own. The host
+// counts time in milliseconds.
+func HooksNamed(file, host string, o Options, names ...string) Entry {
+	var events []event
+	for _, name := range names {
+		events = append(events, event{name, 10_000})
+	}
+	return hooks(file, host, o, events)
+}
+
+func hooks(file, host string, o Options, events []event) Entry {
 	within := [][]string{{"hooks"}}
 	for _, e := range events {
 		within = append(within, []string{"hooks", e.name})

@@ -109,6 +109,7 @@ var worlds = map[string]map[string]string{
 		".qwen/x":        "",
 		".copilot/x":     "",
 		".factory/x":     "",
+		".gemini/x":      "",
 	},
 	"settled": {
 		".claude.json":                       "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
@@ -123,6 +124,7 @@ var worlds = map[string]map[string]string{
 		".copilot/mcp-config.json":           "{ \"mcpServers\": { \"other\": {\"type\": \"local\", \"command\": \"x\"} } }",
 		".copilot/hooks/mine.json":           "{\"version\":1}",
 		".qwen/settings.json":                "{\n  \"hooks\": {\"Stop\": []}, // mine\n  \"mcpServers\": {\"other\": {\"command\": \"x\"}}\n}",
+		".gemini/settings.json":              "{\n  \"hooks\": {\"AfterAgent\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]}, // mine\n  \"ui\": {}\n}\n",
 		".config/kilo/kilo.json":             "{\n\t\"mcp\": {}\n}\n",
 		".config/kilo/opencode.json":         "{\"model\": \"m\"}",
 		".factory/settings.json":             "{\n  // mine\n  \"cloudSessionSync\": false,\n  \"hooks\": {\"PostToolUse\": []}\n}\n",
@@ -254,6 +256,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"opencode": {".config/opencode/opencode.json": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
 		"copilot":  {".copilot/mcp-config.json": `{"mcpServers":{"lcm":{"type":"local","command":"lcm","args":["mcp"]}}}`},
 		"qwen":     {".qwen/settings.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
+		"gemini":   {".gemini/settings.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 		"kilo":     {".config/kilo/kilo.jsonc": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
 		"droid":    {".factory/mcp.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 	} {

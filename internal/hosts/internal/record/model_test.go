@@ -31,6 +31,9 @@ func model(r llms.Request) llmtest.Reply {
 			}
 		}
 	}
+	if n := len(r.Messages); n > 0 && strings.Contains(r.Messages[n-1].PlainText(), "<state_snapshot>") && len(r.Tools) == 0 { // Gemini CLI
+		return llmtest.Say("<state_snapshot>The user asked what notes.txt says; it says needle-42.</state_snapshot>")
+	}
 	if summary(r) {
 		return llmtest.Say("<summary>The user asked what notes.txt says; it says needle-42.</summary>")
 	}
@@ -63,6 +66,9 @@ func answer(r llms.Request, name string, step int) llmtest.Reply {
 			"flood":    {Text: "It counts to twenty thousand."},
 			"fail":     {Text: "There is no such file."},
 		}[name]
+	}
+	if offers(r, "complete_task") { // with which a sub-agent of Gemini CLI ends
+		return llmtest.Call("complete_task", map[string]any{"result": map[string]any{"response": "The build is green."}})
 	}
 	switch name {
 	case "look":
@@ -128,6 +134,8 @@ func delegate(r llms.Request) llmtest.Reply {
 		case "task":
 			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "general",
 				"agent_type": "general-purpose", "name": "builder"})
+		case "invoke_agent":
+			return llmtest.Call(t.Name, map[string]any{"agent_name": "generalist", "prompt": "Is the build green? play:hello"})
 		case "Task":
 			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "worker", "await": true})
 		case "multi_agent_v1__spawn_agent":

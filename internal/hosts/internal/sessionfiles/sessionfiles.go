@@ -33,6 +33,8 @@ type Kind struct {
 	Agents string
 	// Session returns the id of the session in a file; nil is its name without .jsonl.
 	Session func(path string) string
+	// Dir returns the working directory of the session in a file; nil if its records name it.
+	Dir func(path string) string
 	// Is reports whether a line is a record of this host: a file with one is a transcript.
 	Is func(line []byte) bool
 	// Complete gives a record that was decoded its Type, its flags and what it tells of the
@@ -81,6 +83,9 @@ func (k *Kind) transcript(path string, info fs.FileInfo) hosts.Transcript {
 		t.Session = t.Parent + "/" + t.Session
 	case k.Session != nil:
 		t.Session = k.Session(path)
+	}
+	if k.Dir != nil {
+		t.Dir = k.Dir(path)
 	}
 	return t
 }
