@@ -167,10 +167,10 @@ func (s *Session) load(ctx context.Context, view store.View, budget int) (assemb
 			view.Items[i].Calls, view.Items[i].Results = store.Links(m.Body)
 		}
 	}
-	if err := s.loadSummaries(ctx, &in, items); err != nil {
+	if err := loadSummaries(ctx, s.engine.store, &in, items); err != nil {
 		return in, err
 	}
-	return in, s.loadPayloads(ctx, &in)
+	return in, loadPayloads(ctx, s.engine.store, &in)
 }
 
 // loadMessages reuses the messages of the last call: an erased one has left the view, and
@@ -213,7 +213,7 @@ func (s *Session) loadMessages(ctx context.Context, in *assemble.Input, items []
 	return nil
 }
 
-func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items []store.Item) error {
+func loadSummaries(ctx context.Context, db store.Store, in *assemble.Input, items []store.Item) error {
 	var ids []record.SummaryID
 	for _, it := range items {
 		if it.IsSummary() {
@@ -223,7 +223,7 @@ func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items [
 	if ids == nil {
 		return nil
 	}
-	for sum, err := range s.engine.store.Summaries(ctx, store.SummaryQuery{IDs: ids, Sources: true}) {
+	for sum, err := range db.Summaries(ctx, store.SummaryQuery{IDs: ids, Sources: true}) {
 		if err != nil {
 			return err
 		}
@@ -240,9 +240,9 @@ func (s *Session) loadSummaries(ctx context.Context, in *assemble.Input, items [
 }
 
 // loadPayloads reads the images and files that the fresh tail shows.
-func (s *Session) loadPayloads(ctx context.Context, in *assemble.Input) error {
+func loadPayloads(ctx context.Context, db store.Store, in *assemble.Input) error {
 	for _, id := range assemble.Wanted(*in) {
-		p, err := s.engine.store.Payload(ctx, id)
+		p, err := db.Payload(ctx, id)
 		if err != nil {
 			return err
 		}

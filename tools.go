@@ -141,7 +141,9 @@ func newRecallTool[In any](name string, project bool, run func(context.Context, 
 	if project {
 		text = projectWords.Replace(text)
 	}
-	tool := core.MustTool(core.MustToolInfo(name, text), func(ctx context.Context, in In) (core.Result, error) {
+	info := core.MustToolInfo(name, text)
+	info.Behavior.ReadOnly = true
+	tool := core.MustTool(info, func(ctx context.Context, in In) (core.Result, error) {
 		answer, err := run(ctx, in)
 		if err != nil {
 			return core.Result{}, err

@@ -88,11 +88,17 @@ func (a *Agent) ChatMessage(m llms.Message) core.IResponseChStarter {
 	if a.err != nil {
 		return core.Fail(a.err)
 	}
-	return core.StarterFunc(func(ctx context.Context, emit func(core.Event)) (string, error) {
-		text, err := a.chat(ctx, m, emit)
+	return a.starter(func(c *chat, ctx context.Context) error { return c.begin(ctx, m) })
+}
+
+// starter prepares a chat. The function opens it: it brings the conversation to the point
+// where the model is asked.
+func (a *Agent) starter(open func(*chat, context.Context) error) core.StarterFunc {
+	return func(ctx context.Context, emit func(core.Event)) (string, error) {
+		text, err := a.chat(ctx, open, emit)
 		if err != nil {
 			return "", fmt.Errorf("agent %q: %w", a.Name(), err)
 		}
 		return text, nil
-	})
+	}
 }

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,6 +46,11 @@ type AgentConfig struct {
 	// MaxToolIterations is how many rounds of tool calls one chat may take.
 	// Default 25.
 	MaxToolIterations int
+	// MaxToolCalls is how many tool calls one chat may make. Default 200.
+	MaxToolCalls int
+	// MaxChatTokens bounds the tokens of the model calls of one chat, in and out. The call
+	// that passes it is the last one. Default 5,000,000.
+	MaxChatTokens int
 	// MaxParallelTools is how many tools run at once in one chat. Default 8.
 	MaxParallelTools int
 	// ToolTimeout is how long one tool call may take. Default 5 minutes. It
@@ -61,6 +67,10 @@ type AgentConfig struct {
 	DelegationBudget tools.Budget
 	// Hooks run around every tool call, the first outermost.
 	Hooks []tools.Hook
+	// NeedsApproval reports whether a tool call needs approval, beside those of tools that
+	// declare it. The chat then ends with an [*ApprovalError]; see [Decide]. A sub-agent
+	// cannot wait: the call is refused, and its model told why.
+	NeedsApproval func(ctx context.Context, call llms.ToolCall) bool
 	// Logger is told where a tool panicked. Default: nobody is. The model
 	// reads of the panic in any case.
 	Logger *slog.Logger
@@ -69,6 +79,8 @@ type AgentConfig struct {
 // The defaults of AgentConfig.
 const (
 	DefaultMaxToolIterations = 25
+	DefaultMaxToolCalls      = 200
+	DefaultMaxChatTokens     = 5_000_000
 	DefaultMaxParallelTools  = 8
 	DefaultToolTimeout       = 5 * time.Minute
 	DefaultDelegateTimeout   = 15 * time.Minute
@@ -78,6 +90,8 @@ const (
 // that the caller may change its own.
 func (c AgentConfig) withDefaults() AgentConfig {
 	c.MaxToolIterations = cmp.Or(c.MaxToolIterations, DefaultMaxToolIterations)
+	c.MaxToolCalls = cmp.Or(c.MaxToolCalls, DefaultMaxToolCalls)
+	c.MaxChatTokens = cmp.Or(c.MaxChatTokens, DefaultMaxChatTokens)
 	c.MaxParallelTools = cmp.Or(c.MaxParallelTools, DefaultMaxParallelTools)
 	c.ToolTimeout = cmp.Or(c.ToolTimeout, DefaultToolTimeout)
 	c.DelegateTimeout = cmp.Or(c.DelegateTimeout, DefaultDelegateTimeout)
@@ -103,6 +117,11 @@ func hasTool(ts []llms.Tool, name string) bool {
 	return slices.ContainsFunc(ts, func(t llms.Tool) bool { return !core.IsNil(t) && t.GetName() == name })
 }
 
+// asksForApproval reports whether a tool call may need approval.
+func (c AgentConfig) asksForApproval() bool {
+	return c.NeedsApproval != nil || slices.ContainsFunc(c.Tools, func(t llms.Tool) bool { return core.BehaviorOf(t).Approval })
+}
+
 // check reports everything that is wrong with the config at once.
 func (c AgentConfig) check() error {
 	var wrong []error
@@ -117,8 +136,11 @@ func (c AgentConfig) check() error {
 	if c.Memory != nil && core.IsNil(c.Memory) {
 		wrong = append(wrong, fmt.Errorf("Memory is a nil %T: leave it out for chats that stand alone", c.Memory))
 	}
-	if c.MaxToolIterations < 0 || c.MaxParallelTools < 0 || c.MaxTokens < 0 || c.ToolTimeout < 0 || c.DelegateTimeout < 0 || c.Timeout < 0 {
-		wrong = append(wrong, errors.New("MaxToolIterations, MaxParallelTools, MaxTokens, ToolTimeout, DelegateTimeout and Timeout must not be negative"))
+	if min(c.MaxToolIterations, c.MaxToolCalls, c.MaxChatTokens, c.MaxParallelTools, c.MaxTokens) < 0 || min(c.ToolTimeout, c.DelegateTimeout, c.Timeout) < 0 {
+		wrong = append(wrong, errors.New("limits and timeouts must not be negative"))
+	}
+	if _, ok := c.Memory.(Resumable); !ok && c.asksForApproval() {
+		wrong = append(wrong, errors.New("a call that needs approval waits in the Memory, which must be Resumable: use that of a session, or NewTranscript"))
 	}
 	seen := map[string]bool{}
 	for i, t := range c.Tools {

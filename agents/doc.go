@@ -34,6 +34,12 @@
 // number at once. With one, chats continue one conversation and run one after the
 // other. Session.Memory of package lcm returns a memory.
 //
+// # Turns that survive
+//
+// A turn that broke off is continued with [Agent.Continue], also by another process, if the
+// memory is [Resumable]. A tool call that needs approval ends the chat with an [ApprovalError]; after
+// [Decide], Continue goes on. What a tool declares of its calls is its [core.Behavior].
+//
 // # Agents as sub-agents
 //
 // An [Agent] is a [core.SubAgent]. A [tools.Scope] bounds how deep and how often sub-agents

@@ -17,6 +17,13 @@ import (
 // MaxToolIterations.
 var ErrTooManyIterations = errors.New("the limit of tool iterations is reached")
 
+// ErrRepeated ends a chat whose model makes the same call again and again, with the same
+// result.
+var ErrRepeated = errors.New("the model repeats a tool call")
+
+// ErrChatBudget ends a chat that has used its tokens or tool calls.
+var ErrChatBudget = errors.New("the budget of the chat is spent")
+
 // ErrRefused ends a chat whose model would not answer.
 var ErrRefused = errors.New("the model refused to answer")
 
@@ -37,17 +44,20 @@ type chat struct {
 	memory Memory
 	scope  *tools.Scope
 	emit   func(core.Event)
+	seen   map[string]int // how often a call was made with the same result
+	tokens int            // of the model calls so far
+	calls  int            // of tools so far
 }
 
-// chat answers one message.
-func (a *Agent) chat(ctx context.Context, m llms.Message, emit func(core.Event)) (string, error) {
+// chat opens a turn and brings it to its end.
+func (a *Agent) chat(ctx context.Context, open func(*chat, context.Context) error, emit func(core.Event)) (string, error) {
 	if a.config.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.config.Timeout,
 			fmt.Errorf("the chat took longer than %v: %w", a.config.Timeout, context.DeadlineExceeded))
 		defer cancel()
 	}
-	c := &chat{Agent: a, memory: a.config.Memory, scope: tools.ScopeFrom(ctx), emit: emit}
+	c := &chat{Agent: a, memory: a.config.Memory, scope: tools.ScopeFrom(ctx), emit: emit, seen: map[string]int{}}
 	if c.memory == nil {
 		c.memory = NewTranscript()
 	} else {
@@ -64,10 +74,21 @@ func (a *Agent) chat(ctx context.Context, m llms.Message, emit func(core.Event))
 	} else {
 		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.DelegationBudget))
 	}
-	if err := c.memory.Append(ctx, m); err != nil {
-		return "", fmt.Errorf("recording the message: %w", err)
+	if err := open(c, ctx); err != nil {
+		return "", err
 	}
 	return c.loop(ctx)
+}
+
+// begin opens a turn with a message.
+func (c *chat) begin(ctx context.Context, m llms.Message) error {
+	if err := c.leave(ctx); err != nil {
+		return err
+	}
+	if err := c.memory.Append(ctx, m); err != nil {
+		return fmt.Errorf("recording the message: %w", err)
+	}
+	return nil
 }
 
 // heldKey is the key of the memories that a chat and those above it hold.
@@ -113,6 +134,9 @@ func (c *chat) loop(ctx context.Context) (string, error) {
 		if err := c.scope.Err(); err != nil {
 			return "", err
 		}
+		if limit := c.config.MaxChatTokens; c.tokens >= limit {
+			return "", fmt.Errorf("%w: %d of %d tokens (see MaxChatTokens)", ErrChatBudget, c.tokens, limit)
+		}
 		answer, err := c.ask(ctx)
 		if err != nil {
 			return "", err
@@ -121,14 +145,51 @@ func (c *chat) loop(ctx context.Context) (string, error) {
 		if len(calls) == 0 {
 			return finalText(answer)
 		}
-		if round >= c.config.MaxToolIterations {
-			err := fmt.Errorf("%w: %d rounds", ErrTooManyIterations, c.config.MaxToolIterations)
+		if err := c.mayCall(round, len(calls)); err != nil {
 			return "", errors.Join(err, c.record(ctx, calls, refuseAll(calls, err)))
 		}
-		if err := c.record(ctx, calls, c.runAll(ctx, calls)); err != nil {
+		if err := c.act(ctx, calls, func(llms.ToolCall) bool { return false }); err != nil {
 			return "", err
 		}
 	}
+}
+
+// mayCall returns why a chat may make no more tool calls, or nil.
+func (c *chat) mayCall(round, calls int) error {
+	if round >= c.config.MaxToolIterations {
+		return fmt.Errorf("%w: %d rounds", ErrTooManyIterations, c.config.MaxToolIterations)
+	}
+	if c.calls += calls; c.calls > c.config.MaxToolCalls {
+		return fmt.Errorf("%w: %d tool calls (see MaxToolCalls)", ErrChatBudget, c.config.MaxToolCalls)
+	}
+	return nil
+}
+
+// A call that was made warnRepeats times with the same result has a remark in its result, and
+// the chat ends after mostRepeats.
+const (
+	warnRepeats = 3
+	mostRepeats = 6
+)
+
+// repeats counts the rounds that have a call with the same arguments and the same result.
+func (c *chat) repeats(calls []llms.ToolCall, results []core.Result) error {
+	now := map[string]bool{}
+	for i, call := range calls {
+		key := strings.Join([]string{call.Name, call.Arguments, results[i].Text}, "\x00")
+		if now[key] {
+			continue
+		}
+		now[key] = true
+		c.seen[key]++
+		switch n := c.seen[key]; {
+		case n >= mostRepeats:
+			return fmt.Errorf("%w: %s, %d times with the same arguments and the same result", ErrRepeated, call.Name, n)
+		case n >= warnRepeats:
+			results[i].Text += fmt.Sprintf("\n\n[You made this call %d times with this result. Use it, or do something else.]", n)
+		}
+	}
+	return nil
 }
 
 // finalText returns the answer that ends a chat, or why there is none.
@@ -154,13 +215,14 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 		return llms.Response{}, fmt.Errorf("reading the conversation: %w", err)
 	}
 	answer, err := c.stream(ctx, llms.Request{
-		Model: c.config.Model, System: c.system, Messages: messages, Tools: c.specs,
+		Model: c.config.Model, System: c.system, Messages: withoutPartial(messages), Tools: c.specs,
 		MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature,
 	})
 	// A call that broke off costs too.
 	if usage := answer.Usage; err == nil || usage != (llms.Usage{}) {
 		c.emit(core.Event{Kind: core.EventUsage, Usage: &usage, Stop: answer.Stop})
 	}
+	c.tokens += answer.Usage.Total()
 	if c.scope.Delegated() {
 		c.scope.Charge(answer.Usage)
 	}
@@ -175,6 +237,15 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 		}
 	}
 	return answer, nil
+}
+
+// withoutPartial leaves out an answer that broke off at the end of the conversation: the model
+// answers anew.
+func withoutPartial(messages []llms.Message) []llms.Message {
+	for len(messages) > 0 && messages[len(messages)-1].Role == llms.RoleAssistant && messages[len(messages)-1].Meta[MetaInterrupted] == true {
+		messages = messages[:len(messages)-1]
+	}
+	return messages
 }
 
 // stream runs one call of the model and relays its events.
@@ -226,6 +297,9 @@ func (c *chat) recordPartial(ctx context.Context, m llms.Message) error {
 // canceled meanwhile: a call that stays without a result would make the
 // conversation invalid for every provider.
 func (c *chat) record(ctx context.Context, calls []llms.ToolCall, results []core.Result) error {
+	if len(calls) == 0 {
+		return nil
+	}
 	messages := make([]llms.Message, len(calls))
 	for i, call := range calls {
 		messages[i] = resultMessage(call, results[i])

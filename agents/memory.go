@@ -48,7 +48,7 @@ type Transcript struct {
 }
 
 var (
-	_ Memory    = (*Transcript)(nil)
+	_ Resumable = (*Transcript)(nil)
 	_ TurnTaker = (*Transcript)(nil)
 )
 
@@ -83,5 +83,29 @@ func (t *Transcript) Tools() []core.Tool { return nil }
 func (t *Transcript) Messages() []llms.Message {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.messages)
+	return slices.DeleteFunc(slices.Clone(t.messages), func(m llms.Message) bool { _, ok := noteOf(m); return ok })
+}
+
+// Turn implements [Resumable].
+func (t *Transcript) Turn(context.Context) ([]llms.Message, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from := len(t.messages)
+	for from > 0 {
+		if from--; t.messages[from].Role == llms.RoleUser {
+			break
+		}
+	}
+	return slices.Clone(t.messages[from:]), nil
+}
+
+// Note implements [Resumable].
+func (t *Transcript) Note(_ context.Context, m llms.Message) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.ContainsFunc(t.messages, func(other llms.Message) bool { return other.ID == m.ID }) {
+		return false, nil
+	}
+	t.messages = append(t.messages, m)
+	return true, nil
 }

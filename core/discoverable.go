@@ -15,19 +15,7 @@ type Discoverable interface {
 // AsDiscoverable returns v as a Discoverable. A decorator that is not
 // Discoverable itself but has a method Unwrap() Tool is looked through, so a
 // hooked tool explains itself as the tool it wraps.
-func AsDiscoverable(v any) (Discoverable, bool) {
-	for !IsNil(v) {
-		if d, ok := v.(Discoverable); ok {
-			return d, true
-		}
-		w, ok := v.(interface{ Unwrap() Tool })
-		if !ok {
-			return nil, false
-		}
-		v = w.Unwrap()
-	}
-	return nil, false
-}
+func AsDiscoverable(v any) (Discoverable, bool) { return unwrapped[Discoverable](v) }
 
 // BasicDescription returns the basic description of v, or "" if v is not
 // [Discoverable].

@@ -9,6 +9,7 @@ const (
 	EventReasoning  EventKind = "reasoning"   // Text: a piece of the model's reasoning
 	EventToolCall   EventKind = "tool_call"   // Call
 	EventToolResult EventKind = "tool_result" // Call (without arguments), Result
+	EventApproval   EventKind = "approval"    // Call: it waits for approval, and so does the chat, which ends with an error
 	EventUsage      EventKind = "usage"       // Usage and Stop: of one model call
 	EventDone       EventKind = "done"        // Text: the whole final answer; Stop: why it ended there; Usage: of the whole stream
 	EventError      EventKind = "error"       // Err; Usage: of the whole stream
@@ -21,7 +22,7 @@ type Event struct {
 	// outermost first. It is empty for the agent's own events.
 	From   []string
 	Text   string     // of EventText, EventReasoning and EventDone
-	Call   *Call      // of EventToolCall and EventToolResult
+	Call   *Call      // of EventToolCall, EventToolResult and EventApproval
 	Result *Result    // of EventToolResult
 	Usage  *Usage     // of EventUsage, EventDone and EventError
 	Stop   StopReason // why the model ended, of EventUsage and EventDone

@@ -8,14 +8,15 @@ import (
 
 // ToolInfo is the name of a tool and its descriptions.
 type ToolInfo struct {
-	Name            string // of the tool, which the model calls
-	Description     string // one line: the basic description
-	Advanced        string // AdvanceDescription
-	Troubleshooting string // what may go wrong, and what to do then
+	Name            string   // of the tool, which the model calls
+	Description     string   // one line: the basic description
+	Advanced        string   // AdvanceDescription
+	Troubleshooting string   // what may go wrong, and what to do then
+	Behavior        Behavior // what its calls do
 }
 
 // FuncTool is a tool made from a Go function by [NewTool]. It is
-// [Discoverable].
+// [Discoverable] and [Declaring].
 type FuncTool struct {
 	info   ToolInfo
 	schema *Schema
@@ -88,6 +89,9 @@ func (t *FuncTool) AdvanceDescription() string { return t.info.Advanced }
 
 // Troubleshooting implements [Discoverable].
 func (t *FuncTool) Troubleshooting() string { return t.info.Troubleshooting }
+
+// Behavior implements [Declaring].
+func (t *FuncTool) Behavior() Behavior { return t.info.Behavior }
 
 // Run implements [Tool].
 func (t *FuncTool) Run(ctx context.Context, args map[string]any) (Result, error) {

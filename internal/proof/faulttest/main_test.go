@@ -40,6 +40,7 @@ var roles = map[string]func(context.Context, order) error{
 	"server":   beServer,
 	"importer": beImporter,
 	"keeper":   beKeeper,
+	"agent":    beAgent,
 }
 
 // TestMain lets the test binary be the other processes as well.

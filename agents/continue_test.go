@@ -1,0 +1,196 @@
+package agents_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/llms/llmtest"
+)
+
+// counted is a tool that counts its calls.
+func counted(name string, b core.Behavior, ran *int) llms.Tool {
+	return core.MustTool(core.ToolInfo{Name: name, Description: "x", Behavior: b},
+		func(context.Context, struct{}) (core.Result, error) {
+			*ran++
+			return core.TextResult(name + " ran"), nil
+		})
+}
+
+// lastResults are the tool results at the end of the last request.
+func lastResults(t *testing.T, engine *llmtest.Model) []string {
+	t.Helper()
+	requests := engine.Requests()
+	return toolOutputs(requests[len(requests)-1])
+}
+
+func TestATurnWaitsForApproval(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		decision agents.Decision
+		ran      int
+		result   string
+	}{
+		{"approved", agents.Decision{Approved: true, By: "Ann"}, 1, "deploy ran"},
+		{"denied", agents.Decision{By: "Ann", Reason: "not on a Friday"}, 0, "Error: Ann denied this call: not on a Friday"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var deployed, looked int
+			memory := agents.NewTranscript()
+			agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{
+				counted("deploy", core.Behavior{Approval: true}, &deployed), counted("look", core.Behavior{ReadOnly: true}, &looked),
+			}}, llmtest.Call("deploy", `{}`).And("look", `{}`), llmtest.Say("done"))
+			stream := agent.ChatStream("deploy it").Start()
+			_, err := stream.Text()
+			waits, ok := errors.AsType[*agents.ApprovalError](err)
+			if !ok || len(waits.Calls) != 1 || waits.Calls[0].Name != "deploy" || deployed != 0 || looked != 1 {
+				t.Fatalf("error %v, deploy ran %d times, look %d", err, deployed, looked)
+			}
+			asked := 0
+			for e := range stream.Events() {
+				if e.Kind == core.EventApproval && e.Call.Name == "deploy" {
+					asked++
+				}
+			}
+			if asked != 1 {
+				t.Errorf("%d events ask for approval", asked)
+			}
+			if _, err := agent.Continue(t.Context()).Start().Text(); !errors.As(err, &waits) {
+				t.Errorf("without a decision it goes on: %v", err)
+			}
+			if err := agents.Decide(t.Context(), memory, "other", test.decision); err == nil || !strings.Contains(err.Error(), waits.Calls[0].ID) {
+				t.Errorf("a decision on another call: %v", err)
+			}
+			if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, test.decision); err != nil {
+				t.Fatal(err)
+			}
+			if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, agents.Decision{By: "Bob"}); err == nil {
+				t.Error("a second decision is taken")
+			}
+			text, err := agent.Continue(t.Context()).Start().Text()
+			if err != nil || text != "done" || deployed != test.ran || looked != 1 {
+				t.Errorf("%q, %v; deploy ran %d times, look %d", text, err, deployed, looked)
+			}
+			if got := lastResults(t, engine); len(got) != 2 || got[1] != test.result {
+				t.Errorf("the model reads %q", got)
+			}
+			for _, m := range engine.Requests()[1].Messages {
+				if m.Role == llms.RoleSystem {
+					t.Errorf("the model is shown a note: %s", m.PlainText())
+				}
+			}
+			if _, err := agent.Continue(t.Context()).Start().Text(); !errors.Is(err, agents.ErrNothingPending) {
+				t.Errorf("a complete turn is continued: %v", err)
+			}
+		})
+	}
+}
+
+func TestAUserWhoGoesOnLeavesTheCall(t *testing.T) {
+	var ran int
+	memory := agents.NewTranscript()
+	agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{}, &ran)},
+		NeedsApproval: func(_ context.Context, c llms.ToolCall) bool { return c.Name == "deploy" },
+	}, llmtest.Call("deploy", `{}`), llmtest.Say("as you like"))
+	if _, err := agent.ChatStream("deploy it").Start().Text(); err == nil {
+		t.Fatal("it did not wait")
+	}
+	if text, err := agent.ChatStream("never mind").Start().Text(); err != nil || text != "as you like" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if got := lastResults(t, engine); len(got) != 1 || !strings.Contains(got[0], "was not made") || ran != 0 {
+		t.Errorf("the model reads %q; it ran %d times", got, ran)
+	}
+	checkPairs(t, memory.Messages())
+}
+
+func TestContinueAfterACrash(t *testing.T) {
+	call := llms.Calls("", llms.ToolCall{ID: "c1", Name: "act", Arguments: "{}"})
+	broken := llms.Assistant("It is")
+	broken.Meta = map[string]any{agents.MetaInterrupted: true}
+	result := llms.Result("c1", "act", "act ran", false)
+	for _, test := range []struct {
+		name     string
+		after    []llms.Message
+		behavior core.Behavior
+		ran      int
+		want     string // the last message that the model sees
+	}{
+		{"before the model", nil, core.Behavior{}, 0, "go"},
+		{"in the answer", []llms.Message{broken}, core.Behavior{}, 0, "go"},
+		{"in a tool that reads", []llms.Message{call}, core.Behavior{ReadOnly: true}, 1, "act ran"},
+		{"in a tool that may be repeated", []llms.Message{call}, core.Behavior{Repeatable: true}, 1, "act ran"},
+		{"in a tool that may not", []llms.Message{call}, core.Behavior{}, 0, "unknown whether the call took effect"},
+		{"after a result", []llms.Message{call, result}, core.Behavior{}, 0, "act ran"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var ran int
+			memory := agents.NewTranscript(append([]llms.Message{llms.User("go")}, test.after...)...)
+			engine := llmtest.New(llmtest.Script(llmtest.Say("done")))
+			agent := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Memory: memory, Tools: []llms.Tool{counted("act", test.behavior, &ran)}})
+			text, err := agent.Continue(t.Context()).Start().Text()
+			if err != nil || text != "done" || ran != test.ran {
+				t.Fatalf("%q, %v; the tool ran %d times", text, err, ran)
+			}
+			messages := engine.Requests()[0].Messages
+			last := messages[len(messages)-1]
+			got := last.PlainText()
+			if results := last.ToolResults(); len(results) > 0 {
+				got = results[0].Output[0].Text
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("the model reads %q last, not %q", got, test.want)
+			}
+			checkPairs(t, memory.Messages())
+		})
+	}
+}
+
+func TestRepeatedCallsEndAChat(t *testing.T) {
+	var ran int
+	engine := llmtest.New(func(llms.Request) llmtest.Reply { return llmtest.Call("look", `{}`) })
+	agent := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Tools: []llms.Tool{counted("look", core.Behavior{ReadOnly: true}, &ran)}})
+	_, err := agent.ChatStream("look").Start().Text()
+	if !errors.Is(err, agents.ErrRepeated) || ran > 6 {
+		t.Errorf("%d calls, then %v", ran, err)
+	}
+	if got := strings.Join(lastResults(t, engine), "\n"); !strings.Contains(got, "You made this call 3 times") {
+		t.Errorf("the model is not told: %s", got)
+	}
+}
+
+func TestAChatHasABudget(t *testing.T) {
+	var ran int
+	changing := core.MustTool(core.ToolInfo{Name: "next", Description: "x"}, func(context.Context, struct{}) (core.Result, error) {
+		ran++
+		return core.TextResult(strings.Repeat("x", ran)), nil
+	})
+	reply := llmtest.Call("next", `{}`)
+	reply.Usage = llms.Usage{InputTokens: 900, OutputTokens: 100}
+	for _, c := range []agents.AgentConfig{{MaxToolCalls: 3}, {MaxChatTokens: 3000}} {
+		ran = 0
+		c.LLMEngine, c.AgentName, c.Tools = llmtest.New(func(llms.Request) llmtest.Reply { return reply }), "main", []llms.Tool{changing}
+		agent := agents.NewAgent(c)
+		if _, err := agent.ChatStream("go").Start().Text(); !errors.Is(err, agents.ErrChatBudget) || ran != 3 {
+			t.Errorf("%d calls, then %v", ran, err)
+		}
+	}
+}
+
+func TestASubAgentCannotWait(t *testing.T) {
+	var ran int
+	sub, subModel := build(t, agents.AgentConfig{AgentName: "sub", Memory: agents.NewTranscript(), Tools: []llms.Tool{counted("deploy", core.Behavior{Approval: true}, &ran)}},
+		llmtest.Call("deploy", `{}`), llmtest.Say("please deploy"))
+	boss, _ := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{sub}},
+		llmtest.Call("delegate", `{"agent_name":"sub","task":"deploy it"}`), llmtest.Say("ok"))
+	if _, err := boss.ChatStream("go").Start().Text(); err != nil || ran != 0 {
+		t.Errorf("%v; it ran %d times", err, ran)
+	}
+	if got := lastResults(t, subModel); len(got) != 1 || !strings.Contains(got[0], "needs the approval of a person") {
+		t.Errorf("the sub-agent reads %q", got)
+	}
+}
