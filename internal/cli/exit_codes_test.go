@@ -44,7 +44,7 @@ var others = []struct {
 	line string
 	code int
 }{
-	{"import missing.jsonl", exitNotFound}, {"import gemini", exitNotFound}, {"import", exitNotFound}, {"import --session x", exitUsage},
+	{"import missing.jsonl", exitNotFound}, {"import telepathy", exitNotFound}, {"import", exitNotFound}, {"import --session x", exitUsage},
 	{"db restore missing.db", exitNotFound}, {"db copy missing.db to.db", exitNotFound}, {"db backup missing/b.db", exitNotFound}, {"db export missing/e", exitNotFound},
 	{"describe nonsense", exitUsage}, {"describe msg_99", exitNotFound}, {"describe sum_0123456789abcdef", exitNotFound}, {"show 99", exitNotFound},
 	{"describe msg_99", exitNotFound}, {"context 99", exitNotFound}, {"compact 99", exitNotFound}, {"verify 99", exitNotFound}, {"forget 99 --yes", exitNotFound},

@@ -343,7 +343,7 @@ func TestFilters(t *testing.T) {
 	if err != nil || len(recent) != 3 || recent[0].Session != "else" || recent[2].Session != "old" {
 		t.Errorf("%v %v", recent, err)
 	}
-	if _, err := b.feed.All(t.Context(), hosts.Filter{Hosts: []string{"gemini"}}, nil); err == nil {
+	if _, err := b.feed.All(t.Context(), hosts.Filter{Hosts: []string{"telepathy"}}, nil); err == nil {
 		t.Error("a host that is not known is no error")
 	}
 }
