@@ -40,6 +40,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	if err != nil {
 		return report, err
 	}
+	report.Compacted = c.Compacted
 	if c.unchanged(t) {
 		report.Conversation, report.Complete = c.Conversation, true
 		return report, nil
@@ -62,6 +63,7 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	}
 	r.report.Conversation = r.held.Conversation // also if there is nothing new to store
 	err = r.run(ctx)
+	r.report.Compacted = r.held.Compacted
 	if errors.Is(err, errBusy) { // it was so slow that another process took over
 		r.report.Busy = true
 		return r.report, nil
@@ -267,7 +269,7 @@ func (r *reading) count(stored []store.Appended) {
 		case rec.Flags&store.FlagHidden != 0:
 			r.report.Hidden++
 		case rec.Flags&store.FlagHostSummary != 0:
-			r.report.Compacted = rec.Time
+			r.held.Compacted = rec.Time
 		}
 		if !rec.Known {
 			r.report.unknown(rec.Type, 1)

@@ -28,6 +28,8 @@ type cursor struct {
 	Ingested     time.Time            `json:"ingested,omitzero"`
 	// Said is the time of the last record.
 	Said time.Time `json:"said,omitzero"`
+	// Compacted is the time of the last summary with which the host replaced messages.
+	Compacted time.Time `json:"compacted,omitzero"`
 	// Own are the ids of calls of lcm's tools that have no result yet.
 	Own []string `json:"own,omitempty"`
 

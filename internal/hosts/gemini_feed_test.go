@@ -53,7 +53,7 @@ func TestHistoryIsReplaced(t *testing.T) {
 	if r := add(snapshot + at.Format(time.RFC3339) + `"}}`); !r.Compacted.Equal(at) {
 		t.Errorf("compacted at %v", r.Compacted)
 	}
-	if r := add(snapshot + `2026-01-02T05:00:00Z"}}`); !r.Compacted.IsZero() {
+	if r := add(snapshot + `2026-01-02T05:00:00Z"}}`); !r.Compacted.Equal(at) {
 		t.Errorf("a history with the same summary counts as a compaction at %v", r.Compacted)
 	}
 	b.want(r.Conversation, "one", "two", "<state_snapshot>so far")

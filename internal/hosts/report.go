@@ -58,7 +58,7 @@ type Report struct {
 	Complete bool
 	// Busy says that another process is reading the transcript.
 	Busy bool
-	// Compacted is the time of the last new summary with which the host replaced messages.
+	// Compacted is the time of the last summary with which the host replaced messages.
 	Compacted time.Time
 	// Ignored says why the transcript must not be stored.
 	Ignored string

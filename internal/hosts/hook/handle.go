@@ -177,7 +177,7 @@ func (h *Handler) sawCompaction(ctx context.Context, e Event, r hosts.Report) er
 		return nil
 	}
 	shown, err := h.shown(ctx, e)
-	if err == nil && r.Compacted.After(shown.At) {
+	if err == nil && r.Compacted.After(shown.At) && r.Compacted.After(shown.Forgot) {
 		err = h.forget(ctx, e)
 	}
 	return err
