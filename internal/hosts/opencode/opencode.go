@@ -27,6 +27,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/internal/hostdb"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 )
 
@@ -132,7 +133,7 @@ func (h Host) databases(in hosts.Installation) ([]string, error) {
 
 // sessions lists the sessions of a database, parents first.
 func (h Host) sessions(ctx context.Context, path string) (ts []hosts.Transcript, err error) {
-	db, err := open(ctx, path)
+	db, err := hostdb.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (h Host) sessions(ctx context.Context, path string) (ts []hosts.Transcript,
 		SELECT s.id, s.parent_id, s.directory, s.title,
 		       max(s.time_updated, ifnull((SELECT max(m.time_updated) FROM message m WHERE m.session_id = s.id), 0))
 		FROM session s ORDER BY s.parent_id IS NOT NULL, s.time_created, s.id`
-	err = query(db, sql, func(s *sqlite3.Stmt) error {
+	err = hostdb.Query(db, sql, func(s *sqlite3.Stmt) error {
 		ts = append(ts, hosts.Transcript{
 			Host: h.Name, Path: path, Session: s.ColumnText(0), Parent: s.ColumnText(1), Dir: s.ColumnText(2), Title: s.ColumnText(3),
 			Modified: time.UnixMilli(s.ColumnInt64(4)).UTC(),
@@ -149,68 +150,4 @@ func (h Host) sessions(ctx context.Context, path string) (ts []hosts.Transcript,
 		return ctx.Err()
 	})
 	return ts, err
-}
-
-// open opens a database read-only. Without a log it is not in use, and needs no lock.
-func open(ctx context.Context, path string) (*sqlite3.Conn, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return nil, err
-	}
-	name := "file:" + escape(filepath.ToSlash(path)) + "?mode=ro"
-	if wal, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && wal.Size() == 0 {
-		name += "&immutable=1"
-	}
-	db, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	db.SetInterrupt(ctx)
-	err = db.BusyTimeout(time.Second)
-	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_ENABLE_TRIGGER, sqlite3.DBCONFIG_ENABLE_VIEW, sqlite3.DBCONFIG_TRUSTED_SCHEMA} {
-		if err == nil {
-			_, err = db.Config(option, false) // the file is another program's: its schema must run no code
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
-}
-
-// escape escapes a path for a URI of SQLite.
-func escape(path string) string {
-	return strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23").Replace(path)
-}
-
-// query calls fn for each row.
-func query(db *sqlite3.Conn, sql string, fn func(*sqlite3.Stmt) error, args ...any) (err error) {
-	s, _, err := db.Prepare(sql)
-	if err != nil {
-		return fmt.Errorf("the database is not one that this version can read: %w", err)
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case string:
-			err = s.BindText(i+1, v)
-		case int64:
-			err = s.BindInt64(i+1, v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for s.Step() {
-		if err := fn(s); err != nil {
-			return err
-		}
-	}
-	return s.Err()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/internal/hostdb"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
@@ -68,7 +69,7 @@ const data = `CASE WHEN octet_length(data) <= 104857600 THEN data END, octet_len
 // Read implements [hosts.Host].
 func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) iter.Seq2[hosts.Record, error] {
 	return func(yield func(hosts.Record, error) bool) {
-		db, err := open(ctx, t.Path)
+		db, err := hostdb.Open(ctx, t.Path)
 		if err != nil {
 			yield(hosts.Record{}, err)
 			return
@@ -152,14 +153,14 @@ func (r *reader) pass() (ended bool, err error) {
 
 // begin records when the pass begins, and yields the session's own row.
 func (r *reader) begin() error {
-	err := query(r.db, `
+	err := hostdb.Query(r.db, `
 		SELECT max(ifnull((SELECT max(time_updated) FROM message WHERE session_id = ?1), 0),
 		           ifnull((SELECT max(time_updated) FROM part WHERE session_id = ?1), 0), 1)`,
 		func(s *sqlite3.Stmt) error { r.at.Next = s.ColumnInt64(0); return nil }, r.t.Session)
 	if err != nil {
 		return err
 	}
-	return query(r.db, `SELECT id, project_id, parent_id, slug, directory, version, time_created FROM session WHERE id = ?`,
+	return hostdb.Query(r.db, `SELECT id, project_id, parent_id, slug, directory, version, time_created FROM session WHERE id = ?`,
 		func(s *sqlite3.Stmt) error {
 			w := row{}
 			for i, name := range []string{"id", "project_id", "parent_id", "slug", "directory", "version"} {
@@ -175,7 +176,7 @@ func (r *reader) begin() error {
 
 // changed lists the messages that are left for this pass.
 func (r *reader) changed() (ids []string, err error) {
-	err = query(r.db, `
+	err = hostdb.Query(r.db, `
 		SELECT m.id FROM message m WHERE m.session_id = ?1 AND (m.time_created, m.id) > (?3, ?4)
 		AND (m.time_updated >= ?2 OR EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id AND p.time_updated >= ?2))
 		ORDER BY m.time_created, m.id`,
@@ -211,7 +212,7 @@ func (r *reader) parts(message string) ([]part, error) {
 }
 
 func (r *reader) rows(sql, id string) (ps []part, err error) {
-	err = query(r.db, sql, func(s *sqlite3.Stmt) error {
+	err = hostdb.Query(r.db, sql, func(s *sqlite3.Stmt) error {
 		ps = append(ps, part{id: s.ColumnText(0), created: s.ColumnInt64(1), data: s.ColumnBlob(2, nil), size: s.ColumnInt64(3)})
 		return nil
 	}, id)
@@ -224,7 +225,7 @@ func (r *reader) complete(m message, parts []part) (bool, error) {
 		return true, nil
 	}
 	later := false
-	err := query(r.db, `
+	err := hostdb.Query(r.db, `
 		SELECT 1 FROM message WHERE session_id = ?1 AND (time_created, id) > (?2, ?3) AND json_valid(data) AND data ->> 'role' = 'assistant' LIMIT 1`,
 		func(*sqlite3.Stmt) error { later = true; return nil }, r.t.Session, m.created, m.id)
 	return later, err
@@ -298,7 +299,7 @@ func (r *reader) wentBack(m message, rec *hosts.Record) error {
 	}
 	r.went = true
 	last := ""
-	err := query(r.db, `
+	err := hostdb.Query(r.db, `
 		SELECT p.id FROM message m JOIN part p ON p.message_id = m.id
 		WHERE m.session_id = ?1 AND (m.time_created, m.id) < (?2, ?3) AND json_valid(p.data) AND p.data ->> 'type' IN ('text', 'tool', 'file')
 		ORDER BY m.time_created DESC, m.id DESC, p.id DESC LIMIT 1`,
