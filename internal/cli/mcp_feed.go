@@ -86,12 +86,18 @@ func (t *transcripts) candidates(ctx context.Context, at mcpserver.Caller) ([]ho
 	if at.Host != "" {
 		filter.Hosts = []string{at.Host}
 	}
+	projects := []*store.Project{}
 	for _, dir := range at.Dirs {
 		p, err := project.Of(dir)
 		if err != nil {
 			return nil, err
 		}
-		filter.Project = &p
+		projects = append(projects, &p)
+	}
+	if len(projects) == 0 && at.Host != "" {
+		projects = append(projects, nil) // those of the host in any project
+	}
+	for _, filter.Project = range projects {
 		recent, err := t.feed.Recent(ctx, filter)
 		if err != nil {
 			return nil, err

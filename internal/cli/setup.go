@@ -76,9 +76,6 @@ func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
 		return err
 	}
 	o := setup.Options{Machine: m}
-	if cmd.skill {
-		o.Skill = new(lcm.Engine).Session("").Guidance(lcm.WithProjectScope())
-	}
 	if o.Binary, err = cmd.binaryPath(); err != nil {
 		return err
 	}
@@ -95,7 +92,13 @@ func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
 			return failed(exitNotFound, "hosts: "+strings.Join(all.Names[setup.Host](), ", "), "no host that lcm knows is installed here")
 		}
 	}
-	cmd.plan = func(h setup.Host, _ *setup.Receipts) (setup.Plan, error) { return setup.For(h, o) }
+	cmd.plan = func(h setup.Host, _ *setup.Receipts) (setup.Plan, error) {
+		o := o
+		if about := h.About(); cmd.skill || about.HidesInstructions {
+			o.Skill = strings.TrimSpace(new(lcm.Engine).Session("").Guidance(lcm.WithProjectScope()) + "\n\n" + about.LoadTools)
+		}
+		return setup.For(h, o)
+	}
 	if err := cmd.change(ctx, names); err != nil {
 		return err
 	}

@@ -87,6 +87,9 @@ type About struct {
 	Events map[string]string
 	// LoadTools tells a model how to load lcm's tools, if the program shows it none of them.
 	LoadTools string
+	// HidesInstructions says that the program does not show the instructions of an MCP server
+	// to its model: setup then adds the skill without being asked.
+	HidesInstructions bool
 	// MCP is how the program calls lcm's MCP server.
 	MCP MCP
 }
@@ -99,6 +102,7 @@ type MCP struct {
 	CallMeta    string   // the key in _meta with the id of the tool call
 	SessionEnv  []string // variables of the server's environment with the session's id
 	DirEnv      string   // the variable with the project's directory
+	AnyDir      bool     // the server's working directory is not that of the session
 }
 
 // ErrNoTranscript says that a path or session is not a transcript of a host.

@@ -117,11 +117,14 @@ func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession, host stri
 	if dirs := roots(ctx, session); len(dirs) > 0 && !s.config.ProjectOnly {
 		return dirs
 	}
-	if s.config.Dir == "" {
+	if s.config.Dir == "" || anyDir(host) && !s.config.ProjectOnly {
 		return nil
 	}
 	return []string{s.config.Dir}
 }
+
+// anyDir reports whether a host starts its server in a directory that is not the session's.
+func anyDir(host string) bool { return host != "" && knownAs(host)[0].MCP.AnyDir }
 
 // rootsTime bounds how long a client may take to name its roots.
 const rootsTime = time.Second
@@ -234,6 +237,14 @@ func (s *Server) candidates(ctx context.Context, from Caller) (found []store.Con
 		}
 		found = append(found, some...)
 		projects = append(projects, p)
+	}
+	if len(from.Dirs) == 0 && anyDir(from.Host) { // the project is that of the newest session
+		found, err = s.store.Conversations(ctx, store.ConversationQuery{Agent: from.Host, Limit: 64})
+		if err != nil || len(found) == 0 {
+			return nil, nil, err
+		}
+		projects = []store.Project{found[0].Project}
+		found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Project != projects[0] })
 	}
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool { return c.Parent != 0 })
 	if slices.ContainsFunc(found, func(c store.Conversation) bool { return c.Agent == from.Host }) && from.Host != "" {
