@@ -70,6 +70,10 @@ func telling(r llms.Request, said string, step int) llmtest.Reply {
 			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes"})
 		case "run_shell_command":
 			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes", "is_background": false})
+		case "run_commands":
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"commands": []string{"cat notes.txt"}})
+		case "exec":
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt"})
 		case "exec_command":
 			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"cmd": "cat notes.txt"})
 		case "Execute":
@@ -151,4 +155,42 @@ func toolOf(name string) string {
 		}
 	}
 	return name
+}
+
+// toolResult is a call of a tool and the result that the host gave its model.
+type toolResult struct {
+	tool, args, text string
+}
+
+// bridged finds the name of the tool in a call of the bridge.
+var bridged = regexp.MustCompile(`"(?:name|id)":"((?:mcp__)?lcm__[^"]+)"`)
+
+// toolResults lists the calls of some exchanges that were answered, in their
+// order.
+func toolResults(asked []llmtest.Exchange) []toolResult {
+	results := map[string]string{}
+	for _, x := range asked {
+		for _, m := range x.Request.Messages {
+			for _, r := range m.ToolResults() {
+				var text strings.Builder
+				for _, p := range r.Output {
+					text.WriteString(p.Text)
+				}
+				results[r.CallID] = text.String()
+			}
+		}
+	}
+	var all []toolResult
+	for _, x := range asked {
+		for _, c := range x.Reply.Calls {
+			if text, ok := results[c.ID]; ok {
+				name := c.Name
+				if m := bridged.FindStringSubmatch(c.Arguments); c.Name == bridge && m != nil {
+					name = m[1]
+				}
+				all = append(all, toolResult{tool: toolOf(name), args: c.Arguments, text: text})
+			}
+		}
+	}
+	return all
 }

@@ -18,6 +18,7 @@ var settingsFiles = []string{
 	".config/kilo/kilo.json", ".config/kilo/kilo.jsonc", ".config/kilo/plugins/lcm.js",
 	".copilot/mcp-config.json", ".copilot/hooks/mine.json", ".copilot/hooks/lcm.json",
 	".factory/settings.json", ".factory/mcp.json",
+	".cline/data/settings/cline_mcp_settings.json", ".cline/data/settings/providers.json", ".cline/skills/lcm-memory/SKILL.md",
 }
 
 // settings reads the settings of the home.

@@ -35,6 +35,7 @@ var (
 		copilotAgent{},
 		droidAgent{},
 		piAgent{},
+		clineAgent{},
 	}
 )
 
@@ -93,6 +94,10 @@ type agent interface {
 	rewritten() []string
 }
 
+// hookless is an agent that runs no command of lcm's: the MCP server reads its sessions, and
+// its model gets no text of lcm's but a skill.
+type hookless interface{ hookless() }
+
 // bed is a machine with nothing on it but one agent and lcm.
 type bed struct {
 	*testing.T
@@ -132,14 +137,22 @@ func drive(t *testing.T, h agent) {
 	t.Log(b.run(b.lcm, "setup", h.name(), "--yes", "--skill"))
 	h.trust(b)
 
+	_, hookless := h.(hookless)
 	t.Log(h.ask(b, tell))
-	b.stored(h.records(b))
+	told := h.records(b)
 	for range 2 { // two new sessions
+		if !hookless {
+			b.stored(h.records(b))
+		}
 		asked := len(model.Exchanges())
 		t.Log(h.ask(b, recall))
-		b.told(model.Exchanges()[asked:])
+		if hookless {
+			b.taught(model.Exchanges()[asked:])
+		} else {
+			b.told(model.Exchanges()[asked:])
+		}
 		b.answered(model.Exchanges()[asked:])
-		b.stored(h.records(b))
+		b.stored(told) // without hooks, by the MCP server
 	}
 	t.Log(h.ask(b, amend))
 	asked := len(model.Exchanges())
@@ -149,6 +162,9 @@ func drive(t *testing.T, h agent) {
 	if h.compact(b, goOn) {
 		b.reminded(model.Exchanges()[asked:])
 		b.stored(h.records(b))
+	}
+	if hookless {
+		t.Log(b.run(b.lcm, "import", h.name()))
 	}
 	b.alive(h)
 	b.stored(h.records(b))
@@ -349,6 +365,14 @@ func (b *bed) told(asked []llmtest.Exchange) {
 	b.Error("the second session asked nothing")
 }
 
+// taught checks that the first request of a session shows the skill.
+func (b *bed) taught(asked []llmtest.Exchange) {
+	b.Helper()
+	if len(asked) == 0 || !strings.Contains(string(asked[0].Body), "lcm-memory") {
+		b.Errorf("the model is not shown the skill in %d requests", len(asked))
+	}
+}
+
 // reminded checks that a session that was compacted is told of itself.
 func (b *bed) reminded(asked []llmtest.Exchange) {
 	b.Helper()
@@ -396,44 +420,6 @@ func (b *bed) amended(asked []llmtest.Exchange) {
 	}
 }
 
-// toolResult is a call of a tool and the result that the host gave its model.
-type toolResult struct {
-	tool, args, text string
-}
-
-// bridged finds the name of the tool in a call of the bridge.
-var bridged = regexp.MustCompile(`"name":"([^"]+)"`)
-
-// toolResults lists the calls of some exchanges that were answered, in their
-// order.
-func toolResults(asked []llmtest.Exchange) []toolResult {
-	results := map[string]string{}
-	for _, x := range asked {
-		for _, m := range x.Request.Messages {
-			for _, r := range m.ToolResults() {
-				var text strings.Builder
-				for _, p := range r.Output {
-					text.WriteString(p.Text)
-				}
-				results[r.CallID] = text.String()
-			}
-		}
-	}
-	var all []toolResult
-	for _, x := range asked {
-		for _, c := range x.Reply.Calls {
-			if text, ok := results[c.ID]; ok {
-				name := c.Name
-				if m := bridged.FindStringSubmatch(c.Arguments); c.Name == bridge && m != nil {
-					name = m[1]
-				}
-				all = append(all, toolResult{tool: toolOf(name), args: c.Arguments, text: text})
-			}
-		}
-	}
-	return all
-}
-
 // alive checks doctor's findings about the connection.
 func (b *bed) alive(h agent) {
 	b.Helper()
@@ -447,7 +433,8 @@ func (b *bed) alive(h agent) {
 		b.Fatalf("lcm doctor: %v %v\n%s", err, jsonErr, out)
 	}
 	for _, f := range report.Findings {
-		if f.Code == "host-alive" && strings.Contains(f.Message, "hooks last ran") && strings.Contains(f.Message, "tools visible") {
+		_, hookless := h.(hookless)
+		if f.Code == "host-alive" && (hookless || strings.Contains(f.Message, "hooks last ran")) && strings.Contains(f.Message, "tools visible") {
 			b.Log(f.Message)
 			return
 		}

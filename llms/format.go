@@ -30,6 +30,8 @@ const (
 	FormatOpencode Format = "opencode"
 	// FormatCopilot is an event of a session of GitHub's Copilot CLI.
 	FormatCopilot Format = "copilot"
+	// FormatCline is a message of a session of the Cline CLI, or the session's own members.
+	FormatCline Format = "cline"
 	// FormatDroid is a line of a session of Factory's Droid.
 	FormatDroid Format = "droid"
 	// FormatPi is an entry of a session of pi, or of a program that is built on it.

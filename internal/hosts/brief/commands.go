@@ -19,7 +19,7 @@ import (
 // The names of tools that agents are known to use, in lower case and without a prefix.
 var (
 	shellTools = []string{"bash", "shell", "exec_command", "exec", "local_shell", "local_shell_call", "run_command", "execute_command",
-		"run_terminal_cmd", "run_shell_command", "terminal", "powershell"}
+		"run_terminal_cmd", "run_shell_command", "terminal", "powershell", "run_commands"}
 	changeTools = []string{"edit", "write", "multiedit", "notebookedit", "edit_file", "write_file", "create_file", "update_file", "append_file",
 		"str_replace", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "patch", "replace", "insert", "delete_file"}
 	planTools = []string{"todowrite", "update_plan", "todo_write", "write_todos"}
@@ -38,6 +38,7 @@ func toolName(name string) string {
 type arguments struct {
 	Command  json.RawMessage `json:"command"`
 	Cmd      json.RawMessage `json:"cmd"`
+	Commands []string        `json:"commands"`
 	Path     string          `json:"path"`
 	FilePath string          `json:"file_path"`
 	Camel    string          `json:"filePath"`
@@ -80,7 +81,7 @@ func commandLine(call llms.ToolCall) string {
 			return strings.Join(words, " ")
 		}
 	}
-	return ""
+	return strings.Join(a.Commands, "; ")
 }
 
 // commands returns all commands that were run, oldest first.

@@ -110,25 +110,27 @@ var worlds = map[string]map[string]string{
 		".copilot/x":     "",
 		".factory/x":     "",
 		".gemini/x":      "",
+		".cline/x":       "",
 	},
 	"settled": {
-		".claude.json":                       "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
-		".claude/settings.json":              "{\"permissions\":{\"allow\":[\"Bash\"]},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say done\"}]}]}}\n",
-		".claude/CLAUDE.md":                  "# Mine\n\nBe brief.\n",
-		".codex/config.toml":                 "# my settings\nmodel = \"m\"\n\n[mcp_servers.other] # keep\ncommand = \"x\"\n",
-		".codex/hooks.json":                  "{\r\n\t\"hooks\": {}\r\n}\r\n",
-		".codex/AGENTS.md":                   "no line end",
-		".config/opencode/opencode.jsonc":    "{\n  // mine\n  \"theme\": \"x\", // dark\n}\n",
-		".config/opencode/plugins/theirs.js": "x",
-		".config/opencode/skills/a/SKILL.md": "a",
-		".copilot/mcp-config.json":           "{ \"mcpServers\": { \"other\": {\"type\": \"local\", \"command\": \"x\"} } }",
-		".copilot/hooks/mine.json":           "{\"version\":1}",
-		".qwen/settings.json":                "{\n  \"hooks\": {\"Stop\": []}, // mine\n  \"mcpServers\": {\"other\": {\"command\": \"x\"}}\n}",
-		".gemini/settings.json":              "{\n  \"hooks\": {\"AfterAgent\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]}, // mine\n  \"ui\": {}\n}\n",
-		".config/kilo/kilo.json":             "{\n\t\"mcp\": {}\n}\n",
-		".config/kilo/opencode.json":         "{\"model\": \"m\"}",
-		".factory/settings.json":             "{\n  // mine\n  \"cloudSessionSync\": false,\n  \"hooks\": {\"PostToolUse\": []}\n}\n",
-		".factory/mcp.json":                  "{}",
+		".claude.json":                                 "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
+		".claude/settings.json":                        "{\"permissions\":{\"allow\":[\"Bash\"]},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say done\"}]}]}}\n",
+		".claude/CLAUDE.md":                            "# Mine\n\nBe brief.\n",
+		".codex/config.toml":                           "# my settings\nmodel = \"m\"\n\n[mcp_servers.other] # keep\ncommand = \"x\"\n",
+		".codex/hooks.json":                            "{\r\n\t\"hooks\": {}\r\n}\r\n",
+		".codex/AGENTS.md":                             "no line end",
+		".config/opencode/opencode.jsonc":              "{\n  // mine\n  \"theme\": \"x\", // dark\n}\n",
+		".config/opencode/plugins/theirs.js":           "x",
+		".config/opencode/skills/a/SKILL.md":           "a",
+		".copilot/mcp-config.json":                     "{ \"mcpServers\": { \"other\": {\"type\": \"local\", \"command\": \"x\"} } }",
+		".copilot/hooks/mine.json":                     "{\"version\":1}",
+		".qwen/settings.json":                          "{\n  \"hooks\": {\"Stop\": []}, // mine\n  \"mcpServers\": {\"other\": {\"command\": \"x\"}}\n}",
+		".gemini/settings.json":                        "{\n  \"hooks\": {\"AfterAgent\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]}, // mine\n  \"ui\": {}\n}\n",
+		".config/kilo/kilo.json":                       "{\n\t\"mcp\": {}\n}\n",
+		".config/kilo/opencode.json":                   "{\"model\": \"m\"}",
+		".factory/settings.json":                       "{\n  // mine\n  \"cloudSessionSync\": false,\n  \"hooks\": {\"PostToolUse\": []}\n}\n",
+		".factory/mcp.json":                            "{}",
+		".cline/data/settings/cline_mcp_settings.json": "{\n  \"mcpServers\": {\n    \"other\": {\"transport\": {\"type\": \"stdio\", \"command\": \"x\"}}\n  }\n}",
 	},
 }
 
@@ -147,7 +149,8 @@ func TestRemoveRestoresEveryByte(t *testing.T) {
 					for _, c := range apply(t, host, o, kept).Changes {
 						what += c.What + ", "
 					}
-					if !strings.Contains(what, "MCP server") || !strings.Contains(what, "hooks") && !strings.Contains(what, "plugin") {
+					h := named(t, host).About()
+					if !strings.Contains(what, "MCP server") || !h.HidesInstructions && !strings.Contains(what, "hooks") && !strings.Contains(what, "plugin") {
 						t.Errorf("%s: only %s change", host, what)
 					}
 					if p := apply(t, host, o, kept); len(p.Changes) != 0 {
@@ -258,6 +261,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"qwen":     {".qwen/settings.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 		"gemini":   {".gemini/settings.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 		"kilo":     {".config/kilo/kilo.jsonc": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
+		"cline":    {".cline/data/settings/cline_mcp_settings.json": `{"mcpServers":{"lcm":{"transport":{"type":"stdio","command":"lcm","args":["mcp"]}}}}`},
 		"droid":    {".factory/mcp.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 	} {
 		m := home(t, files)

@@ -71,6 +71,7 @@ var transcripts = map[llms.Format]func(llms.Role, []byte) llms.Message{
 	llms.FormatCodex:    func(_ llms.Role, record []byte) llms.Message { return decodeCodex(record) },
 	llms.FormatOpencode: decodeOpencode,
 	llms.FormatCopilot:  func(_ llms.Role, record []byte) llms.Message { return decodeCopilot(record) },
+	llms.FormatCline:    func(_ llms.Role, record []byte) llms.Message { return decodeCline(record) },
 	llms.FormatDroid:    func(_ llms.Role, record []byte) llms.Message { return decodeDroid(record) },
 	llms.FormatPi:       func(_ llms.Role, record []byte) llms.Message { return decodePi(record) },
 	llms.FormatGemini:   func(_ llms.Role, record []byte) llms.Message { return decodeGemini(record) },

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/lossless-context/lcm/llms"
+import (
+	"slices"
+
+	"github.com/lossless-context/lcm/llms"
+)
 
 // Members returns the raw values of the named members of a record that is a
 // JSON object, nil for one that it does not have. They are parts of the
@@ -19,6 +23,17 @@ func Members(record []byte, names ...string) ([][]byte, error) {
 		values[i] = s.val
 	}
 	return values, nil
+}
+
+// Without returns an object of the other members of a record, each as it is, nil if there
+// are none.
+func Without(record []byte, names ...string) (rest []byte) {
+	for key, val := range members(record) {
+		if !slices.Contains(names, string(plainKey(key))) {
+			rest = appendMember(rest, key, val)
+		}
+	}
+	return closeObject(rest)
 }
 
 // find fills the slots from the members of obj.

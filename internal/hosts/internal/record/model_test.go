@@ -117,6 +117,10 @@ func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Reads a file"})
 		case "run_shell_command":
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Reads a file", "is_background": false})
+		case "run_commands":
+			return reply.And(t.Name, map[string]any{"commands": []string{command}})
+		case "exec":
+			return reply.And(t.Name, map[string]any{"command": command})
 		case "exec_command":
 			return reply.And(t.Name, map[string]any{"cmd": command})
 		case "Execute":
@@ -138,6 +142,8 @@ func delegate(r llms.Request) llmtest.Reply {
 			return llmtest.Call(t.Name, map[string]any{"agent_name": "generalist", "prompt": "Is the build green? play:hello"})
 		case "Task":
 			return llmtest.Call(t.Name, map[string]any{"description": "Check the build", "prompt": "Is the build green? play:hello", "subagent_type": "worker", "await": true})
+		case "spawn_agent":
+			return llmtest.Call(t.Name, map[string]any{"systemPrompt": "You check builds.", "task": "Is the build green? play:hello"})
 		case "multi_agent_v1__spawn_agent":
 			return llmtest.Call(t.Name, map[string]any{"message": "Is the build green? play:hello"})
 		}

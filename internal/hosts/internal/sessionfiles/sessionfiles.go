@@ -7,6 +7,7 @@
 package sessionfiles
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"iter"
@@ -31,7 +32,9 @@ type Kind struct {
 	// Agents matches the files of sub-agents, which are in a directory with the name of the
 	// session that started them; "" if there are none.
 	Agents string
-	// Session returns the id of the session in a file; nil is its name without .jsonl.
+	// Suffix ends the names of the files; "" is .jsonl.
+	Suffix string
+	// Session returns the id of the session in a file; nil is its name without the suffix.
 	Session func(path string) string
 	// Dir returns the working directory of the session in a file; nil if its records name it.
 	Dir func(path string) string
@@ -42,19 +45,20 @@ type Kind struct {
 	Complete func(rec *hosts.Record)
 }
 
-const suffix = ".jsonl"
+func (k *Kind) suffix() string { return cmp.Or(k.Suffix, ".jsonl") }
 
 // Transcripts yields the sessions of an installation, as [hosts.Host] wants it.
 func (k *Kind) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
 	return func(yield func(hosts.Transcript, error) bool) {
-		if k.list(ctx, in.Data, in.Data, strings.Split(k.Pattern, "/"), yield) && k.Agents != "" {
-			k.list(ctx, in.Data, in.Data, strings.Split(k.Agents, "/"), yield)
+		if k.list(ctx, in.Data, in.Data, strings.Split(k.Pattern, "/"), false, yield) && k.Agents != "" {
+			k.list(ctx, in.Data, in.Data, strings.Split(k.Agents, "/"), true, yield)
 		}
 	}
 }
 
-// list yields the files of a directory that match the rest of the pattern.
-func (k *Kind) list(ctx context.Context, root, dir string, pattern []string, yield func(hosts.Transcript, error) bool) bool {
+// list yields the files of a directory that match the rest of the pattern: those of
+// sub-agents, or the others.
+func (k *Kind) list(ctx context.Context, root, dir string, pattern []string, agents bool, yield func(hosts.Transcript, error) bool) bool {
 	for _, f := range lines.List(root, dir) {
 		matches, _ := filepath.Match(pattern[0], filepath.Base(f.Path)) // the pattern is sound
 		on := ctx.Err() == nil
@@ -63,9 +67,9 @@ func (k *Kind) list(ctx context.Context, root, dir string, pattern []string, yie
 		case f.Err != nil:
 			on = yield(hosts.Transcript{Host: k.Host, Path: f.Path}, f.Err)
 		case len(pattern) > 1 && f.Info.IsDir():
-			on = k.list(ctx, root, f.Path, pattern[1:], yield)
-		case len(pattern) == 1 && f.Info.Mode().IsRegular():
-			on = yield(k.transcript(f.Path, f.Info), nil)
+			on = k.list(ctx, root, f.Path, pattern[1:], agents, yield)
+		case len(pattern) == 1 && f.Info.Mode().IsRegular() && k.isAgent(f.Path) == agents:
+			on = yield(k.Transcript(f.Path, f.Info), nil)
 		}
 		if !on {
 			return false
@@ -74,9 +78,10 @@ func (k *Kind) list(ctx context.Context, root, dir string, pattern []string, yie
 	return true
 }
 
-func (k *Kind) transcript(path string, info fs.FileInfo) hosts.Transcript {
+// Transcript returns the transcript in a file.
+func (k *Kind) Transcript(path string, info fs.FileInfo) hosts.Transcript {
 	t := hosts.Transcript{Host: k.Host, Path: path, Size: info.Size(), Modified: info.ModTime()}
-	t.Session = strings.TrimSuffix(filepath.Base(path), suffix)
+	t.Session = strings.TrimSuffix(filepath.Base(path), k.suffix())
 	switch {
 	case k.isAgent(path):
 		t.Parent = filepath.Base(filepath.Dir(path))
@@ -114,7 +119,7 @@ func (k *Kind) In(ctx context.Context, path string) ([]hosts.Transcript, error) 
 	if err != nil {
 		return nil, err
 	}
-	if info == nil || !strings.HasSuffix(path, suffix) {
+	if info == nil || !strings.HasSuffix(path, k.suffix()) {
 		return nil, hosts.ErrNoTranscript
 	}
 	n := 0
@@ -123,7 +128,7 @@ func (k *Kind) In(ctx context.Context, path string) ([]hosts.Transcript, error) 
 			break
 		}
 		if wire.Check(line.Bytes) == nil && k.Is(line.Bytes) {
-			return []hosts.Transcript{k.transcript(path, info)}, nil
+			return []hosts.Transcript{k.Transcript(path, info)}, nil
 		}
 	}
 	return nil, hosts.ErrNoTranscript
@@ -147,7 +152,7 @@ func (k *Kind) Read(ctx context.Context, t hosts.Transcript, from hosts.Position
 			}
 			rec := hosts.TooLong(line.End - line.Start)
 			if line.Bytes != nil {
-				rec = k.record(line.Bytes, prev)
+				rec = k.Record(line.Bytes, prev)
 				// In a rewritten file the record before may not be the last one that is stored.
 				rec.Branch = rec.Branch && (rewritten || rec.After != prev)
 				prev = rec.ID
@@ -163,8 +168,8 @@ func (k *Kind) Read(ctx context.Context, t hosts.Transcript, from hosts.Position
 	}
 }
 
-// record converts a line to a record.
-func (k *Kind) record(raw []byte, prev string) hosts.Record {
+// Record converts the bytes of a record; prev is the id of the one before it.
+func (k *Kind) Record(raw []byte, prev string) hosts.Record {
 	m, err := wire.Decode(k.Format, "", raw)
 	if err != nil {
 		return hosts.Unreadable(raw, prev)
