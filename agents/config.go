@@ -42,6 +42,8 @@ type AgentConfig struct {
 	MaxTokens int
 	// Temperature is the default of LLMEngine when nil.
 	Temperature *float64
+	// Effort is how much a model that reasons shall think; see [llms.Request].
+	Effort string
 
 	// MaxToolIterations is how many rounds of tool calls one chat may take.
 	// Default 25.

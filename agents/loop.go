@@ -45,6 +45,8 @@ type chat struct {
 	scope  *tools.Scope
 	emit   func(core.Event)
 	seen   map[string]int // how often a call was made with the same result
+	schema *core.Schema   // that the answer must fit, or nil
+	misfit int            // answers that did not
 	tokens int            // of the model calls so far
 	calls  int            // of tools so far
 }
@@ -143,7 +145,16 @@ func (c *chat) loop(ctx context.Context) (string, error) {
 		}
 		calls := answer.Message.ToolCalls()
 		if len(calls) == 0 {
-			return finalText(answer)
+			text, err := finalText(answer)
+			if err == nil && c.schema != nil {
+				if again, err := c.askAgain(ctx, text); again || err != nil {
+					if err != nil {
+						return "", err
+					}
+					continue
+				}
+			}
+			return text, err
 		}
 		if err := c.mayCall(round, len(calls)); err != nil {
 			return "", errors.Join(err, c.record(ctx, calls, refuseAll(calls, err)))
@@ -214,10 +225,15 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 	if err != nil {
 		return llms.Response{}, fmt.Errorf("reading the conversation: %w", err)
 	}
-	answer, err := c.stream(ctx, llms.Request{
+	request := llms.Request{
 		Model: c.config.Model, System: c.system, Messages: withoutPartial(messages), Tools: c.specs,
-		MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature,
-	})
+		MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature, Effort: c.config.Effort,
+	}
+	if c.schema != nil {
+		request.Schema = c.schema.JSON()
+		request.System += "\n\nEnd with one JSON object and nothing else. It must fit this JSON Schema:\n" + string(request.Schema)
+	}
+	answer, err := c.stream(ctx, request)
 	// A call that broke off costs too.
 	if usage := answer.Usage; err == nil || usage != (llms.Usage{}) {
 		c.emit(core.Event{Kind: core.EventUsage, Usage: &usage, Stop: answer.Stop})

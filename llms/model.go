@@ -64,7 +64,22 @@ type Request struct {
 	Temperature *float64
 	// Stop ends the answer at the first of these texts.
 	Stop []string
+	// Schema is a JSON Schema of type object that the answer shall fit. Providers hold the
+	// model to it where they can; package agents checks the answer.
+	Schema json.RawMessage
+	// ToolChoice is the name of the tool that the model must call, or ToolRequired or ToolNone.
+	// Empty leaves the choice to the model.
+	ToolChoice string
+	// Effort is how much a model that reasons shall think: "low", "medium", "high", or what
+	// else its provider knows. Empty is the provider's default.
+	Effort string
 }
+
+// The values of Request.ToolChoice that are not the name of a tool.
+const (
+	ToolRequired = "*required" // it must call a tool
+	ToolNone     = "*none"     // it must not
+)
 
 // ToolSpec describes a tool to a model.
 type ToolSpec struct {

@@ -127,6 +127,8 @@ type request struct {
 	Tools         []tool            `json:"tools,omitempty"`
 	Temperature   *float64          `json:"temperature,omitempty"`
 	StopSequences []string          `json:"stop_sequences,omitempty"`
+	ToolChoice    *toolChoice       `json:"tool_choice,omitempty"`
+	OutputConfig  *outputConfig     `json:"output_config,omitempty"`
 	CacheControl  *cacheControl     `json:"cache_control,omitempty"`
 	Stream        bool              `json:"stream"`
 }
@@ -140,6 +142,21 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+type toolChoice struct {
+	Type string `json:"type"`
+	Name string `json:"name,omitempty"`
+}
+
+type outputConfig struct {
+	Effort string        `json:"effort,omitempty"`
+	Format *outputFormat `json:"format,omitempty"`
+}
+
+type outputFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 type cacheControl struct {
@@ -163,6 +180,21 @@ func (m *Model) body(r llms.Request) ([]byte, error) {
 	}
 	for _, t := range r.Tools {
 		body.Tools = append(body.Tools, tool{t.Name, t.Description, t.Parameters})
+	}
+	switch r.ToolChoice {
+	case "":
+	case llms.ToolRequired:
+		body.ToolChoice = &toolChoice{Type: "any"}
+	case llms.ToolNone:
+		body.ToolChoice = &toolChoice{Type: "none"}
+	default:
+		body.ToolChoice = &toolChoice{"tool", r.ToolChoice}
+	}
+	if r.Effort != "" || r.Schema != nil {
+		body.OutputConfig = &outputConfig{Effort: r.Effort}
+		if r.Schema != nil {
+			body.OutputConfig.Format = &outputFormat{"json_schema", r.Schema}
+		}
 	}
 	if m.config.home() {
 		// Conversations grow at the end, so the provider can reuse the rest.

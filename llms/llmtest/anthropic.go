@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -31,14 +32,22 @@ func decodeAnthropic(body []byte) (wireRequest, error) {
 		MaxTokens     int               `json:"max_tokens"`
 		Temperature   *float64          `json:"temperature"`
 		StopSequences []string          `json:"stop_sequences"`
-		Stream        bool              `json:"stream"`
+		ToolChoice    json.RawMessage   `json:"tool_choice"`
+		OutputConfig  struct {
+			Effort string `json:"effort"`
+			Format struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"format"`
+		} `json:"output_config"`
+		Stream bool `json:"stream"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return wireRequest{}, fmt.Errorf("the request is not JSON of the Messages API: %w", err)
 	}
 	r := wireRequest{Stream: in.Stream, Request: llms.Request{
 		Model: in.Model, System: joinedText(in.System), MaxTokens: in.MaxTokens,
-		Temperature: in.Temperature, Stop: in.StopSequences,
+		Temperature: in.Temperature, Stop: in.StopSequences, ToolChoice: toolChoice(in.ToolChoice),
+		Effort: in.OutputConfig.Effort, Schema: in.OutputConfig.Format.Schema,
 	}}
 	var err error
 	if r.Messages, err = decodeMessages(llms.FormatAnthropic, in.Messages); err != nil {
@@ -48,6 +57,27 @@ func decodeAnthropic(body []byte) (wireRequest, error) {
 		r.Tools = append(r.Tools, llms.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
 	}
 	return r, nil
+}
+
+// toolChoice reads the choice of tools in the form of any of the APIs.
+func toolChoice(raw json.RawMessage) string {
+	var word string
+	var choice struct {
+		Type, Name string
+		Function   struct{ Name string }
+	}
+	if json.Unmarshal(raw, &word) != nil && json.Unmarshal(raw, &choice) == nil {
+		word = cmp.Or(choice.Name, choice.Function.Name, choice.Type)
+	}
+	switch word {
+	case "auto":
+		return ""
+	case "any", "required":
+		return llms.ToolRequired
+	case "none":
+		return llms.ToolNone
+	}
+	return word
 }
 
 type anthropicTool struct {

@@ -25,8 +25,15 @@ func decodeChat(body []byte) (wireRequest, error) {
 		MaxCompletionTokens int               `json:"max_completion_tokens"`
 		Temperature         *float64          `json:"temperature"`
 		Stop                json.RawMessage   `json:"stop"`
-		Stream              bool              `json:"stream"`
-		StreamOptions       struct {
+		ToolChoice          json.RawMessage   `json:"tool_choice"`
+		ReasoningEffort     string            `json:"reasoning_effort"`
+		ResponseFormat      struct {
+			JSONSchema struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"json_schema"`
+		} `json:"response_format"`
+		Stream        bool `json:"stream"`
+		StreamOptions struct {
 			IncludeUsage bool `json:"include_usage"`
 		} `json:"stream_options"`
 	}
@@ -35,6 +42,7 @@ func decodeChat(body []byte) (wireRequest, error) {
 	}
 	r := wireRequest{Stream: in.Stream, IncludeUsage: in.StreamOptions.IncludeUsage, Request: llms.Request{
 		Model: in.Model, MaxTokens: max(in.MaxTokens, in.MaxCompletionTokens), Temperature: in.Temperature, Stop: stopTexts(in.Stop),
+		ToolChoice: toolChoice(in.ToolChoice), Effort: in.ReasoningEffort, Schema: in.ResponseFormat.JSONSchema.Schema,
 	}}
 	var err error
 	if r.Messages, err = decodeMessages(llms.FormatOpenAI, in.Messages); err != nil {

@@ -31,12 +31,23 @@ func decodeResponses(body []byte) (wireRequest, error) {
 		MaxOutputTokens int      `json:"max_output_tokens"`
 		Temperature     *float64 `json:"temperature"`
 		Stream          bool     `json:"stream"`
+
+		ToolChoice json.RawMessage `json:"tool_choice"`
+		Reasoning  struct {
+			Effort string `json:"effort"`
+		} `json:"reasoning"`
+		Text struct {
+			Format struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"format"`
+		} `json:"text"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return wireRequest{}, fmt.Errorf("the request is not JSON of the Responses API: %w", err)
 	}
 	r := wireRequest{Stream: in.Stream, Request: llms.Request{
 		Model: in.Model, System: in.Instructions, MaxTokens: in.MaxOutputTokens, Temperature: in.Temperature,
+		ToolChoice: toolChoice(in.ToolChoice), Effort: in.Reasoning.Effort, Schema: in.Text.Format.Schema,
 	}}
 	r.addTools(in.Tools)
 	var err error

@@ -167,6 +167,7 @@ func (s *suite) request(t *testing.T) {
 	half := 0.5
 	_, err := llms.Complete(t.Context(), model, llms.Request{
 		Model: "other-model", System: "Be brief.", MaxTokens: 77, Temperature: &half, Tools: []llms.ToolSpec{suiteTool},
+		Schema: suiteTool.Parameters, ToolChoice: "add", Effort: "low",
 		Messages: []llms.Message{llms.User("hi"), llms.Assistant("yes?"), llms.System("It is late."), llms.User("bye")},
 	})
 	if err != nil {
@@ -186,6 +187,9 @@ func (s *suite) request(t *testing.T) {
 	}
 	if got.Model != "other-model" || got.MaxTokens != 77 || got.Temperature == nil || *got.Temperature != half {
 		t.Errorf("request %+v", got)
+	}
+	if got.ToolChoice != "add" || got.Effort != "low" || string(got.Schema) != string(suiteTool.Parameters) {
+		t.Errorf("choice %q, effort %q, schema %s", got.ToolChoice, got.Effort, got.Schema)
 	}
 	if len(got.Tools) != 1 || got.Tools[0].Name != "add" || got.Tools[0].Description != "Adds numbers." || string(got.Tools[0].Parameters) != string(suiteTool.Parameters) {
 		t.Errorf("tools %+v", got.Tools)

@@ -55,6 +55,9 @@ type chatRequest struct {
 	Tools               []chatTool        `json:"tools,omitempty"`
 	Temperature         *float64          `json:"temperature,omitempty"`
 	Stop                []string          `json:"stop,omitempty"`
+	ToolChoice          any               `json:"tool_choice,omitempty"`
+	ReasoningEffort     string            `json:"reasoning_effort,omitempty"`
+	ResponseFormat      *responseFormat   `json:"response_format,omitempty"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
 	MaxTokens           int               `json:"max_tokens,omitempty"` // for servers that do not know the other
 	Stream              bool              `json:"stream"`
@@ -75,7 +78,11 @@ func (m *Model) chatBody(r llms.Request) ([]byte, error) {
 		return nil, fmt.Errorf("the conversation cannot be written for Chat Completions: %w", err)
 	}
 	body := chatRequest{Model: r.Model, Messages: records, Temperature: r.Temperature, Stop: r.Stop,
+		ToolChoice: choice(r.ToolChoice, func(name string) any { return chatTool{"function", function{Name: name}} }), ReasoningEffort: r.Effort,
 		Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
+	if r.Schema != nil {
+		body.ResponseFormat = &responseFormat{"json_schema", answerSchema{Name: "answer", Schema: r.Schema}}
+	}
 	for _, t := range r.Tools {
 		body.Tools = append(body.Tools, chatTool{"function", function{t.Name, t.Description, t.Parameters}})
 	}
@@ -95,7 +102,34 @@ type chatTool struct {
 type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+type responseFormat struct {
+	Type       string       `json:"type"`
+	JSONSchema answerSchema `json:"json_schema"`
+}
+
+// answerSchema is the schema of an answer. It is not strict, since strict schemas know no
+// optional fields.
+type answerSchema struct {
+	Type   string          `json:"type,omitempty"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
+}
+
+// choice returns a request's choice of tools as both APIs want it, but for a tool by name.
+func choice(c string, named func(string) any) any {
+	switch c {
+	case "":
+		return nil
+	case llms.ToolRequired:
+		return "required"
+	case llms.ToolNone:
+		return "none"
+	}
+	return named(c)
 }
 
 // chatChunk is one event of a streamed completion.

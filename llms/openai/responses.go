@@ -47,9 +47,20 @@ type responsesRequest struct {
 	Tools           []responseTool `json:"tools,omitempty"`
 	MaxOutputTokens int            `json:"max_output_tokens,omitempty"`
 	Temperature     *float64       `json:"temperature,omitempty"`
+	ToolChoice      any            `json:"tool_choice,omitempty"`
+	Text            *textConfig    `json:"text,omitempty"`
+	Reasoning       *reasoning     `json:"reasoning,omitempty"`
 	Include         []string       `json:"include"`
 	Store           bool           `json:"store"`
 	Stream          bool           `json:"stream"`
+}
+
+type textConfig struct {
+	Format answerSchema `json:"format"`
+}
+
+type reasoning struct {
+	Effort string `json:"effort"`
 }
 
 func responsesBody(r llms.Request) ([]byte, error) {
@@ -65,6 +76,13 @@ func responsesBody(r llms.Request) ([]byte, error) {
 		MaxOutputTokens: max(r.MaxTokens, 0), Temperature: r.Temperature, Include: []string{"reasoning.encrypted_content"}, Stream: true}
 	for _, t := range r.Tools {
 		body.Tools = append(body.Tools, responseTool{"function", function{t.Name, t.Description, t.Parameters}, false})
+	}
+	body.ToolChoice = choice(r.ToolChoice, func(name string) any { return map[string]string{"type": "function", "name": name} })
+	if r.Schema != nil {
+		body.Text = &textConfig{answerSchema{Type: "json_schema", Name: "answer", Schema: r.Schema}}
+	}
+	if r.Effort != "" {
+		body.Reasoning = &reasoning{r.Effort}
 	}
 	raw, err := json.Marshal(body)
 	if err != nil {
