@@ -9,14 +9,11 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/tools"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // worker is a sub-agent whose work is a function.
 type worker struct {

@@ -10,7 +10,7 @@
 // each tool and sub-agent, and expand returns the full description when a model
 // asks for it. [Expand] is the same as a function, for command lines and tests.
 // [NewDelegateTool] gives a task to a sub-agent and relays its events.
-// [NewFooTool] echoes its argument, for experiments.
+// [ConnectMCP] returns the tools of an MCP server. [NewFooTool] echoes its argument, for experiments.
 //
 // The texts for models are in expand.md, delegate.md and foo.md.
 //
