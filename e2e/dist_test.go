@@ -54,7 +54,12 @@ func TestDistFiles(t *testing.T) {
 	common := []string{"LICENSE", "README.md", "THIRD-PARTY.txt", "completions/_lcm", "completions/lcm.bash", "completions/lcm.fish", "completions/lcm.ps1", "lcm.1"}
 	want := map[string][]string{
 		"server.json": nil,
-		"npm/lossless-context-lcm-" + distVersion + ".tgz": {"package/LICENSE", "package/README.md", "package/bin/lcm.js", "package/package.json"},
+		"npm/lossless-context-lcm-" + distVersion + ".tgz":      {"package/LICENSE", "package/README.md", "package/bin/lcm.js", "package/package.json"},
+		"npm/lossless-context-opencode-" + distVersion + ".tgz": {"package/LICENSE", "package/index.js", "package/package.json"},
+	}
+	for _, f := range []string{".claude-plugin/marketplace.json", "lcm/.claude-plugin/plugin.json", "lcm/.mcp.json", "lcm/commands/recall.md", "lcm/commands/status.md",
+		"lcm/hooks/hooks.json", "lcm/lcm.sh", "lcm/skills/lcm-memory/SKILL.md"} {
+		want["plugins/claude/"+f] = nil
 	}
 	for _, platform := range strings.Fields(os.Getenv("LCM_DIST_PLATFORMS")) {
 		archive, npm := distNames(platform)
@@ -385,6 +390,28 @@ func TestDistNpm(t *testing.T) {
 	}
 	if out, err := u.start("", "lcm nonsense"); err == nil || err.Error() != "exit status 2" {
 		t.Errorf("the wrapper does not pass on the exit code: %v %s", err, out)
+	}
+}
+
+// TestDistPlugins starts the program that npm installed as the plugins do: without Node.js.
+func TestDistPlugins(t *testing.T) {
+	prefix := t.TempDir()
+	u := newUser(t, filepath.Join(prefix, "bin"))
+	npm := fmt.Sprintf(" --prefix=%s --registry=%s --no-audit --no-fund", prefix, registry(t, distVersion))
+	u.types("npm install -g @lossless-context/lcm" + npm)
+	script, err := filepath.Abs(filepath.Join(dist, "plugins/claude/lcm/lcm.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first node on the PATH fails.
+	u.types("mkdir bin && ln -s /bin/false bin/node && PATH=$PWD/bin:$PATH && export PATH && ! lcm version && " + script + " version")
+	if out, err := u.start(`{"hook_event_name":"SessionStart"}`, "PATH=/usr/bin:/bin "+script+" hook claude"); err != nil || !strings.Contains(out, `{"systemMessage":"lcm is not installed`) {
+		t.Errorf("without lcm the plugin says %q, %v", out, err)
+	}
+	u.types("npm install @lossless-context/opencode" + npm)
+	out := u.types("cd " + prefix + ` && node -e 'import("@lossless-context/opencode").then(async (m) => { const c = {}; await (await m.LCM({})).config(c); console.log(c.mcp.lcm.command.join(" ")) })'`)
+	if want := filepath.Join(prefix, "node_modules/@lossless-context/lcm-linux-x64/bin/lcm") + " mcp --plugin opencode\n"; out != want {
+		t.Errorf("the plugin for opencode starts %q, not %q", out, want)
 	}
 }
 

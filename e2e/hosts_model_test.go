@@ -149,7 +149,7 @@ func offered(r llms.Request, tool string) string {
 
 // toolOf is lcm's own name of a tool: hosts put the server's before it.
 func toolOf(name string) string {
-	for _, prefix := range []string{"mcp__lcm__", "lcm___", "lcm__", "lcm_", "lcm-"} {
+	for _, prefix := range []string{"mcp__lcm__", "mcp__plugin_lcm_lcm__", "lcm___", "lcm__", "lcm_", "lcm-"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && (strings.HasPrefix(rest, "lcm_") || rest == "expand") {
 			return rest
 		}

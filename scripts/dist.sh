@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the packages of lcm in dist/, for `make dist`: an archive, an SBOM, an npm
 # package and an MCP bundle for each of $PLATFORMS, a Debian package for those with
-# Linux, and server.json for the MCP registry. It publishes nothing. It needs GNU tar
+# Linux, plugins, and server.json for the MCP registry. It publishes nothing. It needs GNU tar
 # and zip. The same commit makes the same bytes, but for the Debian packages of
 # another version of nfpm.
 set -eu
@@ -152,6 +152,13 @@ cat >"$work/npm/package/package.json" <<END
 }
 END
 pack "$out/npm/lossless-context-lcm-$VERSION.tgz" "$work/npm" package
+
+# The plugins, of what `lcm setup` writes: for opencode an npm package.
+"$GO" run ./scripts/plugins "$out/plugins" "$VERSION" claude
+"$GO" run ./scripts/plugins "$work/plugins" "$VERSION" opencode
+mv "$work/plugins/opencode" "$work/plugins/package"
+cp LICENSE "$work/plugins/package"
+pack "$out/npm/lossless-context-opencode-$VERSION.tgz" "$work/plugins" package
 cat >"$out/server.json" <<END
 {
   "\$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",

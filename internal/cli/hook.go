@@ -52,6 +52,7 @@ func newHook(p *program) *cobra.Command {
 type hookCommand struct {
 	*program
 	host       string
+	plugin     bool                   // a plugin started it
 	goOn       bool                   // this process does, in the background, the work that a hook left:
 	all        bool                   // read every session of the host
 	index      bool                   // update the search index
@@ -78,6 +79,7 @@ func newHookCommand(p *program, args []string) *hookCommand {
 	fl.StringArrayVar(&h.sessions, "transcript", nil, "")
 	fl.BoolVar(&h.foldAll, "fold-all", false, "")
 	fl.BoolVar(&h.sync, "sync", false, "")
+	plugin := fl.String("plugin", "", "")
 	secret := fl.Bool("password", false, "")
 	fold := fl.Int64Slice("fold", nil, "")
 	_ = fl.Parse(args)
@@ -91,7 +93,7 @@ func newHookCommand(p *program, args []string) *hookCommand {
 			p.secret = string(text)
 		}
 	}
-	h.host = fl.Arg(0)
+	h.host, h.plugin = fl.Arg(0), *plugin != ""
 	return h
 }
 
@@ -191,8 +193,12 @@ func (h *hookCommand) answer(ctx context.Context) (err error) {
 	// The process ends before it needs much memory; collections took a sixth of its
 	// processor time at the start of a session.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	if _, err := all.Named[setup.Host](h.host); err != nil {
+	host, err := all.Named[setup.Host](h.host)
+	if err != nil {
 		return err
+	}
+	if m, err := machine(); err == nil && h.plugin && setup.HasHooks(m, host) {
+		return nil // the hooks of the settings do it
 	}
 	e, err := hook.Parse(h.host, h.typed(ctx))
 	if err != nil || !hook.NeedsRecord(e) {

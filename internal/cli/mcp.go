@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/scope"
@@ -30,6 +32,7 @@ type mcpCommand struct {
 	origins     []string
 	projectOnly bool
 	dir         string
+	plugin      string
 }
 
 func newMCP(p *program) *cobra.Command {
@@ -46,7 +49,19 @@ func newMCP(p *program) *cobra.Command {
 	fl.StringSliceVar(&cmd.origins, "allow-origin", nil, "web origin whose pages may ask, like https://app.example")
 	fl.BoolVar(&cmd.projectOnly, "project-only", false, "answer from the project of the directory only")
 	fl.StringVar(&cmd.dir, "dir", "", "directory that the agent works in (default: the current one)")
+	fl.StringVar(&cmd.plugin, "plugin", "", "the host whose plugin starts this; it offers nothing if the host's settings start a server of lcm too")
+	_ = fl.MarkHidden("plugin") // it exists
 	return c
+}
+
+// doubled reports whether a plugin starts this server and the settings of its host another one.
+func (cmd *mcpCommand) doubled() bool {
+	h, err := all.Named[setup.Host](cmd.plugin)
+	if err != nil {
+		return false
+	}
+	m, err := machine()
+	return err == nil && setup.HasServer(m, h)
 }
 
 // serveMCP opens the record and serves it until the client or the user ends it.
@@ -54,6 +69,9 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	cfg, err := cmd.settings()
 	if err != nil {
 		return err
+	}
+	if cmd.doubled() {
+		return mcpserver.ServeNothing(ctx, cmd.in, cmd.out, mcpserver.Config{Version: version, Log: cmd.logger(cfg)})
 	}
 	child := os.Getenv(childGuard) != ""
 	if child {

@@ -46,6 +46,16 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return nil
 }
 
+// ServeNothing is ServeStdio of a server without tools. A host that has lcm as a plugin and in its
+// settings starts both, and the plugin's is to add nothing.
+func ServeNothing(ctx context.Context, in io.Reader, out io.Writer, c Config) error {
+	s := &Server{config: c, mcp: mcp.NewServer(&mcp.Implementation{Name: "lcm", Version: c.Version}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})}
+	s.lifetime, s.end = context.WithCancel(ctx)
+	return s.ServeStdio(ctx, in, out)
+}
+
 // gone drops errors that only say that the client has gone.
 func gone(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, mcp.ErrConnectionClosed) {

@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process"
 
 const COMMAND = ["lcm", "hook", "opencode"]
+const SERVER = null // the MCP server, where the settings have none
 const LIMIT = 5000 // milliseconds
 const PROMPT_LIMIT = 2000
 
@@ -49,6 +50,9 @@ export const LCM = async ({ directory }) => {
   const children = new Set() // sessions of sub-agents, which are told everything by the one that started them
   const compacted = new Set()
   return {
+    config: async (config) => {
+      if (SERVER) (config.mcp ??= {}).lcm ??= SERVER
+    },
     event: async ({ event }) => {
       const of = event.properties?.info
       if (event.type === "session.created" && of?.parentID) children.add(of.id)

@@ -23,28 +23,36 @@ func (h Host) Settings(m hosts.Machine) string { return m.Env(h.env("CONFIG_DIR"
 // Entries implements [setup.Host]: the MCP server in the settings, and a small plugin that
 // passes events on.
 func (h Host) Entries(dir string, o setup.Options) []setup.Entry {
-	server := struct {
-		Type    string   `json:"type"`
-		Command []string `json:"command"`
-		Enabled bool     `json:"enabled"`
-	}{"local", o.ServerCommand(), true}
 	file := filepath.Join(dir, h.Name+".json")
 	for _, name := range h.fileNames() {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			file = filepath.Join(dir, name) // the last one goes before the others
 		}
 	}
+	return []setup.Entry{
+		setup.JSONServer(file, serverEntry(o), "mcp", "lcm"),
+		setup.OwnFile(filepath.Join(dir, "plugins", "lcm.js"), "plugin", "// lcm for "+h.Name, h.plugin(o), commandsIn),
+		setup.Skill(filepath.Join(dir, "skills"), o),
+	}
+}
+
+// serverEntry is the MCP server in the settings.
+func serverEntry(o setup.Options) any {
+	return struct {
+		Type    string   `json:"type"`
+		Command []string `json:"command"`
+		Enabled bool     `json:"enabled"`
+	}{"local", o.ServerCommand(), true}
+}
+
+// plugin is the plugin that passes events on.
+func (h Host) plugin(o setup.Options) string {
 	command, err := json.Marshal(o.HookCommand(h.Name))
 	if err != nil {
 		command = []byte("[]") // impossible: strings can be encoded
 	}
 	content := strings.Replace(plugin, pluginCommand+`["lcm", "hook", "opencode"]`, pluginCommand+string(command), 1)
-	content = strings.ReplaceAll(content, "opencode", h.Name)
-	return []setup.Entry{
-		setup.JSONServer(file, server, "mcp", "lcm"),
-		setup.OwnFile(filepath.Join(dir, "plugins", "lcm.js"), "plugin", "// lcm for "+h.Name, content, commandsIn),
-		setup.Skill(filepath.Join(dir, "skills"), o),
-	}
+	return strings.ReplaceAll(content, "opencode", h.Name)
 }
 
 // fileNames are the names of the settings files, in the order of their weight.

@@ -128,7 +128,7 @@ func Connected(m hosts.Machine, all []Host) (connected, installed []string) {
 			continue
 		}
 		installed = append(installed, h.About().Name)
-		if now, err := readSettings(m, h); err == nil && (len(now.server) > 0 || len(now.hooks) > 0) {
+		if now, err := readSettings(m, h); err == nil && (len(now.server) > 0 || len(now.hooks) > 0) || pluginOf(m, h) {
 			connected = append(connected, h.About().Name)
 		}
 	}
@@ -139,6 +139,12 @@ func Connected(m hosts.Machine, all []Host) (connected, installed []string) {
 func HasServer(m hosts.Machine, h Host) bool {
 	now, err := readSettings(m, h)
 	return err == nil && len(now.server) > 0
+}
+
+// HasHooks reports whether the settings of a host start lcm's hooks.
+func HasHooks(m hosts.Machine, h Host) bool {
+	now, err := readSettings(m, h)
+	return err == nil && len(now.hooks) > 0
 }
 
 // check checks one host.
@@ -158,10 +164,15 @@ func (c *check) add(severity, code, fix, format string, args ...any) {
 func (c *check) run(ctx context.Context) {
 	setup := fmt.Sprintf("`lcm setup %s`", c.Name)
 	now, err := readSettings(c.Machine, c.host)
+	plugin := pluginOf(c.Machine, c.host)
 	switch {
 	case err != nil:
 		c.add(SeverityProblem, "host-settings", "repair the file, then "+setup, "its settings cannot be read: %v", err)
 		return
+	case plugin && len(now.server) == 0 && len(now.hooks) == 0:
+		c.good = append(c.good, "connected by its plugin")
+	case plugin:
+		c.add(SeverityNote, "host-plugin", "`lcm setup --remove "+c.Name+"` leaves the plugin", "it is connected by its settings and by its plugin, of which nothing is used that the settings have")
 	case len(now.server) == 0 && len(now.hooks) == 0:
 		c.add(SeverityNote, "host-not-set-up", setup+" connects it", "it is installed, but not connected with lcm")
 		return
@@ -171,7 +182,7 @@ func (c *check) run(ctx context.Context) {
 		c.add(SeverityWarning, "host-no-hooks", setup, "the tools are set up, but not the hooks: sessions start without knowing of earlier work")
 	}
 	c.programs(now, setup)
-	if len(now.hooks) > 0 && c.State != nil {
+	if (len(now.hooks) > 0 || plugin) && c.State != nil {
 		c.hooks()
 	}
 	if c.Feed != nil {

@@ -329,12 +329,15 @@ func OwnFile(file, what, sign, content string, commands func(src []byte) ([][]st
 	}
 }
 
-// skillSign identifies lcm's skill.
-const skillSign = "name: lcm-memory"
+// skillSign identifies lcm's skill, and skillName its entry.
+const (
+	skillSign = "name: lcm-memory"
+	skillName = "skill"
+)
 
 // Skill is the entry of the skill that teaches an agent to recall, in a directory of skills.
 func Skill(dir string, o Options) Entry {
-	e := OwnFile(filepath.Join(dir, "lcm-memory", "SKILL.md"), "skill", skillSign,
+	e := OwnFile(filepath.Join(dir, "lcm-memory", "SKILL.md"), skillName, skillSign,
 		"---\n"+skillSign+"\ndescription: "+skillDescription+"\n---\n\n"+strings.TrimSpace(o.Skill)+"\n", nil)
 	if o.Skill == "" {
 		e.put = nil

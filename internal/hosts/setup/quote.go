@@ -24,7 +24,7 @@ func shellWord(w string) string {
 	switch {
 	case plainWord().MatchString(w):
 		return w
-	case runtime.GOOS == "windows":
+	case runtime.GOOS == "windows" || strings.HasPrefix(w, "${"): // which is the directory of a plugin
 		return `"` + w + `"` // no path there may hold a quote
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

@@ -128,8 +128,11 @@ func For(h Host, o Options) (Plan, error) {
 		note = about.Title + " runs hooks only after you have trusted them: " + about.Trust
 	}
 	p := Plan{Host: about.Name, Title: about.Title, Notes: []string{note}}
+	if pluginOf(o.Machine, h) {
+		p.Notes = append(p.Notes, about.Title+" also has lcm's plugin, of which it then uses nothing that these settings have")
+	}
 	for _, e := range h.Entries(dir, o) {
-		if e.put == nil {
+		if e.put == nil || e.what == skillName && skillInPlugin(o.Machine, h) {
 			continue
 		}
 		if err := p.edit(e, func(c *Change) (err error) {

@@ -144,6 +144,7 @@ var Layers = [][]string{
 		"bench",
 		"cmd/lcm",
 		"e2e",
+		"scripts/plugins",
 		"internal/proof/archtest",
 	},
 }
