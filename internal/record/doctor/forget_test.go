@@ -112,9 +112,11 @@ func TestErasureAndStateGone(t *testing.T) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for code, sql := range map[string]string{
-		"tombstones": "DELETE FROM erasures; DELETE FROM forgotten; DELETE FROM tombstones; DELETE FROM seals WHERE name LIKE 'erasure/%'",
-		"state":      "DELETE FROM state; DROP INDEX messages_seq",
+	for sql, code := range map[string]string{
+		"DELETE FROM erasures; DELETE FROM forgotten; DELETE FROM tombstones; DELETE FROM seals WHERE name LIKE 'erasure/%'": "tombstones",
+		"DELETE FROM erasures; DELETE FROM forgotten; DELETE FROM tombstones; DELETE FROM seals WHERE name LIKE 'erasure%'":  "tombstones",
+		"DELETE FROM seals WHERE name = 'erasures'":  "tombstones",
+		"DELETE FROM state; DROP INDEX messages_seq": "state",
 	} {
 		sound, _ := snapshot(t, path)
 		p := doctor.Patient{Path: laid(t, sound), Clock: clock, Options: sqlite.Options{Clock: clock}}

@@ -170,9 +170,9 @@ const EverErased = `SELECT id FROM erasures UNION SELECT erasure FROM forgotten 
 
 // names lists the seals that there should be.
 func names(c sqldb.Conn) ([]string, error) {
-	all := []string{conversations, Values, Salt}
-	erasures, err := sqldb.Column[int64](c, EverErased)
-	for _, id := range erasures {
+	all := []string{conversations, Values, Salt, erasures}
+	ids, err := sqldb.Column[int64](c, EverErased)
+	for _, id := range ids {
 		all = append(all, Erasure(id))
 	}
 	return all, err
@@ -184,7 +184,7 @@ func Fill(c sqldb.Conn) error {
 	if err != nil {
 		return err
 	}
-	return sqldb.Each(append(all, erasures), func(name string) error { return Set(c, name) })
+	return sqldb.Each(all, func(name string) error { return Set(c, name) })
 }
 
 // SaltHolds reports whether the salts are those that tombstones were made with.
@@ -214,11 +214,11 @@ func Faults(c sqldb.Conn) (faults []store.Fault, err error) {
 		if err != nil {
 			return nil, err
 		}
-		want, _, err := read(c, name)
+		want, found, err := read(c, name)
 		if err != nil {
 			return nil, err
 		}
-		if have != want {
+		if have != want || !found {
 			faults = append(faults, fault(name, have, want))
 		}
 	}
