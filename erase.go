@@ -262,7 +262,7 @@ func (e *Engine) Erase(ctx context.Context, order record.EraseRequest, progress 
 	}
 	reportStep(progress, "erasing")
 	done, err := e.store.Erase(ctx, order)
-	if err != nil {
+	if err != nil || order.Unfinished {
 		return done, err
 	}
 	return done, e.FinishErasing(ctx, progress)

@@ -226,6 +226,9 @@ type EraseRequest struct {
 	Quotes func(text string) bool
 	// Cause says who ordered it, like "forget".
 	Cause string
+	// Unfinished leaves summaries, index and free space to a later FinishErasing of the
+	// engine, for several erasures in a row.
+	Unfinished bool
 }
 
 // EraseResult counts what an erasure removed, or would remove.

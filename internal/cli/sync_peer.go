@@ -48,7 +48,7 @@ func (cmd *syncCommand) call(ctx context.Context, rec *openRecord, url string, q
 	if err != nil {
 		err = &failure{exitFailure, err}
 	}
-	return exchanged{other.Name, mine, theirs}, errors.Join(err, rec.foldLater(ctx))
+	return exchanged{other.Name, mine, theirs}, errors.Join(err, rec.settle(ctx))
 }
 
 // answer is the other machine's part of call. It speaks over standard input and output.
@@ -58,7 +58,7 @@ func (cmd *syncCommand) answer(ctx context.Context, rec *openRecord) error {
 		return err
 	}
 	defer end()
-	return errors.Join(side.Answer(ctx, cmd.typed(ctx), cmd.out), rec.foldLater(ctx))
+	return errors.Join(side.Answer(ctx, cmd.typed(ctx), cmd.out), rec.settle(ctx))
 }
 
 // side is this machine's part of an exchange.
@@ -154,8 +154,12 @@ func outcomeError(where string, o peersync.Outcome) error {
 	return nil
 }
 
-// foldLater has long conversations that arrived folded and indexed in the background.
-func (rec *openRecord) foldLater(ctx context.Context) error {
+// settle finishes the erasures of an exchange, and has long conversations that arrived folded and
+// indexed in the background.
+func (rec *openRecord) settle(ctx context.Context) error {
+	if err := rec.engine.FinishErasing(ctx, nil); err != nil {
+		return err
+	}
 	due, err := rec.db.IndexDue(ctx)
 	if err == nil && !due && foldAbove(rec.cfg) > 0 {
 		var long []store.Conversation

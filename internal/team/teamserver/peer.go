@@ -18,7 +18,8 @@ import (
 
 // Peer takes the pushes of another machine of the same person, which are made over a
 // connection that this person has opened: there is no token. machine is the id of this
-// machine. Sessions keep their keys, so that one that is on both machines is one here too.
+// machine. Sessions keep their keys, so that one that is on both machines is one here too. The caller
+// finishes the erasures.
 func (s *Server) Peer(machine string) http.Handler {
 	c := &client{
 		Server: s, token: access.Token{Append: true, Erase: true}, machine: machine, store: s.config.Store, engine: s.config.Engine,

@@ -47,6 +47,7 @@ func (c *client) erase(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	order.Unfinished = c.machine != "" // the exchange ends with it
 	// A summary in a fork outside of the scope must lose its text too.
 	done, err := c.config.Engine.Erase(ctx, order, nil)
 	c.metrics.add("lcm_messages_erased_total", float64(done.Messages))

@@ -44,7 +44,7 @@ func (p *Pusher) forget(ctx context.Context, src Source, c store.Conversation, a
 		return err
 	}
 	slices.Sort(there.Erased)
-	order := store.Erasure{Cause: "forget"}
+	order := store.Erasure{Cause: "forget", Unfinished: true}
 	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Before: at.Through + 1, NoRaw: true}) {
 		if err != nil {
 			return err

@@ -37,7 +37,8 @@ type Pusher struct {
 	Received map[store.MessageID]bool
 	// Peer is the id of such a machine, if the push is to one, and empty for a server.
 	Peer string
-	// Forget erases what was erased there. Nil leaves it here, as for a server.
+	// Forget erases what was erased there; the caller finishes the erasures. Nil leaves it
+	// here, as for a server.
 	Forget func(context.Context, store.Erasure) error
 
 	projects map[string]store.Project // by directory
