@@ -120,11 +120,14 @@ func (rec *openRecord) newPusher(c teamsync.Client) *teamsync.Pusher {
 // syncTTL is the longest that another process of this machine waits for one that was killed.
 const syncTTL = time.Minute
 
+func (rec *openRecord) syncLeases() *lease.Leases {
+	return &lease.Leases{State: rec.engine.Store(), Space: store.LeaseSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
+}
+
 // push pushes. If another process of this machine does, it waits for that one or, without
 // wait, says that it is busy.
 func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher, wait bool) (r teamsync.Report, busy bool, err error) {
-	leases := &lease.Leases{State: rec.engine.Store(), Space: store.LeaseSpace, Clock: time.Now, Owner: process.Owner(), Ended: process.Ended, TTL: syncTTL}
-	held, err := leases.Take(ctx, "sync"+p.Peer, wait)
+	held, err := rec.syncLeases().Take(ctx, "sync"+p.Peer, wait)
 	if errors.Is(err, lease.ErrBusy) {
 		return r, true, nil
 	}

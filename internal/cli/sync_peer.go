@@ -9,6 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/lease"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/peersync"
 	"github.com/lossless-context/lcm/internal/team/teamserver"
@@ -176,8 +177,15 @@ func (rec *openRecord) settle(ctx context.Context) error {
 // the background.
 func (cmd *syncCommand) unasked(ctx context.Context, rec *openRecord) error {
 	if url := rec.cfg.Sync.URL; strings.HasPrefix(url, teamsync.PeerScheme) {
+		held, err := rec.syncLeases().Take(ctx, url, false)
+		if errors.Is(err, lease.ErrBusy) {
+			return nil // the turn before is still under way
+		}
+		if err != nil {
+			return err
+		}
 		done, err := cmd.call(ctx, rec, url, true)
-		return errors.Join(err, outcomeError("", done.Here), outcomeError("on "+done.Machine+": ", done.There))
+		return errors.Join(err, held.Release(ctx), outcomeError("", done.Here), outcomeError("on "+done.Machine+": ", done.There))
 	}
 	client, err := cmd.teamClient(rec.cfg)
 	if err != nil {
