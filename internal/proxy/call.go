@@ -27,6 +27,7 @@ type call struct {
 	session *session
 	made    Composition
 	answer  *answer // the proxy answers itself
+	model   string  // in the path of the request, or ""
 	million bool    // the request asks for a window of a million tokens
 }
 
@@ -51,7 +52,7 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 			"programs on the Go library fold by themselves: docs/hosts/RUN.md")
 	}
 	one := s.session(host, id)
-	c := &call{server: s, session: one, made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
+	c := &call{server: s, session: one, model: apiform.ModelOf(path), made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
 	if problem != nil {
 		c.fail("the encoding of the body is not known")
 		return c

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -108,6 +109,7 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		c.fail(err.Error())
 		return nil
 	}
+	req.Model = cmp.Or(req.Model, c.model)
 	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
 		s.last, s.lastSent = req, req.Units
 	}

@@ -42,7 +42,15 @@ const chat = `{"model":"local","messages":[
  {"role":"user","content":[{"type":"text","text":"more"}]}
 ]}`
 
-var bodies = map[apiform.Form]string{apiform.Messages: anthropic, apiform.Responses: responses, apiform.Chat: chat}
+const gemini = `{"contents":[
+ {"role":"user","parts":[{"text":"<session_context>rules"},{"text":"hello"}]},
+ {"role":"model","parts":[{"text":"hm","thought":true},{"text":"I look."},{"functionCall":{"id":"ls__1","name":"ls","args":{}},"thoughtSignature":"s"}]},
+ {"role":"user","parts":[{"functionResponse":{"id":"1","name":"ls","response":{"output":"a"}}},{"functionResponse":{"id":"1","name":"ls","response":{"output":"a"}}}]},
+ {"role":"model","parts":[{"text":"done"}]},
+ {"role":"user","parts":[{"text":"more"},{"inlineData":{"mimeType":"image/png","data":"IMG"}}]}
+],"systemInstruction":{"parts":[{"text":"s"}]},"tools":[{"functionDeclarations":[{"name":"ls"}]}]}`
+
+var bodies = map[apiform.Form]string{apiform.Messages: anthropic, apiform.Responses: responses, apiform.Chat: chat, apiform.Gemini: gemini}
 
 // describe shows a request in one line for each message.
 func describe(r *apiform.Request) string {
@@ -80,10 +88,19 @@ user calls=0 results=1
 assistant calls=0 results=0 "done"
 user calls=0 results=0 "more"
 `,
+		apiform.Gemini: `user calls=0 results=0 "<session_context>rules" "hello"
+assistant calls=1 results=0 "I look."
+user calls=0 results=1
+assistant calls=0 results=0 "done"
+user calls=0 results=0 "more"
+`,
 	} {
 		r, err := apiform.Parse(form, []byte(bodies[form]))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if form == apiform.Gemini && (!r.Messages[0].Texts[0].Reminder || r.Messages[1].Calls[0] != r.Messages[2].Results[0] || !r.Tools) {
+			t.Errorf("%+v", r)
 		}
 		if diff := cmp.Diff(want, describe(r)); diff != "" {
 			t.Error(diff)
@@ -96,6 +113,7 @@ func TestRewrite(t *testing.T) {
 		apiform.Messages:  `{"role":"user","content":[{"type":"text","text":"one <a>"},{"type":"text","text":"two","cache_control":{"type":"ephemeral","ttl":"1h"}}]}`,
 		apiform.Responses: `{"type":"message","role":"user","content":[{"type":"input_text","text":"one <a>"},{"type":"input_text","text":"two"}]}`,
 		apiform.Chat:      `{"role":"user","content":"one <a>\n\ntwo"}`,
+		apiform.Gemini:    `{"role":"user","parts":[{"text":"one <a>"},{"text":"two"}]}`,
 	} {
 		r, err := apiform.Parse(form, []byte(bodies[form]))
 		if err != nil {
@@ -112,6 +130,17 @@ func TestRewrite(t *testing.T) {
 		}
 		if !bytes.Equal(r.Rewrite(nil), r.Body) {
 			t.Error("without edits the body has changed")
+		}
+	}
+}
+
+// TestForms: the path tells the form and, in Gemini's API, the model.
+func TestForms(t *testing.T) {
+	for path, want := range map[string]apiform.Form{"/v1/messages": apiform.Messages, "/v1/responses/": apiform.Responses, "/chat/completions": apiform.Chat,
+		"/v1beta/models/gemini-x:streamGenerateContent": apiform.Gemini, "/v1beta/models/gemini-x:countTokens": apiform.None} {
+		model := map[apiform.Form]string{apiform.Gemini: "gemini-x"}[want]
+		if form := apiform.FormOf(path); form != want || apiform.ModelOf(path) != model {
+			t.Errorf("%s: %d %q", path, form, apiform.ModelOf(path))
 		}
 	}
 }
@@ -170,6 +199,7 @@ func TestUsage(t *testing.T) {
 		"Anthropic JSON":   {`{"content":[],"usage":{"input_tokens":5,"output_tokens":2}}`, false, apiform.Usage{Input: 5, Output: 2}},
 		"Responses stream": {"data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":100,\"input_tokens_details\":{\"cached_tokens\":80},\"output_tokens\":9}}}\n\n", true, apiform.Usage{Input: 20, CacheRead: 80, Output: 9}},
 		"Chat stream":      {"data: {\"choices\":[],\"usage\":null}\n\ndata: {\"usage\":{\"prompt_tokens\":100,\"prompt_tokens_details\":{\"cached_tokens\":60},\"completion_tokens\":7}}\n\ndata: [DONE]\n\n", true, apiform.Usage{Input: 40, CacheRead: 60, Output: 7}},
+		"Gemini stream":    {"data: {\"candidates\":[],\"usageMetadata\":{\"promptTokenCount\":100,\"cachedContentTokenCount\":70,\"candidatesTokenCount\":4,\"thoughtsTokenCount\":5}}\r\n\r\n", true, apiform.Usage{Input: 30, CacheRead: 70, Output: 9}},
 		"nothing":          {"data: {}\n\n", true, apiform.Usage{}},
 	} {
 		var got apiform.Usage
@@ -197,7 +227,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(0, []byte(`{"messages":[{"role":"user","content":"\ud800"}]}`), 0, 1)
 	f.Fuzz(func(t *testing.T, form int, body []byte, from, to int) {
-		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%3), body)
+		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%4), body)
 		if err != nil {
 			return
 		}

@@ -1,5 +1,5 @@
 // Package apiform reads and rewrites the request bodies of model APIs: Anthropic
-// Messages, OpenAI Responses and OpenAI Chat Completions.
+// Messages, OpenAI Responses, OpenAI Chat Completions and Gemini's generateContent.
 //
 // [Parse] finds the messages of a body and their anchors: the ids of tool calls and
 // results, and hashes of texts. It copies nothing: a message is a range of the body.

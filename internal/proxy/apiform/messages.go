@@ -62,6 +62,9 @@ func next(b []byte, end int) int {
 
 func isString(b []byte) bool { return len(b) > 0 && b[0] == '"' }
 
+// reminders are the tags of texts that hosts write for the model.
+var reminders = []string{"<system-reminder>", "<session_context>", "<hook_context>"}
+
 // addText adds a text, which is a string of the body.
 func (m *Message) addText(literal []byte) {
 	text := []byte(wire.Unquote(literal))
@@ -70,7 +73,7 @@ func (m *Message) addText(literal []byte) {
 	}
 	t := Text{Key: TextKey(text), literal: literal}
 	if m.Role == User {
-		t.Reminder = bytes.HasPrefix(bytes.TrimSpace(text), []byte("<system-reminder>"))
+		t.Reminder = slices.ContainsFunc(reminders, func(tag string) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte(tag)) })
 		if n := checkpointIn(text); n > 0 {
 			m.Checkpoint = n
 		}
@@ -105,7 +108,7 @@ func (m *Message) setRole(name []byte) error {
 	switch wire.Unquote(name) {
 	case "user":
 		m.Role = User
-	case "assistant":
+	case "assistant", "model":
 		m.Role = Assistant
 	case "system", "developer":
 		m.Role = System
@@ -179,6 +182,55 @@ func responsesItem(b []byte) (m Message, err error) {
 		m.Opaque = true
 	}
 	return m, err
+}
+
+// geminiContent reads an element of "contents" of Gemini's API. Gemini CLI sends a result twice
+// after a session was resumed.
+func geminiContent(b []byte) (m Message, err error) {
+	v, err := fields(b, "role", "parts")
+	if err != nil {
+		return m, err
+	}
+	m.Units = len(b)
+	err = m.setRole(v[0])
+	for part := range wire.Elements(v[1]) {
+		err = cmp.Or(err, m.geminiPart(part))
+	}
+	return m, err
+}
+
+func (m *Message) geminiPart(part []byte) error {
+	v, err := fields(part, "text", "thought", "functionCall", "functionResponse", "inlineData", "fileData")
+	if err != nil {
+		return err
+	}
+	switch {
+	case v[2] != nil:
+		of, err := fields(v[2], "id", "name")
+		if err != nil {
+			return err
+		}
+		return m.addCall(quote(wire.GeminiCallID(wire.Unquote(of[0]), wire.Unquote(of[1]))))
+	case v[3] != nil:
+		of, err := fields(v[3], "id", "name", "response")
+		if err != nil {
+			return err
+		}
+		id := wire.GeminiCallID(wire.Unquote(of[0]), wire.Unquote(of[1]))
+		output, err := wire.Members(of[2], "output")
+		if err != nil || slices.Contains(m.Results, CallKey(id)) {
+			return err
+		}
+		return m.addResult(quote(id), output[0])
+	case isString(v[0]) && string(v[1]) != "true":
+		m.addText(v[0])
+	case isString(v[0]):
+	case v[4] != nil || v[5] != nil:
+		m.Units -= max(0, len(part)-imageUnits)
+	default:
+		m.Opaque = true
+	}
+	return nil
 }
 
 // content reads the content of a message in any form: a text, nothing, or blocks.

@@ -19,6 +19,7 @@ const (
 	Messages              // Anthropic Messages
 	Responses             // OpenAI Responses
 	Chat                  // OpenAI Chat Completions
+	Gemini                // Gemini's generateContent and streamGenerateContent
 )
 
 // FormOf returns the form of the requests to a path.
@@ -31,8 +32,19 @@ func FormOf(path string) Form {
 		return Responses
 	case strings.HasSuffix(path, "/chat/completions"):
 		return Chat
+	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
+		return Gemini
 	}
 	return None
+}
+
+// ModelOf returns the model in the path of a request: in Gemini's API the body lacks it.
+func ModelOf(path string) string {
+	model, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
+	if FormOf(path) != Gemini {
+		return ""
+	}
+	return model
 }
 
 // Role says who speaks in a message of a request.
@@ -134,10 +146,7 @@ func Parse(form Form, body []byte) (*Request, error) {
 	if err := wire.Check(body); err != nil {
 		return nil, shapeError("%v", err)
 	}
-	name := "messages"
-	if form == Responses {
-		name = "input"
-	}
+	name := map[Form]string{Messages: "messages", Responses: "input", Chat: "messages", Gemini: "contents"}[form]
 	v, err := fields(body, name, "model", "stream", "system", "tools")
 	if err != nil {
 		return nil, err
@@ -172,7 +181,7 @@ func Parse(form Form, body []byte) (*Request, error) {
 // add adds the element in a range of the body. In Responses an answer of the model is several elements,
 // and a reasoning element is refused without the ones after it.
 func (r *Request) add(from, to int) error {
-	m, err := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage}[r.Form](r.Body[from:to])
+	m, err := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage, Gemini: geminiContent}[r.Form](r.Body[from:to])
 	if err != nil {
 		return err
 	}

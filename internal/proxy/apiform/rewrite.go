@@ -92,6 +92,20 @@ func edited(edits []Edit, i int) bool {
 
 // userMessage returns a user message of the request's form.
 func (r *Request) userMessage(texts []string, mark []byte) []byte {
+	if r.Form == Gemini {
+		type part struct {
+			Text string `json:"text"`
+		}
+		var parts []part
+		for _, t := range texts {
+			parts = append(parts, part{t})
+		}
+		out, _ := jsonstring.Marshal(struct { // texts can always be encoded
+			Role  string `json:"role"`
+			Parts []part `json:"parts"`
+		}{"user", parts})
+		return out
+	}
 	type block struct {
 		Type string          `json:"type"`
 		Text string          `json:"text"`

@@ -2,6 +2,7 @@ package apiform
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 )
@@ -18,7 +19,7 @@ type Usage struct {
 // Total is the size of the request.
 func (u Usage) Total() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// usageJSON has the names that the three APIs use.
+// usageJSON has the names that the APIs use.
 type usageJSON struct {
 	InputTokens     int `json:"input_tokens"`
 	OutputTokens    int `json:"output_tokens"`
@@ -26,6 +27,10 @@ type usageJSON struct {
 	CacheWrite      int `json:"cache_creation_input_tokens"`
 	PromptTokens    int `json:"prompt_tokens"`
 	CompletionToken int `json:"completion_tokens"`
+	GeminiPrompt    int `json:"promptTokenCount"`
+	GeminiCached    int `json:"cachedContentTokenCount"`
+	GeminiAnswer    int `json:"candidatesTokenCount"`
+	GeminiThoughts  int `json:"thoughtsTokenCount"`
 	InputDetails    struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"input_tokens_details"`
@@ -37,6 +42,7 @@ type usageJSON struct {
 // event is an event of a stream, or a whole answer.
 type event struct {
 	Usage   *usageJSON `json:"usage"`
+	Gemini  *usageJSON `json:"usageMetadata"`
 	Message *struct {
 		Usage *usageJSON `json:"usage"`
 	} `json:"message"`
@@ -52,7 +58,7 @@ func (u *Usage) add(raw []byte) {
 	if json.Unmarshal(raw, &e) != nil {
 		return
 	}
-	found := e.Usage
+	found := cmp.Or(e.Usage, e.Gemini)
 	if e.Message != nil && e.Message.Usage != nil {
 		found = e.Message.Usage
 	}
@@ -64,6 +70,8 @@ func (u *Usage) add(raw []byte) {
 	}
 	now := Usage{Input: found.InputTokens, CacheRead: found.CacheRead, CacheWrite: found.CacheWrite, Output: found.OutputTokens}
 	switch {
+	case found.GeminiPrompt > 0:
+		now = Usage{Input: found.GeminiPrompt - found.GeminiCached, CacheRead: found.GeminiCached, Output: found.GeminiAnswer + found.GeminiThoughts}
 	case found.PromptTokens > 0:
 		now = Usage{Input: found.PromptTokens - found.PromptDetails.Cached, CacheRead: found.PromptDetails.Cached, Output: found.CompletionToken}
 	case found.InputDetails.Cached > 0: // OpenAI counts cached tokens as input too
@@ -150,7 +158,7 @@ func (r *UsageReader) look(p []byte) {
 func (r *UsageReader) take() {
 	line := bytes.TrimSpace(r.line)
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("data:")))
-	if bytes.Contains(line, []byte(`"usage"`)) && line[0] == '{' {
+	if bytes.Contains(line, []byte(`"usage`)) && line[0] == '{' {
 		r.usage.add(line)
 	}
 	if bytes.Contains(line, []byte("context_length_exceeded")) {
