@@ -41,6 +41,9 @@ func play(r llms.Request) llmtest.Reply {
 			}
 		}
 	}
+	if len(r.Tools) == 0 && strings.Contains(llmtest.LastUserText(r), "<state_snapshot>") {
+		return llmtest.Say("<state_snapshot>Something about a harbour.</state_snapshot>")
+	}
 	if len(r.Tools) == 0 {
 		return llmtest.Say("The harbour gate")
 	}
@@ -149,7 +152,7 @@ func offered(r llms.Request, tool string) string {
 
 // toolOf is lcm's own name of a tool: hosts put the server's before it.
 func toolOf(name string) string {
-	for _, prefix := range []string{"mcp__lcm__", "mcp__plugin_lcm_lcm__", "lcm___", "lcm__", "lcm_", "lcm-"} {
+	for _, prefix := range []string{"mcp__lcm__", "mcp__plugin_lcm_lcm__", "mcp_lcm_", "lcm___", "lcm__", "lcm_", "lcm-"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && (strings.HasPrefix(rest, "lcm_") || rest == "expand") {
 			return rest
 		}

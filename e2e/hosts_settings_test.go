@@ -17,6 +17,7 @@ var settingsFiles = []string{
 	".qwen/settings.json",
 	".config/kilo/kilo.json", ".config/kilo/kilo.jsonc", ".config/kilo/plugins/lcm.js",
 	".copilot/mcp-config.json", ".copilot/hooks/mine.json", ".copilot/hooks/lcm.json",
+	".gemini/settings.json", ".gemini/skills/lcm-memory/SKILL.md",
 	".factory/settings.json", ".factory/mcp.json",
 	".cline/data/settings/cline_mcp_settings.json", ".cline/data/settings/providers.json", ".cline/skills/lcm-memory/SKILL.md",
 }

@@ -34,6 +34,7 @@ var (
 		qwenAgent{},
 		copilotAgent{},
 		droidAgent{},
+		geminiAgent{},
 		piAgent{},
 		clineAgent{},
 	}

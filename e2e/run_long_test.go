@@ -85,7 +85,10 @@ func (r longRun) play(t *testing.T, wrap []string) (*runBed, outcome) {
 	b := newRunBed(t, r.host, wrap, apiOptions{})
 	b.logs(r.logs, cmp.Or(r.size, 28_000))
 	b.flags, b.pace = r.flags, r.pace
-	if r.host == (droidAgent{}) { // its settings for one process name no MCP server
+	switch r.host {
+	case geminiAgent{}: // it takes no MCP server for one process
+		b.run(b.lcm, "setup", "gemini", "--yes")
+	case droidAgent{}: // its settings for one process name no MCP server
 		b.run(b.lcm, "setup", "droid", "--yes")
 		t.Cleanup(func() { time.Sleep(3 * time.Second) }) // its hooks leave a process that waits for late records
 	}

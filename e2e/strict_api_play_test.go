@@ -64,8 +64,8 @@ var (
 	playPattern = regexp.MustCompile(`\bplay:([a-z0-9]+)`)
 	// An id of a call: the play, the step, the attempt, the place.
 	callPattern = regexp.MustCompile(`^call_[a-z0-9]+_([a-z0-9]+)_(\d+)_\d+_\d+$`)
-	// The orders to compact: Claude Code's, Codex's and opencode's.
-	compactPattern = regexp.MustCompile(`detailed summary of th|CONTEXT CHECKPOINT COMPACTION|<conversation>|anchored summary`)
+	// The orders to compact: Claude Code's, Codex's, opencode's and Gemini CLI's.
+	compactPattern = regexp.MustCompile(`detailed summary of th|CONTEXT CHECKPOINT COMPACTION|<conversation>|anchored summary|<state_snapshot>`)
 )
 
 // play answers a request. The caller runs done when the host has the reply.

@@ -87,6 +87,24 @@ func TestAnthropicRules(t *testing.T) {
 	}
 }
 
+func TestGeminiRules(t *testing.T) {
+	const prompt, call, result = `{"role":"user","parts":[{"text":"go"}]}`, `{"role":"model","parts":[{"functionCall":{"id":"1","name":"ls"}}]}`, `{"role":"user","parts":[{"functionResponse":{"id":"1","name":"ls","response":{}}}]}`
+	for name, tt := range map[string]struct{ contents, refused string }{
+		"a call and its response":   {prompt + "," + call + "," + result, ""},
+		"two prompts":               {prompt + "," + prompt, ""},
+		"a call without a response": {prompt + "," + call + "," + prompt, "number of function response parts"},
+		"a call at the end":         {prompt + "," + call, "have no responses"},
+		"a response without a call": {prompt + "," + result, "immediately after"},
+		"the model first":           {call + "," + result, "first content"},
+		"no parts":                  {`{"role":"user","parts":[]}`, "must not be empty"},
+		"another role":              {`{"role":"tool","parts":[{}]}`, "valid role"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			verifyAPI(t, newStrictAPI(apiOptions{}), "/v1beta/models/g:generateContent", `{"contents":[`+tt.contents+`]}`, tt.refused)
+		})
+	}
+}
+
 // verifyAPI sends a body and checks whether it is refused, and why.
 func verifyAPI(t *testing.T, api *strictAPI, path, body, refused string) {
 	t.Helper()

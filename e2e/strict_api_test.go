@@ -34,8 +34,8 @@ type apiOptions struct {
 }
 
 // strictAPI is a scripted model behind HTTP that refuses the requests that the real
-// APIs refuse. It serves Anthropic Messages (with count_tokens), OpenAI Responses and
-// OpenAI Chat Completions. llmtest writes the answers; strictAPI adds:
+// APIs refuse. It serves Anthropic Messages (with count_tokens), OpenAI Responses,
+// OpenAI Chat Completions and Gemini's generateContent. llmtest writes the answers; strictAPI adds:
 //
 //   - It checks each request against the rules below and refuses it with the error
 //     of the real API.
@@ -62,6 +62,9 @@ type apiOptions struct {
 // wants the outputs right behind the calls. Encrypted reasoning was given out
 // before, is followed by an item of the model's, and is not missing before one.
 // Ids of items do not repeat.
+//
+// The rules of Gemini: the first content is the user's; the calls of a content have their
+// responses in the next one, and each response its call.
 type strictAPI struct {
 	options apiOptions
 	name    string // makes the ids of two servers differ
@@ -75,7 +78,7 @@ type strictAPI struct {
 
 // apiRecord is one request and the verdict on it.
 type apiRecord struct {
-	Face    string // "anthropic", "responses" or "chat"; empty for other paths
+	Face    string // "anthropic", "responses", "chat" or "gemini"; empty for other paths
 	Path    string
 	Kind    requestKind
 	Model   string
@@ -169,6 +172,7 @@ var apiFormats = map[string]apiFormat{
 	"/messages/count_tokens": {"anthropic", checkAnthropic},
 	"/responses":             {"responses", checkResponses},
 	"/chat/completions":      {"chat", checkChat},
+	geminiPath:               {"gemini", checkGemini},
 }
 
 // ServeHTTP implements [http.Handler].
@@ -178,6 +182,9 @@ func (a *strictAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client went away
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
+	if strings.HasSuffix(path, "enerateContent") {
+		path = geminiPath
+	}
 	f, ok := apiFormats[path]
 	record := apiRecord{Face: f.name, Path: r.URL.Path, Kind: otherRequest, Header: r.Header.Clone(), Bytes: len(body), Tokens: bytesToTokens(len(body))}
 	if !ok || r.Method != http.MethodPost {
