@@ -21,7 +21,7 @@ func onePlace(o, l []token, subject map[string]bool) bool {
 	for k, p := range append(both, [2]int{len(o), len(l)}) {
 		if a, b := o[i:p[0]], l[j:p[1]]; tells(a) || tells(b) {
 			inside := k < len(both) && max(len(a), len(b)) > insidePlace
-			if places++; places > 1 || k == 0 || inside || !values(o[both[k-1][0]], withoutArticles(a), withoutArticles(b)) {
+			if places++; places > 1 || k == 0 || inside || !values(o[both[k-1][0]], a, b) {
 				return false
 			}
 		}
@@ -43,8 +43,13 @@ func onePlace(o, l []token, subject map[string]bool) bool {
 const insidePlace = 4
 
 // values reports whether what differs behind a word are two values. A number stands first in
-// its place; behind a word that is no preposition or the like, another word is another verb.
+// its place; behind a word that is no preposition or the like, another word is another verb,
+// unless both have one that only says how a value comes about: "is 15", "goes up to 17".
 func values(before token, a, b []token) bool {
+	if x, y := behindVerb(a), behindVerb(b); len(x) < len(a) && len(y) < len(b) {
+		before, a, b = token{}, x, y
+	}
+	a, b = withoutArticles(a), withoutArticles(b)
 	if !tells(a) || !tells(b) || a[0].kind == functionWord || b[0].kind == functionWord {
 		return false
 	}
@@ -90,12 +95,23 @@ func inBoth(o, l []token) [][2]int {
 // Words that change nothing in a clause, and those that may stand before a value.
 var (
 	fillers = sync.OnceValue(func() map[string]bool {
-		return analysis.WordSet("now actually then just again still already so and please ok instead jetzt nun stattdessen doch eigentlich bitte also kunftig")
+		return analysis.WordSet("now actually then just again still already so and please ok instead let make jetzt nun stattdessen doch eigentlich bitte also kunftig")
+	})
+	comesAbout = sync.OnceValue(func() map[string]bool {
+		return analysis.WordSet("is are be becomes become goes go changes change moves move rises drops must shall will up down over to ist sind wird werden geht steigt sinkt auf")
 	})
 	article = sync.OnceValue(func() map[string]bool {
 		return analysis.WordSet("a an the der die das ein eine einen einem einer dem den des le la les un une el los las")
 	})
 )
+
+// behindVerb returns what stands behind a verb that says how a value comes about.
+func behindVerb(tokens []token) []token {
+	for len(tokens) > 0 && comesAbout()[tokens[0].low] {
+		tokens = tokens[1:]
+	}
+	return tokens
+}
 
 func withoutFillers(tokens []token) (out []token) {
 	for _, t := range tokens {

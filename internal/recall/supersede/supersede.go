@@ -57,7 +57,7 @@ func (c comparison) changes(does func(older, later message, named map[string]int
 	changes := make([]int, len(c.said)) // in which a statement is the older or the later one
 	for i, older := range c.said {
 		for j, later := range c.said {
-			if !later.Time.After(older.Time) || older.User && !later.User || !does(c.all[i], c.all[j], c.named) {
+			if !later.Time.After(older.Time) || !does(c.all[i], c.all[j], c.named) {
 				continue
 			}
 			changes[i]++
@@ -108,7 +108,11 @@ func Order(question string, said []Statement) (order, by []int) {
 		order = append(order, i)
 	}
 	past := AboutPast(question)
-	for _, changes := range [][]int{c.changes(decides), by} {
+	decided := c.changes(decides)
+	if happened().MatchString(question) {
+		decided = nil // what holds now is no better an answer
+	}
+	for _, changes := range [][]int{decided, by} {
 		for older, later := range changes {
 			if later < 0 {
 				continue
@@ -137,6 +141,9 @@ func Order(question string, said []Statement) (order, by []int) {
 	}
 	return order, by
 }
+
+// happened matches questions about something that happened.
+var happened = lazyregexp.New(`(?i)\b(?:when|did|was|were|had|has|been|wann|war|waren|wurden?|hatten?)\b`)
 
 // subjectOf returns the words of a question that tell its subject. Those that tell what came
 // later ("before NATS", "vor dem Umzug") are apart.
@@ -171,45 +178,58 @@ const mostNamed = 5
 // same of the same thing with another value, or it names the value and something in its place.
 func replaces(older, later message, named map[string]int) bool {
 	return slices.ContainsFunc(older.claims, func(o claim) bool {
-		return o.answers(older.subject) && !o.form().open && (later.restates(o) || later.gives(o, older, named))
+		return o.answers(older.subject) && !o.form().open && (later.restates(o, older.user) || (later.user || !older.user) && later.gives(o, older, named))
 	})
 }
 
-// answers reports whether a claim has at least half of the words of a question.
-func (c claim) answers(subject map[string]bool) bool {
+// has counts the words of a question that a claim has.
+func (c claim) has(subject map[string]bool) int {
 	n := 0
 	for w := range subject {
 		if c.words[w] {
 			n++
 		}
 	}
-	return 2*n >= len(subject)
+	return n
 }
 
-// restates reports whether a claim of the message differs from an older one in one place.
-func (m message) restates(o claim) bool {
+// answers reports whether a claim has at least half of the words of a question.
+func (c claim) answers(subject map[string]bool) bool { return 2*c.has(subject) >= len(subject) }
+
+// restates reports whether a claim of the message differs from an older one in one place. An
+// agent changes what the user said only where it says so.
+func (m message) restates(o claim, user bool) bool {
 	return slices.ContainsFunc(m.claims, func(l claim) bool {
-		return !l.form().open && !l.form().adds && slices.ContainsFunc(o.clauses, func(a []token) bool {
+		return (m.user || !user || l.form().reverses) && !l.form().open && !l.form().adds && slices.ContainsFunc(o.clauses, func(a []token) bool {
 			return slices.ContainsFunc(l.clauses, func(b []token) bool { return onePlace(a, b, m.subject) })
 		})
 	})
 }
 
 // decides reports whether a sentence of the later message about the subject says that something
-// holds from now on, and has another value. Both may hold: it only is the better answer.
+// holds from now on, or has as many words of the question as the older one, and another value. Both
+// may hold: it only is the better answer.
 func decides(older, later message, _ map[string]int) bool {
-	if len(later.subject) < 2 || !later.hasOther(older) || !slices.ContainsFunc(older.claims, func(o claim) bool { return o.answers(older.subject) }) {
+	most := 0
+	for _, o := range older.claims {
+		most = max(most, o.has(older.subject))
+	}
+	if len(later.subject) < 2 || 2*most < len(older.subject) || !later.hasOther(older) {
 		return false
 	}
 	for i, s := range later.all {
-		if f := later.formAround(i); f.adds || s.form().open || !s.form().fromNow {
+		f := s.form()
+		if later.formAround(i).adds || f.open {
 			continue
+		}
+		if n := s.has(later.subject); (later.user || f.reverses) && n >= max(most, 2) && 3*n >= 2*len(later.subject) {
+			return true
 		}
 		around := claim{words: map[string]bool{}}
 		for _, c := range later.around(i) {
 			maps.Copy(around.words, c.words)
 		}
-		if around.answers(later.subject) {
+		if f.fromNow && around.answers(later.subject) {
 			return true
 		}
 	}

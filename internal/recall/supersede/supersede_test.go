@@ -29,6 +29,10 @@ func TestBy(t *testing.T) {
 		{"how often is the feed polled?", "The feed is polled every 10 minutes, that will do.", "The feed is polled every 20 minutes, their support asked for it.", true},
 		{"what ships the logs?", "Logs are shipped with promtail.", "promtail is too old. Vector does the shipping.", true},
 
+		{"what is the oldest Go version?", "The oldest Go version is 1.24.", "The oldest Go version goes up to 1.26.", true},
+		{"what is the unit of the tank level?", "The unit of the tank level is percent.", "The unit of the tank level becomes litres.", true},
+		{"how many guests may a member bring?", "Members may bring 2 guests.", "Let members bring 4 guests.", true},
+
 		{"which pins do the relays use?", "Das Relais des Mischers für Auf hängt an GPIO 25.", "Das Relais des Mischers für Zu hängt an GPIO 26.", false},
 		{"how is the linter job set up?", "The linter job uses version 2.1.", "The linter job may warn about complexity.", false},
 		{"what do we know of updates?", "Updates are signed with a key.", "Updates are loaded between 10 and 16 o'clock.", false},
@@ -67,12 +71,17 @@ func TestOrder(t *testing.T) {
 	said := []Statement{
 		{Text: "The backups of the database are kept for 14 days.", Time: time.Unix(1, 0), User: true},
 		{Text: "The auditors want more of the database backups. Make it 30 days.", Time: time.Unix(2, 0), User: true},
+		{Text: "size limit for attachments: 25 MB each", Time: time.Unix(5, 0), User: true},
+		{Text: "Raise the size limit of attachments to 40 MB, the archive needs it.", Time: time.Unix(6, 0), User: true},
+		{Text: "The size limit of attachments is 99 MB.", Time: time.Unix(7, 0)}, // an agent's reply
 		{Text: "Jobs go through NATS now.", Time: time.Unix(3, 0), User: true},
 		{Text: "The queue of the jobs is RabbitMQ.", Time: time.Unix(0, 0), User: true},
 	}
 	for question, want := range map[string][]int{
-		"how long are the database backups kept?":    {1, 0, 2, 3},
-		"which queue did the jobs have before NATS?": {3, 0, 1, 2},
+		"how long are the database backups kept?":    {1, 0, 2, 3, 4, 5, 6},
+		"which queue did the jobs have before NATS?": {6, 0, 1, 2, 3, 4, 5},
+		"what is the size limit of attachments?":     {0, 1, 3, 2, 4, 5, 6},
+		"when was the limit of attachments raised?":  {0, 1, 2, 3, 4, 5, 6},
 	} {
 		if order, by := Order(question, said); !slices.Equal(order, want) || slices.Max(by) >= 0 {
 			t.Errorf("%s: %v, %v", question, order, by)
