@@ -57,9 +57,11 @@ func TestDistFiles(t *testing.T) {
 		"npm/lossless-context-lcm-" + distVersion + ".tgz":      {"package/LICENSE", "package/README.md", "package/bin/lcm.js", "package/package.json"},
 		"npm/lossless-context-opencode-" + distVersion + ".tgz": {"package/LICENSE", "package/index.js", "package/package.json"},
 	}
-	for _, f := range []string{".claude-plugin/marketplace.json", "lcm/.claude-plugin/plugin.json", "lcm/.mcp.json", "lcm/commands/recall.md", "lcm/commands/status.md",
-		"lcm/hooks/hooks.json", "lcm/lcm.sh", "lcm/skills/lcm-memory/SKILL.md"} {
-		want["plugins/claude/"+f] = nil
+	for _, f := range []string{"claude/.claude-plugin/marketplace.json", "claude/lcm/.claude-plugin/plugin.json", "claude/lcm/.mcp.json", "claude/lcm/commands/recall.md",
+		"claude/lcm/commands/status.md", "claude/lcm/hooks/hooks.json", "claude/lcm/lcm.sh", "claude/lcm/skills/lcm-memory/SKILL.md",
+		"gemini/gemini-extension.json", "gemini/commands/lcm/recall.toml", "gemini/commands/lcm/status.toml", "gemini/hooks/hooks.json", "gemini/lcm.sh",
+		"gemini/skills/lcm-memory/SKILL.md"} {
+		want["plugins/"+f] = nil
 	}
 	for _, platform := range strings.Fields(os.Getenv("LCM_DIST_PLATFORMS")) {
 		archive, npm := distNames(platform)

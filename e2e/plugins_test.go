@@ -29,12 +29,19 @@ type pluginAgent interface {
 }
 
 // TestPlugins has each of the real agents load its plugin and recall with it, then also with
-// `lcm setup`, and then without both.
+// `lcm setup`, and then without both. An added agent is one of them where LCM_E2E_HOST names it.
 func TestPlugins(t *testing.T) {
+	chosen := slices.DeleteFunc([]pluginAgent{claudeAgent{}, opencodeAgent{}, geminiAgent{}}, func(h pluginAgent) bool {
+		host := os.Getenv("LCM_E2E_HOST")
+		return host != "all" && host != h.name() && (host != "" || h == pluginAgent(geminiAgent{}))
+	})
+	for _, h := range chosen {
+		programsOf(t, h) // while there is a network
+	}
 	if !withoutNetwork(t) {
 		return
 	}
-	for _, h := range []pluginAgent{claudeAgent{}, opencodeAgent{}} {
+	for _, h := range chosen {
 		t.Run(h.name(), func(t *testing.T) { drivePlugin(t, h) })
 	}
 }
@@ -42,6 +49,7 @@ func TestPlugins(t *testing.T) {
 func drivePlugin(t *testing.T, h pluginAgent) {
 	home := filepath.Join(t.TempDir(), "home of plugins") // with blanks
 	b := newBed(t, home, filepath.Join(home, "project"), play)
+	b.programs = programsOf(t, h)
 	b.write(filepath.Join(b.work, "notes.txt"), "low tide\n")
 	h.prepare(b)
 	before := b.settings()
@@ -167,10 +175,14 @@ func (a claudeAgent) uninstall(b *bed, _ string) {
 	b.run(a.program(b), "plugin", "marketplace", "remove", "lossless-context")
 }
 
-func (a claudeAgent) commands(b *bed) {
+func (a claudeAgent) commands(b *bed) { b.commands(a) }
+
+// commands runs the two commands of a plugin.
+func (b *bed) commands(h agent) {
+	b.Helper()
 	for prompt, want := range map[string]string{"/lcm:recall the harbour gate": "from the record of earlier sessions: the harbour gate", "/lcm:status": "record bytes"} {
 		asked := len(b.model.Exchanges())
-		b.Log(a.ask(b, prompt))
+		b.Log(h.ask(b, prompt))
 		found := false
 		for _, x := range b.model.Exchanges()[asked:] {
 			found = found || strings.Contains(string(x.Body), want)
@@ -213,3 +225,18 @@ func (opencodeAgent) uninstall(b *bed, _ string) {
 }
 
 func (opencodeAgent) commands(*bed) {} // its plugins have none
+
+func (a geminiAgent) extensions(b *bed, args ...string) {
+	line := a.line(b, "", false)
+	b.Log(b.run(line[0], append([]string{"extensions"}, args...)...))
+}
+
+func (a geminiAgent) install(b *bed, dir string) {
+	b.onPath()
+	a.extensions(b, "validate", dir)
+	a.extensions(b, "install", dir, "--consent")
+}
+
+func (a geminiAgent) uninstall(b *bed, _ string) { a.extensions(b, "uninstall", "lcm") }
+
+func (a geminiAgent) commands(b *bed) { b.commands(a) }

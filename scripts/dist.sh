@@ -154,7 +154,7 @@ END
 pack "$out/npm/lossless-context-lcm-$VERSION.tgz" "$work/npm" package
 
 # The plugins, of what `lcm setup` writes: for opencode an npm package.
-"$GO" run ./scripts/plugins "$out/plugins" "$VERSION" claude
+"$GO" run ./scripts/plugins "$out/plugins" "$VERSION" claude gemini
 "$GO" run ./scripts/plugins "$work/plugins" "$VERSION" opencode
 mv "$work/plugins/opencode" "$work/plugins/package"
 cp LICENSE "$work/plugins/package"
