@@ -71,17 +71,17 @@ func TestOrder(t *testing.T) {
 	said := []Statement{
 		{Text: "The backups of the database are kept for 14 days.", Time: time.Unix(1, 0), User: true},
 		{Text: "The auditors want more of the database backups. Make it 30 days.", Time: time.Unix(2, 0), User: true},
-		{Text: "size limit for attachments: 25 MB each", Time: time.Unix(5, 0), User: true},
-		{Text: "Raise the size limit of attachments to 40 MB, the archive needs it.", Time: time.Unix(6, 0), User: true},
-		{Text: "The size limit of attachments is 99 MB.", Time: time.Unix(7, 0)}, // an agent's reply
+		{Text: "quota for invoice attachments: 25 MB each", Time: time.Unix(5, 0), User: true},
+		{Text: "Raise the quota for invoice attachments to 40 MB, the archive needs it.", Time: time.Unix(6, 0), User: true},
+		{Text: "The quota for invoice attachments is 99 MB.", Time: time.Unix(7, 0)}, // an agent's reply
 		{Text: "Jobs go through NATS now.", Time: time.Unix(3, 0), User: true},
 		{Text: "The queue of the jobs is RabbitMQ.", Time: time.Unix(0, 0), User: true},
 	}
 	for question, want := range map[string][]int{
 		"how long are the database backups kept?":    {1, 0, 2, 3, 4, 5, 6},
 		"which queue did the jobs have before NATS?": {6, 0, 1, 2, 3, 4, 5},
-		"what is the size limit of attachments?":     {0, 1, 3, 2, 4, 5, 6},
-		"when was the limit of attachments raised?":  {0, 1, 2, 3, 4, 5, 6},
+		"what is the quota for invoice attachments?": {0, 1, 3, 2, 4, 5, 6},
+		"when was the quota for attachments raised?": {0, 1, 2, 3, 4, 5, 6},
 	} {
 		if order, by := Order(question, said); !slices.Equal(order, want) || slices.Max(by) >= 0 {
 			t.Errorf("%s: %v, %v", question, order, by)
