@@ -99,7 +99,7 @@ func recalling(r llms.Request, step int, last string) llmtest.Reply {
 		if step--; step < 0 {
 			return llmtest.Call(toolSearch, searchTools)
 		}
-	case offers(r, bridge) && offered(r, "lcm_grep") == "lcm_grep": // Qwen Code does not list them
+	case offers(r, bridge) && offered(r, "lcm_grep") == "lcm_grep": // Qwen Code and OpenClaw do not list them
 		if step--; step < 0 {
 			return llmtest.Call("tool_search", map[string]any{"query": "lcm_grep"})
 		}
@@ -117,12 +117,15 @@ func recalling(r llms.Request, step int, last string) llmtest.Reply {
 	return llmtest.Say("It opens with " + needle + ".")
 }
 
-// bridge is the tool with which Qwen Code calls tools that it does not list.
+// bridge is the tool with which Qwen Code and OpenClaw call tools that they do not list.
 const bridge = "tool_call"
 
 // use calls a tool of lcm's, through the bridge if it is not listed.
 func use(r llms.Request, tool string, args map[string]any) llmtest.Reply {
 	for _, t := range r.Tools {
+		if t.Name == bridge && offered(r, tool) == tool && offers(r, "tool_describe") { // OpenClaw
+			return llmtest.Call(bridge, map[string]any{"id": "lcm__" + tool, "args": args})
+		}
 		if t.Name == bridge && offered(r, tool) == tool {
 			return llmtest.Call(bridge, map[string]any{"name": "mcp__lcm__" + tool, "arguments": args})
 		}
@@ -179,14 +182,14 @@ func toolResults(asked []llmtest.Exchange) []toolResult {
 				for _, p := range r.Output {
 					text.WriteString(p.Text)
 				}
-				results[r.CallID] = text.String()
+				results[plainID(r.CallID)] = text.String()
 			}
 		}
 	}
 	var all []toolResult
 	for _, x := range asked {
 		for _, c := range x.Reply.Calls {
-			if text, ok := results[c.ID]; ok {
+			if text, ok := results[plainID(c.ID)]; ok {
 				name := c.Name
 				if m := bridged.FindStringSubmatch(c.Arguments); c.Name == bridge && m != nil {
 					name = m[1]
@@ -197,3 +200,6 @@ func toolResults(asked []llmtest.Exchange) []toolResult {
 	}
 	return all
 }
+
+// plainID is the id of a call as OpenClaw sends it back.
+func plainID(id string) string { return strings.ReplaceAll(id, "_", "") }

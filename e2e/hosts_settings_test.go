@@ -19,6 +19,7 @@ var settingsFiles = []string{
 	".copilot/mcp-config.json", ".copilot/hooks/mine.json", ".copilot/hooks/lcm.json",
 	".gemini/settings.json", ".gemini/skills/lcm-memory/SKILL.md",
 	".factory/settings.json", ".factory/mcp.json",
+	".openclaw/openclaw.json", ".openclaw/skills/lcm-memory/SKILL.md",
 	".cline/data/settings/cline_mcp_settings.json", ".cline/data/settings/providers.json", ".cline/skills/lcm-memory/SKILL.md",
 }
 

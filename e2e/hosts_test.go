@@ -36,6 +36,7 @@ var (
 		droidAgent{},
 		geminiAgent{},
 		piAgent{},
+		openclawAgent{new(int)},
 		clineAgent{},
 	}
 )

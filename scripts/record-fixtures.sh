@@ -5,7 +5,7 @@
 #
 #   scripts/record-fixtures.sh [DIRECTORY [HOST]]
 #
-# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex, Opencode, Kilo, Qwen, Copilot, Droid, Gemini, Pi, Cline).
+# DIRECTORY is where the npm packages are kept between runs, HOST the one host to record (Claude, Codex, Opencode, Kilo, Qwen, Copilot, Droid, Gemini, Pi, Cline, Openclaw).
 set -eu
 cd "$(dirname "$0")/.."
 cache=${1:-.cache/npm}
@@ -19,7 +19,8 @@ for package in @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-
 	@factory/cli-linux-x64@0.225.2 \
 	@google/gemini-cli@0.61.0 \
 	@earendil-works/pi-coding-agent@0.87.1 \
-	@cline/cli-linux-x64@3.0.65; do
+	@cline/cli-linux-x64@3.0.65 \
+	openclaw@2026.9.6; do
 	name=${package%@*}
 	want=${package##*@}
 	have=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$cache/node_modules/$name/package.json" 2>/dev/null || true)

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/droid"
 	"github.com/lossless-context/lcm/internal/hosts/gemini"
 	"github.com/lossless-context/lcm/internal/hosts/kilo"
+	"github.com/lossless-context/lcm/internal/hosts/openclaw"
 	"github.com/lossless-context/lcm/internal/hosts/opencode"
 	"github.com/lossless-context/lcm/internal/hosts/pi"
 	"github.com/lossless-context/lcm/internal/hosts/qwen"
@@ -32,6 +33,7 @@ func Hosts() []hosts.Host {
 		droid.New(),
 		gemini.New(),
 		pi.New(),
+		openclaw.Host{},
 		cline.New(),
 	}
 }

@@ -38,6 +38,9 @@ func home(t *testing.T, host string) string {
 	}
 	dir = t.TempDir()
 	path := filepath.Join(dir, ".local", "share", host, host+".db")
+	if host == "openclaw" {
+		path = filepath.Join(dir, ".openclaw", "agents", "main", "agent", "openclaw-agent.sqlite")
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}

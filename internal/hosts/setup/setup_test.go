@@ -111,6 +111,7 @@ var worlds = map[string]map[string]string{
 		".factory/x":     "",
 		".gemini/x":      "",
 		".cline/x":       "",
+		".openclaw/x":    "",
 	},
 	"settled": {
 		".claude.json":                                 "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
@@ -130,6 +131,7 @@ var worlds = map[string]map[string]string{
 		".config/kilo/opencode.json":                   "{\"model\": \"m\"}",
 		".factory/settings.json":                       "{\n  // mine\n  \"cloudSessionSync\": false,\n  \"hooks\": {\"PostToolUse\": []}\n}\n",
 		".factory/mcp.json":                            "{}",
+		".openclaw/openclaw.json":                      "{\n  // mine\n  \"agents\": {},\n  \"mcp\": {\"servers\": {},},\n}\n",
 		".cline/data/settings/cline_mcp_settings.json": "{\n  \"mcpServers\": {\n    \"other\": {\"transport\": {\"type\": \"stdio\", \"command\": \"x\"}}\n  }\n}",
 	},
 }
@@ -261,6 +263,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"qwen":     {".qwen/settings.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 		"gemini":   {".gemini/settings.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 		"kilo":     {".config/kilo/kilo.jsonc": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
+		"openclaw": {".openclaw/openclaw.json": `{"mcp":{"servers":{"lcm":{"command":"lcm","args":["mcp"]}}}}`},
 		"cline":    {".cline/data/settings/cline_mcp_settings.json": `{"mcpServers":{"lcm":{"transport":{"type":"stdio","command":"lcm","args":["mcp"]}}}}`},
 		"droid":    {".factory/mcp.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 	} {

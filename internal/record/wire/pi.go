@@ -70,7 +70,11 @@ func piContent(content []byte) []llms.Part {
 		case "thinking":
 			parts = append(parts, llms.Part{Kind: llms.PartReasoning, Text: s[2].str(), Signature: s[3].str()})
 		case "toolCall":
-			parts = append(parts, llms.Part{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: s[6].str(), Name: s[7].str(), Arguments: text(s[8].val)}})
+			name, args := s[7].str(), s[8].val
+			if inner := Unquote(member(args, "id")); name == "tool_call" && inner != "" { // how OpenClaw calls a tool that it does not list
+				name, args = inner, member(args, "args")
+			}
+			parts = append(parts, llms.Part{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: s[6].str(), Name: name, Arguments: text(args)}})
 		case "image":
 			parts = append(parts, llms.Part{Kind: llms.PartBlob, Blob: blobOf("data:"+s[5].str()+";base64,"+s[4].str(), s[5].str(), "")})
 		default:

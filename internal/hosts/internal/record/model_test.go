@@ -83,6 +83,8 @@ func answer(r llms.Request, name string, step int) llmtest.Reply {
 		return delegate(r)
 	case "remember":
 		switch {
+		case offers(r, "tool_describe"): // OpenClaw does not list it
+			return llmtest.Call("tool_call", map[string]any{"id": "lcm__lcm_grep", "args": map[string]any{"pattern": "needle-42"}})
 		case offers(r, "tool_call"): // Qwen Code does not list it
 			return llmtest.Call("tool_call", map[string]any{"name": "mcp__lcm__lcm_grep", "arguments": map[string]any{"pattern": "needle-42"}})
 		case !offers(r, "lcm_grep") && offers(r, "ToolSearch"):

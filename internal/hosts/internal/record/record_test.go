@@ -64,7 +64,7 @@ func (b *bed) write(path, content string) {
 // run runs a program in the project and returns its output.
 func (b *bed) run(program string, args ...string) string {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context(), 4*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, filepath.Join(b.programs, program), args...)
 	c.Dir, c.Env = b.work, b.env
@@ -198,5 +198,5 @@ func recordOpencode(t *testing.T, host, program string, flags ...string) {
 	ask("Is the build green? play:delegate")
 	ask("What was the needle? play:remember")
 	b.keep(host)
-	b.dump(host)
+	b.dump(host, filepath.Join(b.home, ".local", "share", host, host+".db"), "time_created, id", "session", "message", "part", "session_message")
 }

@@ -88,9 +88,8 @@ func (b *bed) export(host, from, to string) {
 	}
 }
 
-// dump writes the tables of a database that are read as SQL.
-func (b *bed) dump(host string) {
-	path := filepath.Join(b.home, ".local", "share", host, host+".db")
+// dump writes the tables of a database that are read as SQL, in the order of columns.
+func (b *bed) dump(host, path, order string, tables ...string) {
 	db, err := sqlite3.Open("file:" + path + "?mode=ro")
 	if err != nil {
 		b.Fatal(err)
@@ -109,13 +108,14 @@ func (b *bed) dump(host string) {
 			b.Fatal(err)
 		}
 	}
-	for _, table := range []string{"session", "message", "part", "session_message"} {
-		each("SELECT sql FROM sqlite_master WHERE tbl_name = '"+table+"' AND sql IS NOT NULL ORDER BY type DESC, name", func(s *sqlite3.Stmt) {
+	fmt.Fprintln(&out, "PRAGMA foreign_keys = OFF;") // other tables are not read
+	for _, table := range tables {
+		each("SELECT sql FROM sqlite_master WHERE tbl_name = '"+table+"' AND sql IS NOT NULL AND type <> 'trigger' ORDER BY type DESC, name", func(s *sqlite3.Stmt) {
 			fmt.Fprintln(&out, regexp.MustCompile(`,\s*CONSTRAINT [^\n]*`).ReplaceAllString(s.ColumnText(0), "")+";")
 		})
 		var columns []string
 		each("PRAGMA table_info("+table+")", func(s *sqlite3.Stmt) { columns = append(columns, "quote("+s.ColumnText(1)+")") })
-		each("SELECT "+strings.Join(columns, " || ', ' || ")+" FROM "+table+" ORDER BY time_created, id", func(s *sqlite3.Stmt) {
+		each("SELECT "+strings.Join(columns, " || ', ' || ")+" FROM "+table+" ORDER BY "+order, func(s *sqlite3.Stmt) {
 			fmt.Fprintf(&out, "INSERT INTO %s VALUES (%s);\n", table, shorten(b.scrub(s.ColumnText(0))))
 		})
 	}
