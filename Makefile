@@ -14,6 +14,8 @@ BENCHTIME ?= 1s
 LONG     ?=
 # The one agent that e2e connects, works with and disconnects, or all: every test and every agent.
 HOST     ?=
+# Anything here has e2e run the newest versions of the agents, not the pinned ones, and tell which these are.
+NEWEST   ?=
 # What `make race` tests.
 RACE     ?= ./...
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -63,7 +65,7 @@ lint: ## Check formatting, vet (also for Windows and macOS) and staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
-	LCM_E2E_LONG=$(LONG) LCM_E2E_HOST=$(HOST) $(GO) test -tags e2e -count=1 -v -timeout 90m $(if $(filter-out all,$(HOST)),-run '^TestHosts$$') ./e2e
+	LCM_E2E_LONG=$(LONG) LCM_E2E_HOST=$(HOST) LCM_E2E_NEWEST=$(NEWEST) $(GO) test -tags e2e -count=1 -v -timeout 90m $(if $(filter-out all,$(HOST)),-run '^TestHosts$$') ./e2e
 
 ui-test: ## Drive the pages of lcm ui in Chromium (installs it and axe-core if they are missing)
 	GO="$(GO)" sh scripts/ui-test.sh

@@ -17,8 +17,9 @@ const hostsManifest = "testdata/hosts/package.json"
 // Environment variables of the process in the network namespace.
 const (
 	insideEnv   = "LCM_E2E_INSIDE"
-	lcmEnv      = "LCM_E2E_LCM"   // a built lcm, in place of building it
-	programsEnv = "LCM_E2E_HOSTS" // a directory with node_modules, in place of installing them
+	lcmEnv      = "LCM_E2E_LCM"    // a built lcm, in place of building it
+	programsEnv = "LCM_E2E_HOSTS"  // a directory with node_modules, in place of installing them
+	newestEnv   = "LCM_E2E_NEWEST" // the newest versions of the agents, in place of the pinned ones
 )
 
 // withoutNetwork runs the calling test a second time, in a process that has no

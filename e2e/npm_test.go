@@ -7,10 +7,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -75,6 +77,17 @@ func npmInstall(t testing.TB, manifest string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if os.Getenv(newestEnv) != "" && filepath.Dir(manifest) == filepath.Dir(hostsManifest) {
+		if dir += "-newest"; os.Getenv(insideEnv) != "" {
+			return dir // installed before the network went
+		}
+		raw = newest(t, raw)
+		if now, err := os.ReadFile(filepath.Join(dir, "package.json")); err == nil && !bytes.Equal(now, raw) {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	done := filepath.Join(dir, "installed")
 	if _, err := os.Stat(done); err == nil {
 		return dir
@@ -99,6 +112,29 @@ func npmInstall(t testing.TB, manifest string) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// newest replaces the pinned versions of agents by the newest, and tells which these are.
+func newest(t testing.TB, manifest []byte) []byte {
+	t.Helper()
+	var packages map[string]any
+	if err := json.Unmarshal(manifest, &packages); err != nil {
+		t.Fatal(err)
+	}
+	pinned, _ := packages["dependencies"].(map[string]any)
+	for name, was := range pinned {
+		out, err := exec.CommandContext(t.Context(), "npm", "view", name, "version").Output()
+		if err != nil {
+			t.Fatalf("npm view %s: %v", name, err)
+		}
+		pinned[name] = strings.TrimSpace(string(out))
+		t.Logf("%s: pinned %v, newest %v", name, was, pinned[name])
+	}
+	raw, err := json.MarshalIndent(packages, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // node returns the Node.js that came with a manifest, else the machine's.
