@@ -83,6 +83,9 @@ type Answer struct {
 	// Skipped are conversations that matched but were not asked.
 	Skipped []record.ConversationID `json:"skippedConversationIds,omitempty"`
 	Notes   []string                `json:"notes,omitempty"` // hints for the reader
+	// Damaged says that evidence is not what arrived, or the title, agent or project of its
+	// conversation not what was written. The text marks what is.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // Citation is where a cited id leads.

@@ -160,6 +160,7 @@ type Neighbour struct {
 	CreatedAt time.Time        `json:"createdAt"`           // when it was said
 	Snippet   string           `json:"snippet"`             // how it begins
 	Truncated bool             `json:"truncated,omitempty"` // Snippet is not the whole text
+	Damaged   bool             `json:"damaged,omitempty"`   // Snippet, which says so, may not be what was said
 }
 
 // Widened says that an answer went past the scope of the question because that

@@ -78,6 +78,15 @@ func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error
 	if err := cmd.emit(answer); err != nil {
 		return err
 	}
+	cmd.print(answer)
+	if answer.Damaged {
+		return damageShown(1)
+	}
+	return nil
+}
+
+// print prints an answer as text.
+func (cmd *askCommand) print(answer recall.Answer) {
 	if answer.Method == recall.MethodNone { // its words are ours, not the record's
 		answer.Answer = recallWords.Replace(answer.Answer)
 	}
@@ -96,7 +105,6 @@ func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error
 		cmd.note("%s", safetext.Line(answer.Reason))
 	}
 	printNotes(cmd.program, answer.Notes, "")
-	return nil
 }
 
 // printCitations prints the citations of a sub-agent. Evidence has its ids in its text.

@@ -83,7 +83,8 @@ func (cmd *describeCommand) describe(ctx context.Context, rec *openRecord, svc *
 	default:
 		err = cmd.result(answer, "%s", cmd.shown(answer.Text()))
 	}
-	if err == nil && answer.Damaged {
+	isDamaged := func(n *recall.Neighbour) bool { return n != nil && n.Damaged }
+	if err == nil && (answer.Damaged || answer.MessageDetail != nil && (isDamaged(answer.Previous) || isDamaged(answer.MessageDetail.Next))) {
 		err = damageShown(1)
 	}
 	return err

@@ -268,9 +268,13 @@ func (cmd *forgetCommand) listForgotten(ctx context.Context, rec *openRecord) er
 		return err
 	}
 	t := newTable("number", "when", "by", ">messages", "sessions")
-	unfinished := false
+	unfinished, damaged := false, 0
 	for i, ts := range all {
 		all[i].Sessions = list(ts.Sessions)
+		if ts.Damaged {
+			damaged++
+			ts.Cause = "[damaged] " + ts.Cause
+		}
 		var keys []string
 		for _, s := range ts.Sessions {
 			keys = append(keys, safetext.Line(s.Key))
@@ -285,7 +289,7 @@ func (cmd *forgetCommand) listForgotten(ctx context.Context, rec *openRecord) er
 	if unfinished {
 		cmd.note("an erasure was cut off: `lcm forget --finish` completes it")
 	}
-	return cmd.emit(list(all))
+	return errors.Join(cmd.emit(list(all)), damageShown(damaged))
 }
 
 func (cmd *forgetCommand) finishErasing(ctx context.Context, rec *openRecord) error {

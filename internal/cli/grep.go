@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,6 +140,11 @@ func (cmd *grepCommand) show(answer recall.GrepAnswer) error {
 		around := recall.Context{}
 		if m.Context != nil {
 			around = *m.Context
+		}
+		for _, n := range slices.Concat(around.Before, around.After) {
+			if n.Damaged {
+				damaged++
+			}
 		}
 		cmd.printBeside(m, around.Before)
 		cmd.printf("%d%s%s%s%s%s\n", m.ConversationID, sep, cmd.paint(green, m.ID.String()), sep, mark, cmd.matchedLine(m))

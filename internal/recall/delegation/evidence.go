@@ -160,7 +160,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 	if e.shown[m.ID] {
 		return true, nil
 	}
-	text, err := e.textOf(ctx, m)
+	text, err := e.textOf(ctx, &m)
 	if err != nil {
 		return false, err
 	}
@@ -203,8 +203,9 @@ func (e *extract) cut(p *passage, text string, room int) {
 // answer has the whole passage.
 const evidenceQuote = 60
 
-// textOf is everything that a message says, payloads included.
-func (e *extract) textOf(ctx context.Context, m store.Message) (string, error) {
+// textOf is everything that a message says, payloads included. It marks a message with a
+// damaged payload.
+func (e *extract) textOf(ctx context.Context, m *store.Message) (string, error) {
 	if m.Damaged {
 		return m.Body.Render(), nil // which says so
 	}
@@ -213,7 +214,7 @@ func (e *extract) textOf(ctx context.Context, m store.Message) (string, error) {
 	}
 	b, err := e.config.Store.Text(ctx, store.Node{Message: m.ID})
 	if errors.Is(err, store.ErrDamaged) { // a payload of it
-		b, err = append([]byte(store.DamageNotice+"\n"), b...), nil
+		m.Damaged, err = true, nil
 	}
 	if err != nil {
 		return "", err
@@ -338,6 +339,7 @@ func (e *extract) answer(shown []passage) recall.Answer {
 	}
 	for _, p := range shown {
 		addSource(&a, p.msg.Conversation)
+		a.Damaged = a.Damaged || p.msg.Damaged || strings.HasPrefix(e.titles[p.msg.Conversation], damagedRow)
 		if !p.cited {
 			continue
 		}

@@ -73,6 +73,9 @@ func sameDay(p, q passage) bool {
 
 func date(p passage) string { return p.msg.Body.Time.UTC().Format(time.DateOnly) }
 
+// damagedRow marks a conversation whose project, agent or title is not what was written.
+const damagedRow = " [damaged]"
+
 // title looks up the rest of a conversation's heading: the project where the question
 // is asked in another one, the agent and the title.
 func (e *extract) title(ctx context.Context, id store.ConversationID) error {
@@ -84,8 +87,11 @@ func (e *extract) title(ctx context.Context, id store.ConversationID) error {
 		return err
 	}
 	text := ""
+	if c.Damaged {
+		text = damagedRow
+	}
 	if name := c.Project.Name(); name != "" && e.frame.Scope.Kind == recall.ScopeAll && !slices.ContainsFunc(e.home, func(p store.Project) bool { return p.Name() == name }) {
-		text = ", project " + oneLine(name)
+		text += ", project " + oneLine(name)
 	}
 	if c.Agent != "" {
 		text += ", " + oneLine(c.Agent)

@@ -254,7 +254,7 @@ func (s *Service) around(ctx context.Context, msg store.Message, n int) (*recall
 }
 
 func neighbour(m store.Message) recall.Neighbour {
-	n := recall.Neighbour{ID: m.ID, Role: m.Body.Role, CreatedAt: m.Body.Time}
+	n := recall.Neighbour{ID: m.ID, Role: m.Body.Role, CreatedAt: m.Body.Time, Damaged: m.Damaged}
 	n.Snippet, n.Truncated = opening(m.Body.Render())
 	return n
 }

@@ -64,6 +64,8 @@ type Tombstone struct {
 	Sessions []ForgottenSession `json:"sessions"`
 	// Finished says that Scrub has run since.
 	Finished bool `json:"finished"`
+	// Damaged says that one of its rows is not what was written.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // ForgottenSession is a session that lost messages.

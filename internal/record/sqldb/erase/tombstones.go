@@ -69,6 +69,9 @@ func (e Eraser) Tombstones(ctx context.Context) ([]store.Tombstone, error) {
 						return store.ForgottenSession{Key: s.ColumnText(0), Messages: s.ColumnInt64(1), Through: sqldb.Millis(s, 2)}
 					}, all[i].ID)
 			}
+			if err == nil {
+				all[i].Damaged, err = seal.Broken(c, seal.Erasure(all[i].ID))
+			}
 		}
 		return all, err
 	})

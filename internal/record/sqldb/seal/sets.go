@@ -95,6 +95,16 @@ func read(c sqldb.Conn, name string) (s sum, found bool, err error) {
 	return s, found, err
 }
 
+// Broken reports whether rows are not those that were sealed.
+func Broken(c sqldb.Conn, name string) (bool, error) {
+	have, err := measure(c, name)
+	if err != nil {
+		return false, err
+	}
+	want, found, err := read(c, name)
+	return have != want || !found, err
+}
+
 // Set writes the seal of the rows that there are.
 func Set(c sqldb.Conn, name string) error {
 	s, err := measure(c, name)
