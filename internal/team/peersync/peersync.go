@@ -120,12 +120,12 @@ func (s Side) Answer(ctx context.Context, r io.Reader, w io.Writer) error {
 			http.Error(w, "who are you?", http.StatusBadRequest)
 			return
 		}
-		if taken, _, err = http.NewResponseController(w).Hijack(); err == nil {
-			_, err = fmt.Fprintf(taken, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
+		if taken, _, err = http.NewResponseController(w).Hijack(); err != nil {
+			return
 		}
-		if err == nil {
-			close(turned)
-		}
+		// If this fails, so does the first request.
+		_, _ = fmt.Fprintf(taken, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
+		close(turned)
 	})
 	serve(ctx, join(r, w, nil), mux, turned)
 	if taken == nil {
