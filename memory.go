@@ -1,7 +1,10 @@
 package lcm
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
@@ -38,9 +41,25 @@ func (s *Session) Memory(budget int, options ...ToolOption) *Memory {
 	return &Memory{session: s, budget: budget, tools: s.Tools(options...), guidance: s.Guidance(options...)}
 }
 
-// TakeTurn implements [agents.TurnTaker].
+// turnWait is how long a chat waits for one of another process, or of another Memory of the
+// session.
+const turnWait = 10 * time.Second
+
+// TakeTurn implements [agents.TurnTaker]. Only one chat at a time runs in a session, in all
+// processes.
 func (m *Memory) TakeTurn(ctx context.Context) (done func(), err error) {
-	return m.turns.Take(ctx, "")
+	own, err := m.turns.Take(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, turnWait, fmt.Errorf("another chat runs in the session %q", m.session.Key()))
+	defer cancel()
+	release, err := m.session.engine.runner.HoldTurn(wait, m.session.Key())
+	if err != nil {
+		own()
+		return nil, cmp.Or(context.Cause(wait), err)
+	}
+	return func() { release(); own() }, nil
 }
 
 // Append implements [agents.Memory].

@@ -121,7 +121,7 @@ func hasTool(ts []llms.Tool, name string) bool {
 
 // asksForApproval reports whether a tool call may need approval.
 func (c AgentConfig) asksForApproval() bool {
-	return c.NeedsApproval != nil || slices.ContainsFunc(c.Tools, func(t llms.Tool) bool { return core.BehaviorOf(t).Approval })
+	return c.NeedsApproval != nil || slices.ContainsFunc(c.Tools, func(t llms.Tool) bool { return core.BehaviorOf(t).NeedsApproval })
 }
 
 // check reports everything that is wrong with the config at once.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/core"
@@ -67,22 +66,17 @@ func (c *chat) resume(ctx context.Context) error {
 func (c *chat) finish(ctx context.Context, calls []PendingCall) error {
 	var run, told []llms.ToolCall
 	var results []core.Result // of told
+	var approved, wait []PendingCall
 	for _, call := range calls {
-		b := core.Behavior{Repeatable: true} // the model reads that there is no such tool
-		if t, ok := c.tools[call.Name]; ok {
-			b = core.BehaviorOf(t)
-		}
+		t, known := c.tools[call.Name]
 		switch d := call.Decision; {
 		case d != nil && !d.Approved:
 			told, results = append(told, call.ToolCall), append(results, core.ErrorResult(denied(*d)))
-		case d == nil && (call.Waits || c.asksFor(ctx, call.ToolCall)):
-			run = append(run, call.ToolCall) // where it waits on
 		case d != nil && !call.started:
-			if err := c.startApproved(ctx, call); err != nil {
-				return err
-			}
-			run = append(run, call.ToolCall)
-		case b.Repeatable:
+			approved = append(approved, call)
+		case d == nil && (call.Waits || c.asksFor(ctx, call.ToolCall)):
+			wait = append(wait, call)
+		case !known || core.BehaviorOf(t).Repeatable: // the model reads that there is no such tool
 			run = append(run, call.ToolCall)
 		default:
 			told, results = append(told, call.ToolCall), append(results, core.ErrorResult(errUnknownIfRan))
@@ -91,9 +85,15 @@ func (c *chat) finish(ctx context.Context, calls []PendingCall) error {
 	if err := c.record(ctx, told, results); err != nil {
 		return err
 	}
-	return c.act(ctx, run, func(call llms.ToolCall) bool {
-		return slices.ContainsFunc(calls, func(p PendingCall) bool { return p.ID == call.ID && p.Decision != nil })
-	})
+	for _, call := range approved { // one after the other: what began and has no result may have run
+		if err := c.startApproved(ctx, call); err != nil {
+			return err
+		}
+		if err := c.act(ctx, []llms.ToolCall{call.ToolCall}, nil); err != nil {
+			return err
+		}
+	}
+	return c.act(ctx, run, wait)
 }
 
 var errUnknownIfRan = errors.New("the program was interrupted during this call. It is unknown whether the call took effect, and it was not made again: check before you repeat it")
@@ -108,7 +108,7 @@ func denied(d Decision) error {
 // startApproved notes that an approved call begins, which it does once.
 func (c *chat) startApproved(ctx context.Context, call PendingCall) error {
 	n := note{call: call.ID, tool: call.Name, state: noteStarted, at: call.Decision.At}
-	first, err := c.memory.(Resumable).Note(ctx, n.message())
+	first, err := c.memory.(Resumable).Note(context.WithoutCancel(ctx), n.message())
 	if err == nil && !first {
 		err = fmt.Errorf("another process runs the call %s of this turn", call.ID)
 	}
@@ -118,27 +118,32 @@ func (c *chat) startApproved(ctx context.Context, call PendingCall) error {
 // asksFor reports whether a call needs approval.
 func (c *chat) asksFor(ctx context.Context, call llms.ToolCall) bool {
 	t, ok := c.tools[call.Name]
-	return ok && (core.BehaviorOf(t).Approval || c.config.NeedsApproval != nil && c.config.NeedsApproval(ctx, call))
+	return ok && (core.BehaviorOf(t).NeedsApproval || c.config.NeedsApproval != nil && c.config.NeedsApproval(ctx, call))
 }
 
-// act runs calls and records their results. Those that need approval and do not have it wait:
-// the chat then ends with an ApprovalError.
-func (c *chat) act(ctx context.Context, calls []llms.ToolCall, approved func(llms.ToolCall) bool) error {
-	var run, refused, wait []llms.ToolCall
+// split returns the calls that may run, and those that need approval.
+func (c *chat) split(ctx context.Context, calls []llms.ToolCall) (run []llms.ToolCall, wait []PendingCall) {
 	for _, call := range calls {
-		switch {
-		case approved(call) || !c.asksFor(ctx, call):
+		if c.asksFor(ctx, call) {
+			wait = append(wait, PendingCall{ToolCall: call})
+		} else {
 			run = append(run, call)
-		case c.scope.Delegated():
-			refused = append(refused, call)
-		default:
-			wait = append(wait, call)
 		}
 	}
-	if err := c.wait(ctx, wait); err != nil {
-		return err
+	return run, wait
+}
+
+// act runs calls and records their results. If others wait for approval, the chat then ends with an
+// ApprovalError.
+func (c *chat) act(ctx context.Context, run []llms.ToolCall, wait []PendingCall) error {
+	waiting := Pending{Calls: wait}.calls()
+	if c.scope.Delegated() {
+		if err := c.record(ctx, waiting, refuseAll(waiting, errNoApprovalHere)); err != nil {
+			return err
+		}
+		waiting, wait = nil, nil
 	}
-	if err := c.record(ctx, refused, refuseAll(refused, errNoApprovalHere)); err != nil {
+	if err := c.noteWaiting(ctx, wait); err != nil {
 		return err
 	}
 	results := c.runAll(ctx, run)
@@ -146,30 +151,35 @@ func (c *chat) act(ctx context.Context, calls []llms.ToolCall, approved func(llm
 	if err := errors.Join(repeated, c.record(ctx, run, results)); err != nil {
 		return err
 	}
-	if len(wait) > 0 {
-		return &ApprovalError{wait}
+	for _, call := range waiting {
+		c.emit(core.Event{Kind: core.EventApproval, Call: &call})
+	}
+	if len(waiting) > 0 {
+		return &ApprovalError{waiting}
 	}
 	return nil
 }
 
 var errNoApprovalHere = errors.New("this call needs the approval of a person, whom a sub-agent cannot ask: say in your answer what should be done")
 
-// wait notes that calls wait for approval.
-func (c *chat) wait(ctx context.Context, calls []llms.ToolCall) error {
+// noteWaiting notes that calls wait for approval.
+func (c *chat) noteWaiting(ctx context.Context, calls []PendingCall) error {
 	for _, call := range calls {
+		if call.Waits {
+			continue // it is noted already
+		}
 		n := note{call: call.ID, tool: call.Name, state: noteWaits, at: time.Now()}
 		if _, err := c.memory.(Resumable).Note(context.WithoutCancel(ctx), n.message()); err != nil {
 			return fmt.Errorf("recording that a call waits: %w", err)
 		}
-		c.emit(core.Event{Kind: core.EventApproval, Call: &call})
 	}
 	return nil
 }
 
-// leave gives results to calls that still wait when the user writes something else.
+// leave gives results to calls that were not made when the user writes something else.
 func (c *chat) leave(ctx context.Context) error {
 	memory, ok := c.memory.(Resumable)
-	if !ok || !c.config.asksForApproval() {
+	if !ok {
 		return nil
 	}
 	turn, err := memory.Turn(ctx)
@@ -177,12 +187,18 @@ func (c *chat) leave(ctx context.Context) error {
 		return fmt.Errorf("reading the turn: %w", err)
 	}
 	var left []llms.ToolCall
+	var results []core.Result
 	for _, call := range PendingOf(turn).Calls {
-		if call.Waits && !call.started {
-			left = append(left, call.ToolCall)
+		if !call.asked || call.started {
+			continue
 		}
+		reason := errLeft
+		if call.Decision != nil && !call.Decision.Approved {
+			reason = denied(*call.Decision)
+		}
+		left, results = append(left, call.ToolCall), append(results, core.ErrorResult(reason))
 	}
-	return c.record(ctx, left, refuseAll(left, errLeft))
+	return c.record(ctx, left, results)
 }
 
 var errLeft = errors.New("this call was not made: it waited for approval, and the user went on")

@@ -3,6 +3,7 @@ package agents_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/tools"
 )
 
 // counted is a tool that counts its calls.
@@ -42,7 +44,7 @@ func TestATurnWaitsForApproval(t *testing.T) {
 			var deployed, looked int
 			memory := agents.NewTranscript()
 			agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{
-				counted("deploy", core.Behavior{Approval: true}, &deployed), counted("look", core.Behavior{ReadOnly: true}, &looked),
+				counted("deploy", core.Behavior{NeedsApproval: true}, &deployed), counted("look", core.Behavior{ReadOnly: true}, &looked),
 			}}, llmtest.Call("deploy", `{}`).And("look", `{}`), llmtest.Say("done"))
 			stream := agent.ChatStream("deploy it").Start()
 			_, err := stream.Text()
@@ -183,7 +185,7 @@ func TestAChatHasABudget(t *testing.T) {
 
 func TestASubAgentCannotWait(t *testing.T) {
 	var ran int
-	sub, subModel := build(t, agents.AgentConfig{AgentName: "sub", Memory: agents.NewTranscript(), Tools: []llms.Tool{counted("deploy", core.Behavior{Approval: true}, &ran)}},
+	sub, subModel := build(t, agents.AgentConfig{AgentName: "sub", Memory: agents.NewTranscript(), Tools: []llms.Tool{counted("deploy", core.Behavior{NeedsApproval: true}, &ran)}},
 		llmtest.Call("deploy", `{}`), llmtest.Say("please deploy"))
 	boss, _ := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{sub}},
 		llmtest.Call("delegate", `{"agent_name":"sub","task":"deploy it"}`), llmtest.Say("ok"))
@@ -192,5 +194,81 @@ func TestASubAgentCannotWait(t *testing.T) {
 	}
 	if got := lastResults(t, subModel); len(got) != 1 || !strings.Contains(got[0], "needs the approval of a person") {
 		t.Errorf("the sub-agent reads %q", got)
+	}
+}
+
+// forgetful fails to record results once.
+type forgetful struct {
+	*agents.Transcript
+	fails *bool
+}
+
+func (f forgetful) Append(ctx context.Context, ms ...llms.Message) error {
+	if *f.fails && ms[0].Role == llms.RoleTool {
+		*f.fails = false
+		return errors.New("the disk is full")
+	}
+	return f.Transcript.Append(ctx, ms...)
+}
+
+func TestAnApprovedCallBeginsOnce(t *testing.T) {
+	var ran int
+	fails := false
+	memory := forgetful{agents.NewTranscript(), &fails}
+	agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{NeedsApproval: true}, &ran)}},
+		llmtest.Call("deploy", `{}`), llmtest.Say("done"))
+	_, err := agent.ChatStream("deploy it").Start().Text()
+	waits, ok := errors.AsType[*agents.ApprovalError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, agents.Decision{Approved: true, By: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	fails = true
+	if _, err := agent.Continue(t.Context()).Start().Text(); err == nil || ran != 1 {
+		t.Fatalf("%v; it ran %d times", err, ran)
+	}
+	if _, err := agent.Continue(t.Context()).Start().Text(); err != nil || ran != 1 {
+		t.Errorf("%v; it ran %d times", err, ran)
+	}
+	if got := lastResults(t, engine); len(got) != 1 || !strings.Contains(got[0], "unknown whether the call took effect") {
+		t.Errorf("the model reads %q", got)
+	}
+}
+
+func TestAWaitingCallNeedsADecisionWhateverThePolicySays(t *testing.T) {
+	var ran int
+	memory := agents.NewTranscript()
+	policy := true
+	agent, _ := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{ReadOnly: true}, &ran)},
+		NeedsApproval: func(context.Context, llms.ToolCall) bool { return policy }}, llmtest.Call("deploy", `{}`), llmtest.Say("done"))
+	for range 3 {
+		call := agent.Continue(t.Context())
+		if policy {
+			call = agent.ChatStream("deploy it")
+		}
+		if _, err := call.Start().Text(); err == nil || ran != 0 {
+			t.Fatalf("%v; it ran %d times", err, ran)
+		}
+		policy = false
+	}
+}
+
+func TestWorkThatGoesOnIsNoRepetition(t *testing.T) {
+	n := 0
+	engine := llmtest.New(func(llms.Request) llmtest.Reply {
+		if n++; n > 20 {
+			return llmtest.Say("done")
+		}
+		if n%2 == 0 {
+			return llmtest.Call("look", `{}`)
+		}
+		return llmtest.Call("foo", fmt.Sprintf(`{"echo":"edit %d"}`, n))
+	})
+	var ran int
+	agent := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Tools: []llms.Tool{counted("look", core.Behavior{}, &ran), tools.NewFooTool()}})
+	if _, err := agent.ChatStream("go").Start().Text(); err != nil || ran != 10 {
+		t.Errorf("%v after %d looks", err, ran)
 	}
 }

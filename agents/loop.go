@@ -2,8 +2,10 @@ package agents
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -159,7 +161,8 @@ func (c *chat) loop(ctx context.Context) (string, error) {
 		if err := c.mayCall(round, len(calls)); err != nil {
 			return "", errors.Join(err, c.record(ctx, calls, refuseAll(calls, err)))
 		}
-		if err := c.act(ctx, calls, func(llms.ToolCall) bool { return false }); err != nil {
+		run, wait := c.split(ctx, calls)
+		if err := c.act(ctx, run, wait); err != nil {
 			return "", err
 		}
 	}
@@ -183,23 +186,29 @@ const (
 	mostRepeats = 6
 )
 
-// repeats counts the rounds that have a call with the same arguments and the same result.
+// repeats counts the rounds, one after the other, in which every call was made before with the same
+// arguments and the same result.
 func (c *chat) repeats(calls []llms.ToolCall, results []core.Result) error {
-	now := map[string]bool{}
+	now := map[string]int{}
+	isNew := false
 	for i, call := range calls {
-		key := strings.Join([]string{call.Name, call.Arguments, results[i].Text}, "\x00")
-		if now[key] {
-			continue
+		key := fmt.Sprintf("%q %q %v %v", call.Name, call.Arguments, results[i].IsError, results[i].Text)
+		for _, b := range results[i].Blobs {
+			key += fmt.Sprintf(" %q %x", b.URL, sha256.Sum256(b.Data))
 		}
-		now[key] = true
-		c.seen[key]++
-		switch n := c.seen[key]; {
+		now[key] = c.seen[key] + 1
+		isNew = isNew || now[key] == 1
+		switch n := now[key]; {
 		case n >= mostRepeats:
 			return fmt.Errorf("%w: %s, %d times with the same arguments and the same result", ErrRepeated, call.Name, n)
 		case n >= warnRepeats:
 			results[i].Text += fmt.Sprintf("\n\n[You made this call %d times with this result. Use it, or do something else.]", n)
 		}
 	}
+	if isNew {
+		clear(c.seen)
+	}
+	maps.Copy(c.seen, now)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,9 @@ type Pending struct {
 // PendingCall is a tool call without a result.
 type PendingCall struct {
 	llms.ToolCall           // the call
-	Waits         bool      // it waits, or waited, for approval
+	Waits         bool      // for approval: nobody has decided yet
 	Decision      *Decision // nil until somebody decides
+	asked         bool      // it waits, or waited
 	started       bool      // after it was approved
 }
 
@@ -51,11 +53,20 @@ type Decision struct {
 func (p Pending) Waiting() []llms.ToolCall {
 	var calls []llms.ToolCall
 	for _, c := range p.Calls {
-		if c.Waits && c.Decision == nil {
+		if c.Waits {
 			calls = append(calls, c.ToolCall)
 		}
 	}
 	return calls
+}
+
+// calls returns the calls without a result.
+func (p Pending) calls() []llms.ToolCall {
+	var out []llms.ToolCall
+	for _, c := range p.Calls {
+		out = append(out, c.ToolCall)
+	}
+	return out
 }
 
 // PendingOf returns what is missing of a turn, which Resumable.Turn returns.
@@ -93,12 +104,12 @@ func (p *Pending) note(n note) {
 		}
 		switch n.state {
 		case noteWaits:
-			c.Waits = true
+			c.Waits, c.asked = c.Decision == nil, true
 		case noteStarted:
 			c.started = true
 		case noteApproved, noteDenied:
 			if c.Decision == nil {
-				c.Decision = &Decision{n.state == noteApproved, n.by, n.reason, n.at}
+				c.Waits, c.Decision = false, &Decision{n.state == noteApproved, n.by, n.reason, n.at}
 			}
 		}
 	}
@@ -107,27 +118,50 @@ func (p *Pending) note(n note) {
 // Decide approves or denies a call that waits for approval. Any process may do so that has
 // the memory; [Agent.Continue] then goes on with the turn.
 func Decide(ctx context.Context, memory Resumable, callID string, d Decision) error {
-	turn, err := memory.Turn(ctx)
-	if err != nil {
-		return err
-	}
-	waiting := PendingOf(turn).Waiting()
-	i := slices.IndexFunc(waiting, func(c llms.ToolCall) bool { return c.ID == callID })
-	if i < 0 {
-		return fmt.Errorf("no call %q waits for approval%s", callID, names(", but %s", waiting))
-	}
 	if strings.TrimSpace(d.By) == "" {
 		return errors.New("a decision needs the name of who made it")
 	}
 	if d.At.IsZero() {
 		d.At = time.Now()
 	}
-	n := note{call: callID, tool: waiting[i].Name, state: noteDenied, by: d.By, reason: d.Reason, at: d.At}
+	call, err := waitingCall(ctx, memory, callID)
+	if err != nil || call.Decision != nil {
+		return cmp.Or(err, decidedBy(call))
+	}
+	n := note{call: callID, tool: call.Name, state: noteDenied, by: d.By, reason: d.Reason, at: d.At}
 	if d.Approved {
 		n.state = noteApproved
 	}
-	_, err = memory.Note(ctx, n.message())
-	return err
+	if _, err := memory.Note(ctx, n.message()); err != nil {
+		return err
+	}
+	// Somebody else may have decided at the same time: the first decision counts.
+	if call, err = waitingCall(ctx, memory, callID); err == nil && call.Decision != nil && (call.Decision.By != d.By || !call.Decision.At.Equal(d.At)) {
+		return decidedBy(call)
+	}
+	return nil
+}
+
+func decidedBy(c PendingCall) error {
+	if c.Decision == nil {
+		return nil
+	}
+	return fmt.Errorf("%s has decided on the call %q already", c.Decision.By, c.ID)
+}
+
+// waitingCall returns a call that waits, or waited, for approval.
+func waitingCall(ctx context.Context, memory Resumable, id string) (PendingCall, error) {
+	turn, err := memory.Turn(ctx)
+	if err != nil {
+		return PendingCall{}, err
+	}
+	p := PendingOf(turn)
+	for _, c := range p.Calls {
+		if c.ID == id && c.asked {
+			return c, nil
+		}
+	}
+	return PendingCall{}, fmt.Errorf("no call %q waits for approval%s", id, names(", but %s", p.Waiting()))
 }
 
 // names lists the ids of calls in a format, or returns "".
@@ -142,8 +176,8 @@ func names(format string, calls []llms.ToolCall) string {
 	return fmt.Sprintf(format, strings.Join(ids, ", "))
 }
 
-// MetaCall is the key in a note's Meta that has what the note says of a tool call.
-const MetaCall = "call"
+// metaCall is the key in a note's Meta that has what the note says of a tool call.
+const metaCall = "lcm_call"
 
 // The states of a call that notes tell.
 const (
@@ -171,7 +205,7 @@ func (n note) message() llms.Message {
 	}
 	m := llms.System(text)
 	m.ID = fmt.Sprintf("%s:%s:%d", n.state, n.call, n.at.UnixNano())
-	m.Meta = map[string]any{MetaCall: map[string]any{
+	m.Meta = map[string]any{metaCall: map[string]any{
 		"id": n.call, "tool": n.tool, "state": n.state, "by": n.by, "reason": n.reason, "at": n.at.UTC().Format(time.RFC3339Nano),
 	}}
 	return m
@@ -179,7 +213,7 @@ func (n note) message() llms.Message {
 
 // noteOf reads a note back.
 func noteOf(m llms.Message) (note, bool) {
-	meta, ok := m.Meta[MetaCall].(map[string]any)
+	meta, ok := m.Meta[metaCall].(map[string]any)
 	if !ok || m.Role != llms.RoleSystem {
 		return note{}, false
 	}

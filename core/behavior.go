@@ -3,9 +3,9 @@ package core
 // Behavior is what a tool declares of its calls. The zero value is the careful one: a call
 // may change something, and must not run twice.
 type Behavior struct {
-	ReadOnly   bool // a call changes nothing
-	Repeatable bool // a call may run again if it is unknown whether it ran; true of a ReadOnly one
-	Approval   bool // a call waits until somebody approves it
+	ReadOnly      bool // a call changes nothing
+	Repeatable    bool // a call may run again if it is unknown whether it ran; true of a ReadOnly one
+	NeedsApproval bool // a call waits until somebody approves it
 }
 
 // Declaring is a tool that declares how its calls behave. [NewTool] makes such tools from

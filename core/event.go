@@ -9,7 +9,7 @@ const (
 	EventReasoning  EventKind = "reasoning"   // Text: a piece of the model's reasoning
 	EventToolCall   EventKind = "tool_call"   // Call
 	EventToolResult EventKind = "tool_result" // Call (without arguments), Result
-	EventApproval   EventKind = "approval"    // Call: it waits for approval, and so does the chat, which ends with an error
+	EventApproval   EventKind = "approval"    // Call: it needs approval; the chat ends with an error
 	EventUsage      EventKind = "usage"       // Usage and Stop: of one model call
 	EventDone       EventKind = "done"        // Text: the whole final answer; Stop: why it ended there; Usage: of the whole stream
 	EventError      EventKind = "error"       // Err; Usage: of the whole stream

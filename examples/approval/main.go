@@ -55,7 +55,7 @@ func run(ctx context.Context, path string, args []string, out io.Writer) (err er
 
 // chat begins a turn, or goes on with one.
 func chat(ctx context.Context, session *lcm.Session, ask bool, prompt string, out io.Writer) error {
-	refund := core.MustTool(core.ToolInfo{Name: "refund", Description: "Refunds an order.", Behavior: core.Behavior{Approval: true}},
+	refund := core.MustTool(core.ToolInfo{Name: "refund", Description: "Refunds an order.", Behavior: core.Behavior{NeedsApproval: true}},
 		func(_ context.Context, in struct {
 			Order string `json:"order" description:"Number of the order"`
 		}) (core.Result, error) {
@@ -93,7 +93,9 @@ func decide(ctx context.Context, session *lcm.Session, approve bool, by, reason 
 	}
 	pending, err := session.Pending(ctx)
 	for _, call := range pending.Waiting() {
-		err = errors.Join(err, answer(ctx, call.ID, by, reason))
+		if err := answer(ctx, call.ID, by, reason); err != nil {
+			return err
+		}
 		fmt.Fprintf(out, "%s decided on %s\n", by, call.Name)
 	}
 	return err

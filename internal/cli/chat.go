@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,9 @@ func (cmd *chatCommand) chat(ctx context.Context, rec *openRecord) error {
 		return err
 	}
 	cmd.note("%s · session %s · %s tokens · /help lists the commands", c.agent.Name(), safetext.Line(c.session.Key()), prose.Number(c.budget))
+	if err := c.showPending(ctx); err != nil {
+		return err
+	}
 	lines := bufio.NewReader(cmd.typed(ctx))
 	for {
 		if cmd.terminal {
@@ -146,15 +150,19 @@ func (c *chat) overhead(a *agents.Agent) int {
 // take answers one line and reports whether it was the last.
 func (c *chat) take(ctx context.Context, text string) (quit bool) {
 	var err error
-	switch command, _, _ := strings.Cut(text, " "); {
+	switch command, reason, _ := strings.Cut(text, " "); {
 	case command == "/quit" || command == "/exit":
 		return true
+	case command == "/continue":
+		err = c.say(ctx, c.agent.Continue(ctx))
+	case command == "/approve" || command == "/deny":
+		err = c.decide(ctx, command == "/approve", reason)
 	case command == "/help":
 		c.printf("%s", chatHelp)
 	case strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/"):
 		c.warn("%s is not a command; /help lists them", safetext.Line(command))
 	default:
-		err = c.say(ctx, text)
+		err = c.say(ctx, c.agent.ChatStream(text))
 	}
 	if err != nil && ctx.Err() == nil {
 		c.report(err) // one failed turn does not end the conversation
@@ -162,11 +170,54 @@ func (c *chat) take(ctx context.Context, text string) (quit bool) {
 	return false
 }
 
-const chatHelp = "/quit leaves; the conversation stays. `lcm show --tree` and `lcm context` show it from another terminal\n"
+const chatHelp = "/quit leaves; the conversation stays. `lcm show --tree` and `lcm context` show it from another terminal\n" +
+	"/continue goes on with a turn that broke off; /approve and /deny, with a reason, answer the calls that wait for it\n"
 
-// say sends a message, and prints text and tool calls as they arrive.
-func (c *chat) say(ctx context.Context, text string) error {
-	stream := c.agent.ChatStream(text).StartContext(ctx)
+// showPending tells of a turn that is unfinished.
+func (c *chat) showPending(ctx context.Context) error {
+	pending, err := c.session.Pending(ctx)
+	if err != nil || !pending.Unfinished {
+		return err
+	}
+	for _, call := range pending.Waiting() {
+		c.note("waits for approval: %s(%s)", call.Name, clip(safetext.Line(call.Arguments), 100))
+	}
+	c.note("the last turn is unfinished; /continue goes on with it")
+	return nil
+}
+
+// decide approves or denies the calls that wait, and goes on with the turn.
+func (c *chat) decide(ctx context.Context, approved bool, reason string) error {
+	pending, err := c.session.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	if len(pending.Waiting()) == 0 {
+		return errors.New("no call waits for approval")
+	}
+	answer := c.session.Deny
+	if approved {
+		answer = c.session.Approve
+	}
+	for _, call := range pending.Waiting() {
+		if err := answer(ctx, call.ID, currentUser(), reason); err != nil {
+			return err
+		}
+	}
+	return c.say(ctx, c.agent.Continue(ctx))
+}
+
+// currentUser names who decides.
+func currentUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "the user of lcm chat"
+}
+
+// say runs a turn, and prints text and tool calls as they arrive.
+func (c *chat) say(ctx context.Context, turn core.IResponseChStarter) error {
+	stream := turn.StartContext(ctx)
 	defer stream.Stop()
 	inText := false
 	for e := range stream.EventsContext(ctx) {
@@ -182,6 +233,8 @@ func (c *chat) say(ctx context.Context, text string) error {
 			c.doing("→ %s%s(%s)", strings.Repeat("  ", len(e.From)), e.Call.Name, clip(safetext.Line(e.Call.Arguments), 100))
 		case core.EventToolResult:
 			c.doing("← %s: %s", e.Call.Name, clip(safetext.Line(e.Result.Text), 100))
+		case core.EventApproval:
+			c.note("waits for approval: %s(%s); /approve or /deny, with a reason", e.Call.Name, clip(safetext.Line(e.Call.Arguments), 100))
 		case core.EventDone:
 			if e.Stop == core.StopLength {
 				c.warn("the model ran into the limit of its answer, which ends in the middle: ask it to go on")

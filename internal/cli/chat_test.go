@@ -188,3 +188,22 @@ func listed(t *testing.T) []store.Conversation {
 	}
 	return list
 }
+
+func TestChatContinuesATurn(t *testing.T) {
+	asked := 0
+	model := func(llms.Request) llmtest.Reply {
+		if asked++; asked == 1 {
+			return llmtest.Status(400, "scripted refusal")
+		}
+		return llmtest.Say("fine")
+	}
+	out, errs, h := chatting(t, model, "how is it?\n/approve\n/continue\n/continue\n")
+	if !strings.Contains(out, "fine") || len(h.Exchanges()) != 2 {
+		t.Errorf("%d requests, out %q", len(h.Exchanges()), out)
+	}
+	for _, want := range []string{"no call waits for approval", "no unfinished turn"} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("standard error lacks %q: %s", want, errs)
+		}
+	}
+}

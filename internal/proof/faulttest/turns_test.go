@@ -21,7 +21,7 @@ import (
 
 // turnTools are the tools that the model of a turn calls, one after the other. Each call writes a line
 // to a file.
-var turnTools = map[string]core.Behavior{"once": {}, "again": {Repeatable: true}, "gate": {Approval: true}}
+var turnTools = map[string]core.Behavior{"once": {}, "again": {Repeatable: true}, "gate": {NeedsApproval: true}}
 
 // turnAgent returns an agent that may be killed between any two of its steps.
 func turnAgent(o order, s *lcm.Session) (*agents.Agent, error) {
@@ -161,7 +161,10 @@ func TestTurnsSurviveKills(t *testing.T) {
 	err := withTurns(ctx, o, func(s *lcm.Session, a *agents.Agent) error {
 		for {
 			pending, err := s.Pending(ctx)
-			if err != nil || !pending.Unfinished {
+			if err != nil {
+				return err
+			}
+			if !pending.Unfinished {
 				break
 			}
 			if err := takeTurn(ctx, s, a, ""); err != nil {
@@ -210,6 +213,9 @@ func checkTurns(ctx context.Context, t *testing.T, path string, s *lcm.Session) 
 		case n > 1:
 			t.Errorf("%s ran %d times", strings.TrimSpace(line), n)
 		}
+	}
+	if !strings.Contains(string(effects), "gate ") {
+		t.Error("no call was approved and made")
 	}
 	if turns == 0 || answers != turns {
 		t.Errorf("%d turns have %d answers", turns, answers)

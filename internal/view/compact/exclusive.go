@@ -2,6 +2,7 @@ package compact
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -47,10 +48,20 @@ func (r *Runner) Occupied(ctx context.Context) (bool, error) {
 // conversation, so that no summary of the old messages is written afterwards. It is
 // renewed until then, because an erasure may take longer than a lease lasts.
 func (r *Runner) Hold(ctx context.Context, id store.ConversationID) (release func(), err error) {
+	return r.hold(ctx, leaseOf(id))
+}
+
+// HoldTurn waits until no other agent takes a turn in a session, and keeps others from it
+// until release is called.
+func (r *Runner) HoldTurn(ctx context.Context, session string) (release func(), err error) {
+	return r.hold(ctx, fmt.Sprintf("turn/%x", sha256.Sum256([]byte(session))))
+}
+
+func (r *Runner) hold(ctx context.Context, key string) (release func(), err error) {
 	if r.leases == nil {
 		return func() {}, nil
 	}
-	held, err := r.leases.Take(ctx, leaseOf(id), true)
+	held, err := r.leases.Take(ctx, key, true)
 	if err != nil {
 		return nil, err
 	}
