@@ -70,7 +70,7 @@ func (cmd *askCommand) ask(ctx context.Context, rec *openRecord, _ *lcm.Engine) 
 // show prints an answer.
 func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error) error {
 	if err != nil {
-		if errors.Is(err, recall.ErrRefused) || ctx.Err() != nil {
+		if code := exitCode(err); errors.Is(err, recall.ErrRefused) || ctx.Err() != nil || code == exitDatabase || code == exitFaults {
 			return err
 		}
 		return failed(exitUsage, "`lcm ask --help` shows how it is used", "%s", recallWords.Replace(err.Error()))

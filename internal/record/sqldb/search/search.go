@@ -41,7 +41,7 @@ func (ix *Index) Search(ctx context.Context, q store.Search) (found store.Found,
 		if errors.Is(err, errMerged) && try < maxRetries {
 			continue
 		}
-		if errors.Is(err, segment.ErrCorrupt) && !rebuilt {
+		if (errors.Is(err, segment.ErrCorrupt) || errors.Is(err, errMerged)) && !rebuilt { // a section that stays away is lost
 			if err := l.rebuild(ctx, err); err != nil {
 				return store.Found{}, err
 			}
@@ -91,6 +91,8 @@ func (l *lane) search(ctx context.Context, q store.Search) (store.Found, error) 
 	for i := range p.Hits {
 		p.Hits[i].After = p.after(i)
 	}
+	// What the record has lost, Verify names.
+	p.Hits = slices.DeleteFunc(p.Hits, func(h store.Hit) bool { return h.Conversation == 0 })
 	return p.Found, nil
 }
 
@@ -280,11 +282,11 @@ func notes(query *search.Query, res search.Result) []string {
 	return all
 }
 
-// resolve looks up the messages or summaries of hits. The index has everything about a
-// message, except for a regular expression.
+// resolve looks up the messages or summaries of hits. One that is not there has no
+// conversation.
 func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, error) {
 	out := make([]store.Hit, len(hits))
-	var ids []int64 // those that the index has not everything about
+	var ids []int64
 	at := map[int64]*store.Hit{}
 	for i, h := range hits {
 		out[i] = store.Hit{Score: h.Rank, Session: h.Session, Beside: !h.Matched}
@@ -293,17 +295,13 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 			for _, id := range h.NextTo {
 				out[i].NextTo = append(out[i].NextTo, store.MessageID(id))
 			}
-			if h.Conversation != 0 {
-				out[i].Conversation, out[i].Time, out[i].Role = store.ConversationID(h.Conversation), time.UnixMilli(h.Time).UTC(), store.RoleOf(int(h.Role))
-				continue
-			}
 		}
 		ids, at[h.ID] = append(ids, h.ID), &out[i]
 	}
 	if len(ids) == 0 {
 		return out, nil
 	}
-	sql := `SELECT id, '', conversation, coalesce(said, stored), role FROM messages WHERE id IN (SELECT j.value FROM json_each(?) j)`
+	sql := `SELECT id, '', conversation, coalesce(said, stored), role FROM messages WHERE id IN (SELECT j.value FROM json_each(?) j) AND ` + record.NotErased
 	if l.kind == record.LaneSummaries {
 		sql = `SELECT num, id, conversation, latest, 0 FROM summaries WHERE num IN (SELECT j.value FROM json_each(?) j)`
 	}
