@@ -46,6 +46,8 @@ func TestRecords(t *testing.T) {
 		"boundary":      {`{"type":"system","subtype":"compact_boundary","uuid":"u","logicalParentUuid":"x"}`, llms.RoleSystem, "", hidden, "system/compact_boundary"},
 		"bookkeeping":   {`{"type":"file-history-snapshot","messageId":"m","snapshot":{}}`, llms.RoleSystem, "", hidden, "file-history-snapshot"},
 		"typed ahead":   {`{"type":"attachment","uuid":"u","attachment":{"type":"queued_command","prompt":"wait"}}`, llms.RoleUser, "wait", 0, "attachment/queued_command"},
+		"request":       {`{"type":"api-request-shape","sessionId":"s","shape":{"system":"x"}}`, llms.RoleSystem, "", hidden, "api-request-shape"},
+		"its prompt":    {`{"type":"attachment","uuid":"u","attachment":{"type":"prompt_snapshot","systemPrompt":["x"]}}`, llms.RoleSystem, "", hidden, "attachment/prompt_snapshot"},
 		"listing":       {`{"type":"attachment","uuid":"u","attachment":{"type":"skill_listing","content":"x"}}`, llms.RoleSystem, "", hidden, "attachment/skill_listing"},
 		"unknown type":  {`{"type":"telepathy","thought":"x"}`, llms.RoleSystem, `{"type":"telepathy","thought":"x"}`, hidden | store.FlagUnknown, "telepathy"},
 		"odd message":   {`{"type":"user","uuid":"u","message":"text"}`, llms.RoleSystem, `{"type":"user","uuid":"u","message":"text"}`, hidden | store.FlagUnknown, "user"},

@@ -41,16 +41,18 @@ func decodeClaude(record []byte) llms.Message {
 
 // claudeBookkeeping are the types of records that tell a model nothing new.
 var claudeBookkeeping = map[string]bool{
-	"agent-color": true, "agent-name": true, "agent-setting": true, "ai-title": true, "attribution-snapshot": true,
-	"content-replacement": true, "continued-in": true, "custom-title": true, "file-history-snapshot": true,
+	"agent-color": true, "agent-name": true, "agent-setting": true, "ai-title": true, "api-request": true,
+	"api-request-blob": true, "api-request-shape": true, "atis-latch": true, "attribution-snapshot": true,
+	"content-replacement": true, "continued-in": true, "cost-state": true, "custom-title": true, "file-history-snapshot": true,
 	"last-prompt": true, "mode": true, "permission-mode": true, "pr-link": true, "progress": true, "queue-operation": true,
-	"relocated": true, "speculation-accept": true, "tag": true, "task-summary": true, "worktree-state": true,
+	"relocated": true, "speculation-accept": true, "tag": true, "task-summary": true, "tools-used": true, "worktree-state": true,
 }
 
 // claudeListings are attachments that list abilities of the program.
 var claudeListings = map[string]bool{
-	"agent_listing_delta": true, "critical_system_reminder": true, "date_change": true, "deferred_tools_delta": true,
-	"mcp_instructions_delta": true, "output_style": true, "skill_listing": true, "task_reminder": true, "todo_reminder": true,
+	"agent_listing_delta": true, "critical_system_reminder": true, "date": true, "date_change": true, "deferred_tools_delta": true,
+	"environment": true, "mcp_instructions_delta": true, "model": true, "output_style": true, "prompt_snapshot": true,
+	"remote_session_change": true, "session_context": true, "skill_listing": true, "task_reminder": true, "todo_reminder": true,
 	"token_usage": true, "total_tokens_reminder": true, "ultrathink_effort": true,
 }
 
