@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -34,7 +35,7 @@ func addHelp(c *cobra.Command, names *strings.Replacer) {
 
 // helpNames replaces the lists that help texts name.
 func helpNames() *strings.Replacer {
-	return strings.NewReplacer("{agents}", strings.Join(all.Names[hosts.Host](), ", "), "{hosts}", strings.Join(all.Names[setup.Host](), ", "),
+	return strings.NewReplacer("{agents}", strings.Join(all.Names[hosts.Host](), ", "), "{hosts}", ansi.Wordwrap(strings.Join(all.Names[setup.Host](), ", "), 72, ""),
 		"{programs}", strings.Join(all.Names[launch.Host](), ", "), "{mcpPath}", mcpserver.Path)
 }
 
