@@ -16,6 +16,7 @@ import (
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/guard"
+	"github.com/lossless-context/lcm/internal/kit/tracing"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -63,14 +64,25 @@ func (c *chat) runOne(ctx context.Context, call llms.ToolCall) core.Result {
 	if !ok {
 		return core.ErrorResult(c.unknownTool(call.Name))
 	}
-	args, err := parseArguments(call)
-	if err == nil {
-		var result core.Result
-		if result, err = c.contained(ctx, tool, args); err == nil {
-			return result
-		}
+	ctx, span := tracing.Start(ctx, "execute_tool "+call.Name)
+	span.GenAI("operation.name", "execute_tool")
+	span.GenAI("tool.name", call.Name)
+	result, err := c.called(ctx, tool, call)
+	span.Outcome(err != nil || result.IsError)
+	span.End(nil)
+	if err != nil {
+		return core.ErrorResult(err)
 	}
-	return core.ErrorResult(err)
+	return result
+}
+
+// called runs a tool with the arguments of a call.
+func (c *chat) called(ctx context.Context, tool llms.Tool, call llms.ToolCall) (core.Result, error) {
+	args, err := parseArguments(call)
+	if err != nil {
+		return core.Result{}, err
+	}
+	return c.contained(ctx, tool, args)
 }
 
 func (c *chat) unknownTool(name string) error {

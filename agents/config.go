@@ -69,6 +69,8 @@ type AgentConfig struct {
 	DelegationBudget tools.Budget
 	// Hooks run around every tool call, the first outermost.
 	Hooks []tools.Hook
+	// ModelHooks run around every model call, the first outermost.
+	ModelHooks []ModelHook
 	// NeedsApproval reports whether a tool call needs approval, beside those of tools that
 	// declare it. The chat then ends with an [*ApprovalError]; see [Decide]. A sub-agent
 	// cannot wait: the call is refused, and its model told why.
@@ -76,6 +78,14 @@ type AgentConfig struct {
 	// Logger is told where a tool panicked. Default: nobody is. The model
 	// reads of the panic in any case.
 	Logger *slog.Logger
+}
+
+// ModelHook runs around model calls. Either function may be nil.
+type ModelHook struct {
+	// Before may change the request. An error ends the chat.
+	Before func(ctx context.Context, r *llms.Request) error
+	// After sees the answer, or how far it got, and the error of the call.
+	After func(ctx context.Context, r llms.Request, answer llms.Response, err error)
 }
 
 // The defaults of AgentConfig.
@@ -99,7 +109,7 @@ func (c AgentConfig) withDefaults() AgentConfig {
 	c.DelegateTimeout = cmp.Or(c.DelegateTimeout, DefaultDelegateTimeout)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	c.SubAgents = slices.Clone(c.SubAgents)
-	c.Hooks = slices.Clone(c.Hooks)
+	c.Hooks, c.ModelHooks = slices.Clone(c.Hooks), slices.Clone(c.ModelHooks)
 	c.Tools = slices.Clone(c.Tools)
 	if !core.IsNil(c.Memory) {
 		for _, t := range c.Memory.Tools() {

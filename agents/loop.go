@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/kit/tracing"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -54,7 +56,11 @@ type chat struct {
 }
 
 // chat opens a turn and brings it to its end.
-func (a *Agent) chat(ctx context.Context, open func(*chat, context.Context) error, emit func(core.Event)) (string, error) {
+func (a *Agent) chat(ctx context.Context, open func(*chat, context.Context) error, emit func(core.Event)) (text string, err error) {
+	ctx, span := tracing.Start(ctx, "invoke_agent "+a.Name())
+	span.GenAI("operation.name", "invoke_agent")
+	span.GenAI("agent.name", a.Name())
+	defer func() { span.End(err) }()
 	if a.config.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.config.Timeout,
@@ -273,8 +279,35 @@ func withoutPartial(messages []llms.Message) []llms.Message {
 	return messages
 }
 
-// stream runs one call of the model and relays its events.
-func (c *chat) stream(ctx context.Context, r llms.Request) (llms.Response, error) {
+// stream runs one call of the model, with hooks around it.
+func (c *chat) stream(ctx context.Context, r llms.Request) (answer llms.Response, err error) {
+	ctx, span := tracing.Start(ctx, "chat "+cmp.Or(r.Model, c.config.LLMEngine.Name()))
+	span.GenAI("operation.name", "chat")
+	span.GenAI("request.model", cmp.Or(r.Model, c.config.LLMEngine.Name()))
+	defer func() {
+		span.GenAI("response.model", answer.Model)
+		span.GenAI("usage.input_tokens", answer.Usage.InputTokens)
+		span.GenAI("usage.output_tokens", answer.Usage.OutputTokens)
+		span.End(err)
+	}()
+	for _, h := range c.config.ModelHooks {
+		if h.Before != nil {
+			if err := h.Before(ctx, &r); err != nil {
+				return llms.Response{}, err
+			}
+		}
+	}
+	answer, err = c.relay(ctx, r)
+	for _, h := range slices.Backward(c.config.ModelHooks) {
+		if h.After != nil {
+			h.After(ctx, r, answer, err)
+		}
+	}
+	return answer, err
+}
+
+// relay runs one call of the model and relays its events.
+func (c *chat) relay(ctx context.Context, r llms.Request) (llms.Response, error) {
 	var collected llms.Collector
 	for event, err := range c.config.LLMEngine.Stream(ctx, r) {
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package tracing starts the OpenTelemetry spans of this module: a request, a tool call,
-// recall, the store.
+// Package tracing starts the OpenTelemetry spans of this module: a request, a turn of an agent, a
+// model call, a tool call, recall, the store.
 //
 // A span belongs to the provider of the span in its context. Where the context has none,
 // it belongs to the global provider, so that a program that embeds lcm and sets one
@@ -84,6 +84,17 @@ func (s Span) Int(key string, n int) { s.set(attribute.Int("lcm."+key, n)) }
 
 // Word sets an attribute to a word from a list of this module, never to text of a user.
 func (s Span) Word(key, word string) { s.set(attribute.String("lcm."+key, word)) }
+
+// GenAI sets an attribute of OpenTelemetry's conventions for generative AI: a count, or the name of an
+// agent, a model or a tool.
+func (s Span) GenAI(key string, value any) {
+	switch v := value.(type) {
+	case int:
+		s.set(attribute.Int("gen_ai."+key, v))
+	case string:
+		s.set(attribute.String("gen_ai."+key, v))
+	}
+}
 
 // Outcome says whether a tool answered or refused.
 func (s Span) Outcome(refused bool) {
