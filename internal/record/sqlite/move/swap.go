@@ -228,5 +228,6 @@ func lockOut(path string) (release func(), err error) {
 
 // unreadable reports errors of a file that is not usable as a database.
 func unreadable(err error) bool {
-	return errors.Is(err, sqlite3.NOTADB) || errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.READONLY) || errors.Is(err, sqlite3.CANTOPEN)
+	return errors.Is(err, sqlite3.NOTADB) || errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.READONLY) || errors.Is(err, sqlite3.CANTOPEN) ||
+		errors.Is(err, sqlite3.ERROR) // of a file format that there is not
 }
