@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"strings"
@@ -73,6 +74,11 @@ var inBytes = []kind{
 			t.Fatal(err)
 		}
 	}, is("wal-damaged"), nil},
+	{"a page of messages in the list of free pages", edit(func(b []byte) []byte {
+		binary.BigEndian.PutUint32(b[32:], uint32(strings.LastIndex(string(b), "Step 104.")/4096+1))
+		binary.BigEndian.PutUint32(b[36:], 1)
+		return b
+	}), is("page"), nil},
 	{"bytes after the last page", edit(func(b []byte) []byte { return append(b, "garbage"...) }), is("appended"), nil},
 	{"a row without columns, and no first page", edit(func(b []byte) []byte {
 		page := strings.LastIndex(string(b), "Step 104.") / 4096 * 4096

@@ -64,7 +64,6 @@ type reader struct {
 // tombstones and state can be derived.
 func (s *reader) read(tables []string) error {
 	s.readColumns(tables)
-	s.free()
 	roots := map[string]uint32{}
 	err := s.walk(1, func(_ int64, values []any) error {
 		if len(values) == 5 && values[0] == "table" {
@@ -85,6 +84,7 @@ func (s *reader) read(tables []string) error {
 			return err
 		}
 	}
+	s.free() // after the tables: the list of free pages may be damaged too
 	for n := uint32(2); n <= s.count; n++ {
 		if s.seen[n] {
 			continue
