@@ -158,7 +158,7 @@ func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error
 	if err := cmd.emit(r); err != nil || found.Healthy() {
 		return err
 	}
-	problems := 0
+	problems := len(r.Failures)
 	for _, x := range r.Findings {
 		if x.Severity == doctor.Problem {
 			problems++

@@ -87,7 +87,7 @@ type Report struct {
 	Findings []Finding // that remain, the most severe first
 	Fixed    []Finding // that Treat removed
 	Backup   string    // the path of Treat's backup
-	// Failures are fixes that did not work.
+	// Failures are fixes that did not work, and what is lost without a trace.
 	Failures []string
 	// Opened says that the database can be opened.
 	Opened bool
@@ -99,9 +99,9 @@ type Report struct {
 // time for.
 const Unchecked = check.Unchecked
 
-// Healthy reports whether no problem remains.
+// Healthy reports whether no problem remains, and every fix worked.
 func (r Report) Healthy() bool {
-	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Problem })
+	return len(r.Failures) == 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Problem })
 }
 
 // Fixable reports whether Treat would do something.

@@ -89,7 +89,14 @@ func (p Patient) mend(ctx context.Context, r Report) (backup string, failures []
 		return "", failures, err
 	}
 	backup = BackupPath(p.Path, p.now(), "before-fix")
-	_, err = move.Fix(ctx, p.Path, backup, mendOpen)
+	built, err := move.Fix(ctx, p.Path, backup, mendOpen)
+	if err == nil {
+		for _, f := range built.Damage {
+			if f.Code == "lost" { // it is in no table, so that nothing else names it
+				failures = append(failures, f.Detail)
+			}
+		}
+	}
 	if errors.Is(err, store.ErrDamaged) { // nothing can be read
 		fail("the database", err)
 		return "", failures, nil

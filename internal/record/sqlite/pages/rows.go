@@ -16,6 +16,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 
+	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -31,6 +32,12 @@ func Rows(ctx context.Context, path string, schema map[string]dbfile.Object, tab
 			return
 		}
 		defer p.Close()
+		if dbfile.DamagedWAL(path) != nil && len(p.logged) == 0 {
+			err := errors.New("nothing in the write-ahead log can be read: the newest messages are lost")
+			if !yield(portable.Item{}, &hint.Error{Err: err, Kind: portable.ErrDamaged}) {
+				return
+			}
+		}
 		r := &reader{pageFile: p, ctx: ctx, schema: schema, columns: map[string][]string{}, seen: make([]bool, p.count+1), yield: yield}
 		name := fmt.Sprintf("lcm-pages-%d", opened.Add(1))
 		readervfs.Create(name, p)
