@@ -18,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	dbcheck "github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -47,7 +48,10 @@ type movedReport struct {
 
 // count takes what was proved into a report.
 func (r *movedReport) count(p verify.Proof) {
-	r.Conversations, r.Messages, r.Digest = p.Conversations, p.Messages, hex.EncodeToString(p.Digest[:])
+	r.Conversations, r.Messages = p.Conversations, p.Messages
+	if len(dbcheck.Damage(p.Faults)) == 0 {
+		r.Digest = hex.EncodeToString(p.Digest[:])
+	}
 }
 
 // printMoved prints a report. damage is what is wrong with the source.
@@ -56,8 +60,12 @@ func (p *program) printMoved(r movedReport, begun time.Time, damage []store.Faul
 	if info, err := os.Stat(r.File); err == nil {
 		r.Bytes = info.Size()
 	}
-	err := p.result(r, "%s\n%s in %s, %s, %.1f s\ndigest %s\n", safetext.Line(r.File), prose.Count(r.Messages, "message", "messages"),
-		prose.Count(r.Conversations, "conversation", "conversations"), prose.Size(r.Bytes), r.Seconds, r.Digest)
+	digest := noDigest
+	if r.Digest != "" {
+		digest = "digest " + r.Digest
+	}
+	err := p.result(r, "%s\n%s in %s, %s, %.1f s\n%s\n", safetext.Line(r.File), prose.Count(r.Messages, "message", "messages"),
+		prose.Count(r.Conversations, "conversation", "conversations"), prose.Size(r.Bytes), r.Seconds, digest)
 	return errors.Join(err, p.damageWritten(damage))
 }
 
@@ -114,7 +122,9 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, da
 			r.Messages = done
 			b.set(done, 0, prose.Number(done)+" messages")
 		})
-		r.Conversations, r.Digest = len(m.Conversations), m.Digest
+		if r.Conversations = len(m.Conversations); len(damage) == 0 {
+			r.Digest = m.Digest
+		}
 		return err
 	}
 	if cmd.output == "" {

@@ -102,7 +102,7 @@ func (cmd *verifyCommand) print(ctx context.Context, rec *openRecord, v lcm.Stor
 		cmd.printFaults(one.Faults)
 	}
 	cmd.printFaults(r.Faults)
-	digest := "no digest: it would be of what arrived, not of what is here"
+	digest := noDigest
 	if r.Sound {
 		r.Digest = hex.EncodeToString(v.Digest[:])
 		digest = "digest " + r.Digest
@@ -119,3 +119,6 @@ func (cmd *verifyCommand) printFaults(faults []store.Fault) {
 		cmd.printf("  %s  %s: %s\n", cmd.paint(red, safetext.Line(f.Node)), f.Code, safetext.Line(f.Detail))
 	}
 }
+
+// noDigest stands for the digest of a database with damage.
+const noDigest = "no digest: it would be of what arrived, not of what is here"
