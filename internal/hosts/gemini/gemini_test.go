@@ -93,6 +93,13 @@ func TestFiles(t *testing.T) {
 	if len(got) != 2 || got[0].Session != "12345678-aaaa" || got[0].Dir != "/work/here" || got[1].Session != "12345678-aaaa/sub" || got[1].Parent != "12345678-aaaa" || got[1].Dir != "/work/here" {
 		t.Errorf("%+v", got)
 	}
+	// A project may be called as the directory of the sessions.
+	if got := in(t, write("chats/chats/session-1.jsonl", head)); len(got) != 1 || got[0].Parent != "" || got[0].Session != "12345678-aaaa" {
+		t.Errorf("%+v", got)
+	}
+	if got := in(t, write("chats/chats/12345678-aaaa/sub.jsonl", head)); len(got) != 1 || got[0].Parent != "12345678-aaaa" {
+		t.Errorf("%+v", got)
+	}
 	if other := write("x/other.jsonl", `{"sessionId":"s","uuid":"u","message":{"role":"user","parts":[]}}`+"\n"); len(in(t, other)) != 0 || len(in(t, write("x/copy.jsonl", head))) != 1 {
 		t.Error("a file is taken for another program's")
 	}

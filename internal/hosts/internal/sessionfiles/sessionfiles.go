@@ -95,15 +95,22 @@ func (k *Kind) Transcript(path string, info fs.FileInfo) hosts.Transcript {
 	return t
 }
 
-// isAgent reports whether a file is that of a sub-agent.
+// isAgent reports whether a file is that of a sub-agent. A session whose project has a name of
+// the pattern looks like one, as "tmp/chats/chats/session-1.jsonl" does.
 func (k *Kind) isAgent(path string) bool {
-	names := strings.Split(filepath.ToSlash(path), "/")
-	pattern := strings.Split(k.Agents, "/")
-	if k.Agents == "" || len(names) < len(pattern) {
-		return false
-	}
-	for i, want := range pattern {
-		if ok, _ := filepath.Match(want, names[len(names)-len(pattern)+i]); !ok {
+	deeper := strings.Count(k.Agents, "/") > strings.Count(k.Pattern, "/")
+	return k.Agents != "" && endsIn(path, k.Agents) && !(deeper && endsIn(path, k.Pattern))
+}
+
+// endsIn reports whether the last names of a path match a pattern.
+func endsIn(path, pattern string) bool {
+	names, wanted := strings.Split(filepath.ToSlash(path), "/"), strings.Split(pattern, "/")
+	for i, want := range wanted {
+		at := len(names) - len(wanted) + i
+		if at < 0 {
+			return false
+		}
+		if ok, _ := filepath.Match(want, names[at]); !ok {
 			return false
 		}
 	}
