@@ -178,7 +178,8 @@ func (t Transcript) parentKey() string {
 type Position struct {
 	// Offset is the offset of the next record in the file.
 	Offset int64 `json:"offset,omitempty"`
-	// Head is the hash of the file's beginning. If it differs, the file is new.
+	// Head has hashes of the file's beginning and of the last record that was read. If they
+	// differ, the file is new.
 	Head string `json:"head,omitempty"`
 	// State is further state of the host's reader, in its own format.
 	State string `json:"state,omitempty"`

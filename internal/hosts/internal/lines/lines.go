@@ -19,6 +19,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -29,8 +30,8 @@ import (
 // MaxLine is the longest line that is read. A longer one is reported and skipped.
 const MaxLine = 100 << 20
 
-// headSize is how many bytes of the first line identify a file.
-const headSize = 4096
+// hashed is how many bytes of the first line, and of the last one that was read, identify a file.
+const hashed = 4096
 
 // Line is one line of a file.
 type Line struct {
@@ -38,7 +39,7 @@ type Line struct {
 	Bytes []byte
 	// Start is where the line begins, End where the next one does.
 	Start, End int64
-	// Head identifies the file by its beginning.
+	// Head identifies the file by its beginning and by this line.
 	Head string
 	// Anew says that the offset is from another file: reading began at the start.
 	Anew bool
@@ -97,16 +98,17 @@ func (r *reader) open(offset int64, head string) (err error) {
 	if err := r.start(); err != nil {
 		return err
 	}
-	peeked, err := r.in.Peek(headSize)
+	peeked, err := r.in.Peek(hashed)
 	if err != nil && err != io.EOF {
 		return r.wrap(err)
 	}
-	r.head = headOf(peeked)
+	first, _, _ := bytes.Cut(peeked, []byte("\n"))
+	r.head = hash(first)
 	if offset == 0 {
 		return nil
 	}
-	if head == r.head {
-		if ok, err := r.skip(offset); ok || err != nil {
+	if head, last, _ := strings.Cut(head, " "); head == r.head {
+		if ok, err := r.skip(offset, last); ok || err != nil {
 			return err
 		}
 	}
@@ -117,11 +119,15 @@ func (r *reader) open(offset int64, head string) (err error) {
 	return r.start()
 }
 
-// headOf identifies a file by the beginning of its first line.
-func headOf(beginning []byte) string {
-	first, _, _ := bytes.Cut(beginning, []byte("\n"))
-	sum := sha256.Sum256(first)
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
+}
+
+// lastOf describes the end of a line: its length and its hash.
+func lastOf(line []byte) string {
+	line = line[max(0, len(line)-hashed):]
+	return strconv.Itoa(len(line)) + " " + hash(line)
 }
 
 func (r *reader) start() error {
@@ -141,32 +147,40 @@ func (r *reader) start() error {
 	return nil
 }
 
-// skip goes to an offset, and reports whether a line may begin there.
-func (r *reader) skip(offset int64) (bool, error) {
+// skip goes to an offset, and reports whether the line before it is the last one that was
+// read, and whether a line may begin there.
+func (r *reader) skip(offset int64, last string) (bool, error) {
+	length, _, _ := strings.Cut(last, " ")
+	n, err := strconv.ParseInt(length, 10, 64)
+	if err != nil || n < 1 || n > min(offset, hashed) {
+		n, last = 1, "" // the line was too long, or an earlier version read it
+	}
 	if r.plain == io.Reader(r.file) {
 		info, err := r.file.Stat()
 		if err != nil || info.Size() < offset {
 			return false, err
 		}
-		if _, err := r.file.Seek(offset-1, io.SeekStart); err != nil {
+		if _, err := r.file.Seek(offset-n, io.SeekStart); err != nil {
 			return false, err
 		}
 		r.in.Reset(r.file)
-	} else if _, err := io.CopyN(io.Discard, r.in, offset-1); err != nil {
+	} else if _, err := io.CopyN(io.Discard, r.in, offset-n); err != nil {
 		if err == io.EOF {
 			return false, nil
 		}
 		return false, r.wrap(err)
 	}
-	last, err := r.in.ReadByte()
-	if err == io.EOF {
+	line := make([]byte, n)
+	if _, err := io.ReadFull(r.in, line); err == io.EOF || err == io.ErrUnexpectedEOF {
 		return false, nil
-	}
-	if err != nil {
+	} else if err != nil {
 		return false, r.wrap(err)
 	}
 	r.at = offset
-	if last == '\n' {
+	if last != "" && lastOf(line) != last {
+		return false, nil
+	}
+	if line[n-1] == '\n' {
 		return true, nil
 	}
 	// A last line that had no line feed has one now, or is still the last.
@@ -191,9 +205,10 @@ func (r *reader) next() (Line, error) {
 		if !tooLong && len(bytes.TrimSpace(content)) == 0 {
 			continue
 		}
-		line := Line{Bytes: content, Start: start, End: r.at, Head: r.head, Anew: r.anew}
-		if tooLong {
-			line.Bytes = nil
+		line := Line{Start: start, End: r.at, Head: r.head, Anew: r.anew}
+		if !tooLong {
+			line.Bytes = bytes.TrimSuffix(content, []byte("\n"))
+			line.Head += " " + lastOf(content)
 		}
 		r.anew = false
 		return line, nil
@@ -212,15 +227,12 @@ func complete(line []byte) bool {
 	return len(line) > 0 && line[0] == '{' && json.Valid(line)
 }
 
-// line reads up to the next line feed, if there is one. It skips lines that are too long.
+// line reads up to and with the next line feed, if there is one. It skips lines that are too long.
 func (r *reader) line() (content []byte, whole, tooLong bool, err error) {
 	for {
 		piece, err := r.in.ReadSlice('\n')
 		r.at += int64(len(piece))
 		whole = err == nil
-		if whole {
-			piece = piece[:len(piece)-1]
-		}
 		if tooLong = tooLong || len(content)+len(piece) > r.max; tooLong {
 			content = nil
 		} else {

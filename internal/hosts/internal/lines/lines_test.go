@@ -96,6 +96,7 @@ func TestRewrittenFileIsReadAnew(t *testing.T) {
 		"another beginning": "{\"z\":1}\n{\"b\":2}\n{\"c\":3}\n",
 		"shorter":           "{\"a\":1}\n",
 		"another middle":    "{\"a\":1}\n{\"b\":222}\n{\"c\":3}\n",
+		"of one length":     "{\"a\":1}\n{\"b\":7}\n{\"c\":3}\n",
 	} {
 		write(t, path, content)
 		var first *Line
