@@ -136,6 +136,12 @@ func (r *reading) ignored(ctx context.Context, c cursor) string {
 
 // run reads to the end, or to a limit.
 func (r *reading) run(ctx context.Context) error {
+	if r.held.Path != r.t.Path { // two files or databases may have a session with this id
+		if r.held.Head == "" { // else it tells whether the position is one of this file
+			r.held.Position = Position{}
+		}
+		r.held.Path, r.held.Size, r.held.Modified = r.t.Path, 0, time.Time{}
+	}
 	from := r.held.Position
 	if from != (Position{}) && r.held.Conversation == 0 {
 		from = Position{} // it was read before, but never stored
@@ -158,7 +164,7 @@ func (r *reading) run(ctx context.Context) error {
 		return err
 	}
 	r.report.Complete = true
-	r.held.Path, r.held.Size, r.held.Modified = r.t.Path, r.t.Size, r.t.Modified
+	r.held.Size, r.held.Modified = r.t.Size, r.t.Modified
 	return nil
 }
 

@@ -18,7 +18,7 @@ const leaseTime = 10 * time.Second
 // whose compare-and-set succeeds holds it.
 type cursor struct {
 	Position
-	// Path, Size and Modified are of the file when it was last read to its end.
+	// Path is the file that was read, Size and Modified are of it when it was last read to its end.
 	Path     string    `json:"path,omitempty"`
 	Size     int64     `json:"size,omitempty"`
 	Modified time.Time `json:"modified,omitzero"`
@@ -150,7 +150,7 @@ func (f *Feed) Lag(ctx context.Context, t Transcript) (Lag, error) {
 		return lag, err
 	}
 	read := c.Offset
-	if c.Path == t.Path {
+	if c.Path == t.Path && c.Size > 0 {
 		read = c.Size
 	}
 	lag.Behind, lag.Bytes = true, max(0, t.Size-read)

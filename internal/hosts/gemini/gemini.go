@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 	"github.com/lossless-context/lcm/internal/hosts/internal/sessionfiles"
 	"github.com/lossless-context/lcm/internal/kit/regularfile"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -58,18 +59,29 @@ func (h Host) Find(m hosts.Machine) hosts.Installation {
 }
 
 // Transcripts implements [hosts.Host]. When a session is resumed, the program begins a file and
-// then goes on in the first one: later files of a session have no message.
+// then goes on in the first one: later files of a session without a message are left out.
 func (h Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[hosts.Transcript, error] {
 	return func(yield func(hosts.Transcript, error) bool) {
 		seen := map[string]bool{}
 		for t, err := range h.Kind.Transcripts(ctx, in) {
-			again := err == nil && seen[t.Session]
+			again := err == nil && seen[t.Session] && !hasMessage(ctx, t.Path)
 			seen[t.Session] = true
 			if !again && !yield(t, err) {
 				return
 			}
 		}
 	}
+}
+
+// hasMessage reports whether a file has a message, or cannot be read.
+func hasMessage(ctx context.Context, path string) bool {
+	for line, err := range lines.Read(ctx, path, 0, "") {
+		v, bad := wire.Members(line.Bytes, "type")
+		if err != nil || bad != nil || v[0] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // session returns the session of a file. Its name has only the beginning of the id.
