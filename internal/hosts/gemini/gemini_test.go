@@ -22,9 +22,12 @@ func TestRecords(t *testing.T) {
 		typ   string
 	}{
 		"with lcm's lines": {`{"id":"u","type":"user","content":[{"text":"as before"},{"text":"<hook_context>&lt;lcm-context source=\"lcm\"&gt;x&lt;/lcm-context&gt;</hook_context>"}]}`, llms.RoleUser, "as before", 0, "user"},
+		"before a prompt":  {`{"id":"u","type":"user","content":[{"text":"<hook_context>&lt;lcm-context source=\"lcm\"&gt;x&lt;/lcm-context&gt;</hook_context>\n\nUse port 7443"}]}`, llms.RoleUser, "Use port 7443", 0, "user"},
 		"another's lines":  {`{"id":"u","type":"user","content":[{"text":"as before"},{"text":"<hook_context>x</hook_context>"}]}`, llms.RoleUser, "as before\n<hook_context>x</hook_context>", 0, "user"},
 		"a result with them": {`{"id":"u","type":"user","content":[{"functionResponse":{"id":"ls__1","name":"ls","response":{"output":"a\n\n<hook_context>&lt;lcm-context source=\"lcm\"&gt;x&lt;/lcm-context&gt;</hook_context>"}}}]}`,
 			llms.RoleTool, "← ls: a", 0, "user"},
+		"a result after them": {`{"id":"u","type":"user","content":[{"functionResponse":{"id":"ls__1","name":"ls","response":{"output":"a\n\n<hook_context>&lt;lcm-context source=\"lcm\"&gt;x&lt;/lcm-context&gt;</hook_context>b"}}}]}`,
+			llms.RoleTool, "← ls: a\n\nb", 0, "user"},
 		"a text":          {`{"id":"u","type":"user","content":"hello"}`, llms.RoleUser, "hello", 0, "user"},
 		"a part":          {`{"id":"u","type":"user","content":{"text":"hello"}}`, llms.RoleUser, "hello", 0, "user"},
 		"a list of texts": {`{"id":"u","type":"user","content":["hello","you"]}`, llms.RoleUser, "hello\nyou", 0, "user"},

@@ -71,8 +71,10 @@ func geminiResult(result []byte) *llms.ToolResult {
 		output = s[2].val
 	}
 	t := text(output)
-	if i := strings.LastIndex(t, hookContext); i >= 0 && isOwnContext(llms.Part{Kind: llms.PartText, Text: t[i:]}) {
-		t = strings.TrimSpace(t[:i])
+	if i := strings.LastIndex(t, hookContext); i >= 0 {
+		if rest, ok := cutOwnContext(t[i:]); ok {
+			t = strings.TrimSpace(t[:i] + rest)
+		}
 	}
 	if t != "" {
 		r.Output = []llms.Part{{Kind: llms.PartText, Text: t}}
@@ -106,7 +108,7 @@ func decodeGemini(record []byte) llms.Message {
 			m.Role = llms.RoleAssistant
 		}
 	case kind == "user":
-		m.Parts = slices.DeleteFunc(geminiContent(s[3].val), isOwnContext)
+		m.Parts = withoutOwnContext(geminiContent(s[3].val))
 		m.Role = geminiRole(llms.RoleUser, m.Parts)
 	case kind == "gemini":
 		m.Role, m.Parts = llms.RoleAssistant, geminiAnswer(record, s[3].val)
@@ -184,7 +186,7 @@ func decodeQwen(record []byte) llms.Message {
 	case kind == "assistant":
 		m.Role, m.Parts, known = llms.RoleAssistant, parts, known || s[3].val == nil // an answer may be empty
 	case kind == "user", kind == "tool_result":
-		m.Role, m.Parts = geminiRole(llms.RoleUser, parts), slices.DeleteFunc(parts, isOwnContext)
+		m.Role, m.Parts = geminiRole(llms.RoleUser, parts), withoutOwnContext(parts)
 	case kind == "system" && sub == "chat_compression": // the history begins with the summary
 		known = true
 		for said := range Elements(member(s[5].val, "compressedHistory")) {
@@ -200,11 +202,30 @@ func decodeQwen(record []byte) llms.Message {
 	return m
 }
 
-// isOwnContext reports whether a part is the text that lcm's hook has added to a prompt. Gemini
-// CLI and hosts made from it escape it and put it into the prompt's own message.
-func isOwnContext(p llms.Part) bool {
-	own := strings.HasPrefix(p.Text, "<qwen:user-prompt-submit-context>") || strings.HasPrefix(p.Text, hookContext)
-	return own && p.Kind == llms.PartText && strings.Contains(p.Text, "&lt;lcm-context")
+// withoutOwnContext removes the text that lcm's hook has added to a prompt. Gemini CLI and hosts
+// made from it escape it and put it into the prompt's own message.
+func withoutOwnContext(parts []llms.Part) (rest []llms.Part) {
+	for _, p := range parts {
+		own := false
+		if p.Kind == llms.PartText {
+			p.Text, own = cutOwnContext(p.Text)
+		}
+		if !own || p.Text != "" {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
+// cutOwnContext removes the text of lcm's hook from the beginning of a text.
+func cutOwnContext(text string) (rest string, found bool) {
+	for _, name := range []string{hookContext, "<qwen:user-prompt-submit-context>"} {
+		said, rest, _ := strings.Cut(text, "</"+name[1:])
+		if strings.HasPrefix(said, name) && strings.Contains(said, "&lt;lcm-context") {
+			return strings.TrimSpace(rest), true
+		}
+	}
+	return text, false
 }
 
 // hookContext begins the text of a hook in Gemini CLI.
