@@ -30,12 +30,14 @@ func (p *Pusher) except(ctx context.Context, c store.Conversation, through int64
 	return seqs, nil
 }
 
-// forget erases the messages of a conversation that were pushed and then erased there.
+// forget erases the messages of a conversation that were pushed and then erased there. What
+// was never sent, came from there or is private now stays, whatever the other machine says.
 func (p *Pusher) forget(ctx context.Context, src Source, c store.Conversation, at Status, row *local, r *Report) error {
-	if p.Forget == nil || at.Erased == row.There || gone(c) == allGone {
+	if p.Forget == nil || at.Erased == row.There || gone(c) == allGone || p.stays(c) {
 		return nil
 	}
-	except, err := p.except(ctx, c, at.Through)
+	sent := min(at.Through, max(row.Sent, row.Through))
+	except, err := p.except(ctx, c, sent)
 	if err != nil {
 		return err
 	}
@@ -45,11 +47,11 @@ func (p *Pusher) forget(ctx context.Context, src Source, c store.Conversation, a
 	}
 	slices.Sort(there.Erased)
 	order := store.Erasure{Cause: "forget", Unfinished: true}
-	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Before: at.Through + 1, NoRaw: true}) {
+	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, Before: sent + 1, NoRaw: true}) {
 		if err != nil {
 			return err
 		}
-		if _, erased := slices.BinarySearch(there.Erased, m.Seq); erased {
+		if _, erased := slices.BinarySearch(there.Erased, m.Seq); erased && !p.Received[m.ID] {
 			order.Messages = append(order.Messages, m.ID)
 		}
 	}

@@ -75,7 +75,10 @@ type Report struct {
 // local is the row of a conversation that was pushed.
 type local struct {
 	Through int64 `json:"through"`
-	Erased  int64 `json:"erased"` // how many erased messages the server knows of
+	// Sent is the number of the last message that was sent to a peer, or left out because it
+	// came from there: its receipt may have got lost.
+	Sent   int64 `json:"sent,omitempty"`
+	Erased int64 `json:"erased"` // how many erased messages the server knows of
 	// Masked are the numbers after which batches with changed records begin. The row
 	// of such a batch has the hashes of their pushed forms.
 	Masked []int64 `json:"masked,omitempty"`
@@ -294,8 +297,9 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 				return err
 			}
 		}
-		if row.version == 0 { // before it is sent: an erasure finds it if the receipt gets lost
-			if row.version, err = p.save(ctx, p.rowOf(c.ID), row, 0); err != nil {
+		if row.version == 0 || p.Peer != "" { // before it is sent: an erasure finds it if the receipt gets lost
+			row.Sent = b.Through
+			if row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version); err != nil {
 				return err
 			}
 		}
@@ -369,12 +373,15 @@ func (p *Pusher) same(ctx context.Context, id identity, c store.Conversation, at
 	if at.Through > c.Messages {
 		return errDiverged
 	}
-	if at.Mark == "" {
+	if at.Mark == "" && p.Peer == "" {
 		return nil
 	}
 	for m, err := range p.Store.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: at.Through - 1, Before: at.Through + 1, NoRaw: true, Limit: 1}) {
 		if err != nil {
 			return err
+		}
+		if at.Mark == "" {
+			return fmt.Errorf("%w: it has message %d, and no mark of it", errAnswer, at.Through)
 		}
 		if id.mark(m) != at.Mark {
 			return errDiverged
