@@ -1,17 +1,12 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
@@ -32,8 +27,11 @@ func (Host) Session(http.Header) string { return "" }
 // and settings for one process would have to be those of an administrator.
 func (h Host) Prepare(p launch.Program) (s launch.Start, err error) {
 	system := p.Machine.Env("GEMINI_CLI_SYSTEM_SETTINGS_PATH", systemSettings())
-	defaults := p.Machine.Env("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", filepath.Join(filepath.Dir(system), "system-defaults.json"))
-	if err := checkSettings(defaults, filepath.Join(h.Settings(p.Machine), "settings.json"), filepath.Join(p.Dir, ".gemini", "settings.json"), system); err != nil {
+	settings := []string{
+		p.Machine.Env("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", filepath.Join(filepath.Dir(system), "system-defaults.json")),
+		filepath.Join(h.Settings(p.Machine), "settings.json"), filepath.Join(p.Dir, ".gemini", "settings.json"), system,
+	}
+	if err := checkSettings(settings); err != nil {
 		return s, err
 	}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
@@ -41,11 +39,12 @@ func (h Host) Prepare(p launch.Program) (s launch.Start, err error) {
 			return s, fmt.Errorf("%s is set, and Gemini CLI would send its requests there and not to lcm", name)
 		}
 	}
-	if sandbox := p.Machine.Env("GEMINI_SANDBOX", ""); sandbox != "" || slices.Contains(p.Args, "-s") || slices.Contains(p.Args, "--sandbox") {
-		return s, errors.New("the sandbox of Gemini CLI does not reach lcm")
-	}
-	if err := checkEnvFiles(p); err != nil {
+	own := h.Settings(p.Machine)
+	if err := launch.CheckSandbox(p, "GEMINI_SANDBOX", own, ".gemini", settings); err != nil {
 		return s, err
+	}
+	if file := launch.EnvFileWith(baseEnv, p, own, ".gemini"); file != "" { // in the environment it goes before it
+		return s, hint.New("remove it there and set "+baseEnv+" in the shell", "%s may name the model API", file)
 	}
 	base, err := launch.ParseBase(baseEnv, p.Machine.Env(baseEnv, api))
 	s.Routes, s.ByCalls = map[string]*url.URL{Name: base}, true
@@ -68,49 +67,15 @@ func systemSettings() string {
 
 // checkSettings returns an error unless files of settings, of which later ones go before
 // earlier ones, choose Gemini's API with an API key.
-func checkSettings(files ...string) error {
+func checkSettings(files []string) error {
 	kind := ""
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var d *edit.JSON
-		if err == nil {
-			d, err = edit.ParseJSON(src)
-		}
-		if err != nil {
-			return fmt.Errorf("%s cannot be read: %w", file, err)
-		}
-		if sandbox := string(d.Get("tools", "sandbox")); sandbox != "" && sandbox != "false" {
-			return fmt.Errorf("tools.sandbox in %s: the sandbox of Gemini CLI does not reach lcm", file)
-		}
+	err := launch.ReadSettings(files, func(_ string, d *edit.JSON) error {
 		_ = json.Unmarshal(d.Get("security", "auth", "selectedType"), &kind) // else the one before counts
-	}
-	if kind != "gemini-api-key" {
-		return hint.New("choose an API key with /auth in Gemini CLI; docs/hosts/gemini.md says more",
+		return nil
+	})
+	if err == nil && kind != "gemini-api-key" {
+		err = hint.New("choose an API key with /auth in Gemini CLI; docs/hosts/gemini.md says more",
 			"lcm knows the API of Gemini CLI with an API key only, and security.auth.selectedType in its settings is %q", kind)
 	}
-	return nil
-}
-
-// checkEnvFiles returns an error if a file of variables that Gemini CLI reads names an API. In
-// the environment the variable goes before it.
-func checkEnvFiles(p launch.Program) error {
-	dirs := []string{p.Machine.Env("GEMINI_CLI_HOME", p.Machine.Home)}
-	for dir := p.Dir; ; dir = filepath.Dir(dir) {
-		dirs = append(dirs, dir)
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	for _, dir := range dirs {
-		for _, name := range []string{filepath.Join(".gemini", ".env"), ".env"} {
-			file := filepath.Join(dir, name)
-			if src, err := os.ReadFile(file); err == nil && bytes.Contains(src, []byte(baseEnv)) {
-				return hint.New("remove it there and set "+baseEnv+" in the shell", "%s may name the model API", file)
-			}
-		}
-	}
-	return nil
+	return err
 }

@@ -128,6 +128,8 @@ func TestBaseURLs(t *testing.T) {
 		"Qwen without it":                           {host: "qwen", problem: "OPENAI_BASE_URL is not set"},
 		"Qwen's providers":                          {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, files: map[string]string{"work/.qwen/settings.json": `{"modelProviders":{"openai":[]}}`}, problem: "modelProviders"},
 		"Qwen's flag":                               {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, args: "--openai-base-url http://x/v1", problem: "goes before"},
+		"Qwen's project goes before the user":       {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, files: map[string]string{".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"}}}`, "work/.qwen/settings.json": `{"security":{"auth":{"selectedType":"anthropic"}}}`}, problem: "not of anthropic"},
+		"Qwen's flag goes before settings":          {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, files: map[string]string{".qwen/settings.json": `{"security":{"auth":{"selectedType":"anthropic"}}}`}, args: "--auth-type=openai", api: "http://q/v1"},
 		"another API of Qwen's":                     {host: "qwen", env: map[string]string{"OPENAI_BASE_URL": "http://q/v1"}, args: "--auth-type gemini", problem: "not of gemini"},
 		"Kilo's own files":                          {host: "kilo", files: map[string]string{".config/kilo/kilo.jsonc": local, ".config/opencode/opencode.json": `{"provider":{"b":{"options":{"baseURL":"http://other/v1"}}}}`}, api: "http://local/v1"},
 		"Kilo's old names go before":                {host: "kilo", files: map[string]string{"work/kilo.json": `{"provider":{"a":{"options":{"baseURL":"http://x/v1"}}}}`, ".kilocode/opencode.json": `{"provider":{"a":{"options":{"baseURL":"http://old/v1"}}}}`}, api: "http://old/v1"},
@@ -166,6 +168,41 @@ func TestBaseURLs(t *testing.T) {
 				t.Errorf("the API is %s, %v; want %s", got, err, c.api)
 			}
 		})
+	}
+}
+
+// TestSandbox: a sandbox that does not reach lcm is noticed however it is turned on.
+func TestSandbox(t *testing.T) {
+	for host, variable := range map[string]string{"gemini": "GEMINI_SANDBOX", "qwen": "QWEN_SANDBOX"} {
+		base := map[string]string{"OPENAI_BASE_URL": "http://q/v1"}
+		const auth = `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`
+		try := func(name, content string, env map[string]string, args ...string) error {
+			files := map[string]string{name: content}
+			if host == "gemini" {
+				files[".gemini/settings.json"] = auth
+			}
+			_, err := launch.Prepare(program(t, host, files, env, args...))
+			return err
+		}
+		for _, args := range []string{"", "-p x", "--sandbox=false", "--session-id s", "-- -s", "-m=gpt-s"} {
+			if err := try("work/x", "", base, strings.Fields(args)...); err != nil {
+				t.Errorf("%s %s: %v", host, args, err)
+			}
+		}
+		problems := map[string]error{
+			"variable": try("work/x", "", map[string]string{"OPENAI_BASE_URL": "http://q/v1", variable: "docker"}),
+			".env":     try(".env", variable+"=docker\n", base),
+			"own .env": try("work/."+host+"/.env", variable+"=docker\n", base),
+			"settings": try("work/."+host+"/settings.json", `{"tools":{"sandbox":"docker"}}`, base),
+		}
+		for _, args := range []string{"-s", "--sandbox", "--sandbox=true", "-sp x", "--s"} {
+			problems[args] = try("work/x", "", base, strings.Fields(args)...)
+		}
+		for name, err := range problems {
+			if err == nil || !strings.Contains(err.Error(), "sandbox") {
+				t.Errorf("%s, %s: %v", host, name, err)
+			}
+		}
 	}
 }
 

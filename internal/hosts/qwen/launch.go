@@ -2,12 +2,9 @@ package qwen
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,36 +56,30 @@ func (h Host) checkSettings(p launch.Program) error {
 	if named, _ := launch.FlagValues(p.Args, "--openai-base-url"); len(named) > 0 {
 		return hint.New("set "+baseEnv+" instead", "--openai-base-url goes before lcm's own")
 	}
-	kinds, _ := launch.FlagValues(p.Args, "--auth-type")
-	for _, file := range []string{
+	files := []string{
 		p.Machine.Env("QWEN_CODE_SYSTEM_DEFAULTS_PATH", "/etc/qwen-code/system-defaults.json"), filepath.Join(h.Settings(p.Machine), "settings.json"),
 		filepath.Join(p.Dir, ".qwen", "settings.json"), p.Machine.Env("QWEN_CODE_SYSTEM_SETTINGS_PATH", "/etc/qwen-code/settings.json"),
-	} {
-		src, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var d *edit.JSON
-		if err == nil {
-			d, err = edit.ParseJSON(src)
-		}
-		if err != nil {
-			return fmt.Errorf("%s cannot be read: %w", file, err)
-		}
+	}
+	kind := "" // of the last file that has one
+	err := launch.ReadSettings(files, func(file string, d *edit.JSON) error {
 		for _, path := range [][]string{{"modelProviders"}, {"security", "auth", "baseUrl"}, {"env", baseEnv}} {
 			if d.Get(path...) != nil {
 				return hint.New("remove it there and set "+baseEnv+" in the shell", "%s in %s names a model API, which goes before lcm's", strings.Join(path, "."), file)
 			}
 		}
-		var kind string
-		if json.Unmarshal(d.Get("security", "auth", "selectedType"), &kind) == nil && len(kinds) == 0 {
-			kinds = []string{kind}
-		}
+		_ = json.Unmarshal(d.Get("security", "auth", "selectedType"), &kind) // else the one before counts
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	if len(kinds) > 0 && kinds[len(kinds)-1] != "openai" {
-		return fmt.Errorf("lcm knows the API of Qwen Code's auth type openai only, not of %s", kinds[len(kinds)-1])
+	if kinds, _ := launch.FlagValues(p.Args, "--auth-type"); len(kinds) > 0 {
+		kind = kinds[len(kinds)-1]
 	}
-	return nil
+	if kind != "" && kind != "openai" {
+		return fmt.Errorf("lcm knows the API of Qwen Code's auth type openai only, not of %s", kind)
+	}
+	return launch.CheckSandbox(p, "QWEN_SANDBOX", h.Settings(p.Machine), ".qwen", files)
 }
 
 // isSubcommand reports whether the arguments begin with a command that is no session.
