@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
@@ -33,8 +32,7 @@ func (h Host) Prepare(p launch.Program) (s launch.Start, err error) {
 	if err != nil {
 		return s, err
 	}
-	for _, name := range []string{"settings.json", "settings.local.json"} {
-		file := filepath.Join(p.Dir, ".factory", name)
+	for _, file := range h.otherSettings(p) {
 		if more, err := customModels(file); err != nil || len(more) > 0 {
 			return s, errors.Join(err, fmt.Errorf("%s names models, whose order with the user's lcm does not know", file))
 		}
@@ -56,6 +54,23 @@ func (h Host) Prepare(p launch.Program) (s launch.Start, err error) {
 	}
 	s.Child = func(x launch.Proxy) (launch.Child, error) { return child(p, models, x) }
 	return s, nil
+}
+
+// otherSettings returns the files of settings that go before or beside the user's: those of the
+// working directory and of the directories above it, up to the root of the repository.
+func (h Host) otherSettings(p launch.Program) []string {
+	own := h.Settings(p.Machine)
+	files := []string{filepath.Join(own, "settings.local.json")}
+	users, _ := os.Stat(own) // nil if it is not there, and no directory is the same
+	for dir := p.Dir; ; dir = filepath.Dir(dir) {
+		at := filepath.Join(dir, ".factory")
+		if info, err := os.Stat(at); err == nil && !os.SameFile(info, users) {
+			files = append(files, filepath.Join(at, "settings.json"), filepath.Join(at, "settings.local.json"))
+		}
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+			return files
+		}
+	}
 }
 
 func route(i int) string { return fmt.Sprintf("%s-%d", Name, i) }
@@ -80,16 +95,12 @@ func customModels(file string) (models []map[string]any, err error) {
 }
 
 // child returns how the program is started: with a file of settings that has the same models
-// behind the proxy. Their keys are in the environment.
+// behind the proxy. It has their keys, as the user's own file: every command that the model runs
+// would inherit them from the environment.
 func child(p launch.Program, models []map[string]any, x launch.Proxy) (c launch.Child, err error) {
 	c.Args = p.Args
 	for i, m := range models {
 		m["baseUrl"] = x.URL(route(i))
-		if key, _ := m["apiKey"].(string); key != "" && !strings.Contains(key, "${") {
-			name := fmt.Sprintf("LCM_DROID_KEY_%d", i)
-			c.Env = append(c.Env, name+"="+key)
-			m["apiKey"] = "${" + name + "}"
-		}
 	}
 	settings := map[string]any{"customModels": models}
 	if !p.Observe {
@@ -99,11 +110,11 @@ func child(p launch.Program, models []map[string]any, x launch.Proxy) (c launch.
 	if err != nil {
 		return c, err
 	}
-	file, err := os.CreateTemp("", "lcm-droid-*.json")
+	file, err := os.CreateTemp("", "lcm-droid-*.json") // readable by the user alone
 	if err != nil {
 		return c, err
 	}
-	c.Env, c.Files = append(c.Env, runtimeEnv+"="+file.Name()), []string{file.Name()}
+	c.Env, c.Files = []string{runtimeEnv + "=" + file.Name()}, []string{file.Name()}
 	_, err = file.Write(text)
 	return c, errors.Join(err, file.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,7 @@ func TestBaseURLs(t *testing.T) {
 		host       string
 		files, env map[string]string
 		args       string
+		dir        string // below the home directory; "" is work
 		api        string // of the program
 		problem    string // why it is not certain
 	}{
@@ -147,12 +149,20 @@ func TestBaseURLs(t *testing.T) {
 		"Droid's models":                            {host: "droid", files: map[string]string{".factory/settings.json": droids}, api: "http://a/v1 http://b"},
 		"Factory's own models":                      {host: "droid", files: map[string]string{".factory/settings.json": "{}"}, problem: "no models of the user's own"},
 		"models of the project":                     {host: "droid", files: map[string]string{".factory/settings.json": droids, "work/.factory/settings.json": droids}, problem: "names models"},
+		"models of a directory above":               {host: "droid", files: map[string]string{".factory/settings.json": droids, "work/.factory/settings.json": droids, "work/in/x": ""}, dir: "work/in", problem: "names models"},
+		"models above the repository":               {host: "droid", files: map[string]string{".factory/settings.json": droids, "work/.factory/settings.json": droids, "work/in/.git/x": ""}, dir: "work/in", api: "http://a/v1 http://b"},
+		"Droid in the home directory":               {host: "droid", files: map[string]string{".factory/settings.json": droids}, dir: ".", api: "http://a/v1 http://b"},
+		"the user's local models":                   {host: "droid", files: map[string]string{".factory/settings.json": droids, ".factory/settings.local.json": droids}, problem: "names models"},
 		"Droid's settings for one process":          {host: "droid", files: map[string]string{".factory/settings.json": droids}, args: "exec --settings x.json hi", problem: "only one file"},
 		"a model without an address":                {host: "droid", files: map[string]string{".factory/settings.json": `{"customModels":[{"model":"m"}]}`}, problem: "customModels[0].baseUrl"},
 		"no provider of opencode that lcm may know": {host: "opencode", problem: "no provider of opencode"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := launch.Prepare(program(t, c.host, c.files, c.env, strings.Fields(c.args)...))
+			h, p := program(t, c.host, c.files, c.env, strings.Fields(c.args)...)
+			if c.dir != "" {
+				p.Dir = filepath.Join(p.Machine.Home, c.dir)
+			}
+			s, err := launch.Prepare(h, p)
 			routes := s.Routes
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
@@ -219,20 +229,24 @@ func TestCopilot(t *testing.T) {
 	}
 }
 
-// TestDroid: the file for one process has the models behind the proxy, and no key.
+// TestDroid: the file for one process has the models behind the proxy. The environment, which
+// the commands of the model inherit, has no key.
 func TestDroid(t *testing.T) {
 	const settings = `{"customModels":[{"model":"a","displayName":"A","baseUrl":"http://a/v1","apiKey":"sk-1"},{"model":"b","baseUrl":"http://b/v1","apiKey":"${MINE}"}]}`
 	c, _, err := start(t, "droid", map[string]string{".factory/settings.json": settings}, nil, "exec", "x")
-	if err != nil || len(c.Files) != 1 || !slices.Equal(c.Args, []string{"exec", "x"}) || !slices.Contains(c.Env, "LCM_DROID_KEY_0=sk-1") ||
+	if err != nil || len(c.Files) != 1 || !slices.Equal(c.Args, []string{"exec", "x"}) || strings.Contains(strings.Join(c.Env, " "), "sk-1") ||
 		!slices.Contains(c.Env, "FACTORY_RUNTIME_SETTINGS_PATH="+c.Files[0]) {
 		t.Fatalf("%+v %v", c, err)
 	}
 	t.Cleanup(func() { os.Remove(c.Files[0]) })
 	got, err := os.ReadFile(c.Files[0])
-	const want = `{"compactionThresholdCheckEnabled":false,"customModels":[{"apiKey":"${LCM_DROID_KEY_0}","baseUrl":"http://127.0.0.1:1/s3cret/droid-0","displayName":"A","model":"a"},` +
+	const want = `{"compactionThresholdCheckEnabled":false,"customModels":[{"apiKey":"sk-1","baseUrl":"http://127.0.0.1:1/s3cret/droid-0","displayName":"A","model":"a"},` +
 		`{"apiKey":"${MINE}","baseUrl":"http://127.0.0.1:1/s3cret/droid-1","model":"b"}]}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
+	}
+	if info, err := os.Stat(c.Files[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read the file: %v, %v", info, err)
 	}
 }
 
