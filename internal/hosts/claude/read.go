@@ -221,7 +221,7 @@ func sniff(ctx context.Context, path string) bool {
 		if err != nil {
 			continue
 		}
-		if isQwen(line.Bytes) {
+		if wire.IsQwen(line.Bytes) {
 			return false
 		}
 		if f.kind != "" && (f.session != "" || f.uuid != "" && f.parent != nil) {
@@ -229,17 +229,6 @@ func sniff(ctx context.Context, path string) bool {
 		}
 	}
 	return false
-}
-
-// isQwen reports whether a line is one of Qwen Code, whose records look like Claude Code's but
-// have messages with parts, or payloads.
-func isQwen(line []byte) bool {
-	v, err := wire.Members(line, "message", "systemPayload")
-	if err != nil || v[1] != nil {
-		return err == nil
-	}
-	parts, err := wire.Members(v[0], "parts")
-	return err == nil && parts[0] != nil
 }
 
 // spillDir is the directory for output that is too long for a line.

@@ -46,14 +46,10 @@ func (h Host) Find(m hosts.Machine) hosts.Installation {
 	return hosts.Installation{Data: filepath.Join(dir, "projects"), Present: err == nil}
 }
 
-// is reports whether a line has a message with parts.
+// is reports whether a line is a record of a session.
 func is(line []byte) bool {
-	v, err := wire.Members(line, "sessionId", "uuid", "message")
-	if err != nil || v[0] == nil || v[1] == nil || v[2] == nil {
-		return false
-	}
-	parts, err := wire.Members(v[2], "parts")
-	return err == nil && parts[0] != nil
+	v, err := wire.Members(line, "sessionId", "uuid")
+	return err == nil && v[0] != nil && v[1] != nil && wire.IsQwen(line)
 }
 
 // complete completes a record.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -63,6 +64,7 @@ func TestNotClaude(t *testing.T) {
 	for _, first := range []string{
 		`{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","message":{"role":"user","parts":[{"text":"one"}]}}`,
 		`{"type":"system","subtype":"session_source","uuid":"1","parentUuid":null,"sessionId":"s","systemPayload":{}}`,
+		strings.TrimSpace(strings.Repeat(`{"type":"system","subtype":"slash_command","uuid":"1","parentUuid":null,"sessionId":"s"}`+"\n", 120)), // no message is near
 	} {
 		path := filepath.Join(t.TempDir(), "s.jsonl")
 		content := first + "\n" + `{"type":"user","uuid":"2","parentUuid":"1","sessionId":"s","message":{"role":"user","parts":[{"text":"two"}]}}` + "\n"

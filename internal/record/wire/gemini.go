@@ -202,6 +202,15 @@ func decodeQwen(record []byte) llms.Message {
 	return m
 }
 
+// IsQwen reports whether a line is one of Qwen Code. Its records look like Claude Code's, but
+// have messages with parts, or payloads, or are of its own kinds.
+func IsQwen(record []byte) bool {
+	s := [...]slot{{name: "type"}, {name: "message"}, {name: "subtype"}, {name: "systemPayload"}}
+	find(record, s[:])
+	sub := s[2].str()
+	return s[3].val != nil || member(s[1].val, "parts") != nil || s[0].str() == "system" && (qwenBookkeeping[sub] || sub == "chat_compression")
+}
+
 // withoutOwnContext removes the text that lcm's hook has added to a prompt. Gemini CLI and hosts
 // made from it escape it and put it into the prompt's own message.
 func withoutOwnContext(parts []llms.Part) (rest []llms.Part) {
