@@ -28,6 +28,7 @@ import (
 type syncCommand struct {
 	*program
 	verify    bool
+	newID     bool   // for a copy of a database
 	stdio     bool   // answer another machine that called
 	remoteLCM string // its path on the other machine
 }
@@ -42,6 +43,7 @@ func newSync(p *program) *cobra.Command {
 	}
 	c.Flags().BoolVar(&cmd.verify, "verify", false, "compare what was pushed with the record there")
 	c.Flags().StringVar(&cmd.remoteLCM, "remote-lcm", "", "`path` of lcm on the other machine, if it is not found there")
+	c.Flags().BoolVar(&cmd.newID, "new-id", false, "give this database an id of its own, if it is a copy or was restored, and do nothing else")
 	c.Flags().BoolVar(&cmd.stdio, "stdio", false, "")
 	_ = c.Flags().MarkHidden("stdio")
 	return p.jsonFlag(c)
@@ -82,6 +84,11 @@ func machineName(cfg *config.Config) string {
 func (cmd *syncCommand) choose(c *cobra.Command, args []string) error {
 	if cmd.stdio {
 		return cmd.runs(toWrite, cmd.answer)(c, nil)
+	}
+	if cmd.newID {
+		return cmd.runs(toWrite, func(ctx context.Context, rec *openRecord) error {
+			return rec.newPusher(teamsync.Client{}).Renew(ctx)
+		})(c, nil)
 	}
 	cfg, err := cmd.settings()
 	if err != nil {

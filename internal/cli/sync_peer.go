@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/lossless-context/lcm"
@@ -11,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/lease"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/internal/team/peersync"
 	"github.com/lossless-context/lcm/internal/team/teamserver"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
@@ -65,6 +67,14 @@ func (cmd *syncCommand) answer(ctx context.Context, rec *openRecord) error {
 // side is this machine's part of an exchange.
 func (cmd *syncCommand) side(ctx context.Context, rec *openRecord) (side peersync.Side, end func(), err error) {
 	pusher := rec.newPusher(teamsync.Client{})
+	tokens, err := access.Tokens{State: pusher.Store}.List(ctx)
+	if err != nil {
+		return side, nil, err
+	}
+	if len(tokens) > 0 {
+		return side, nil, failed(exitConfig, "push to it with sync.url and a token; `--db` or LCM_DATABASE_PATH names the database of a person",
+			"the database is a team server's: it has messages of others, and is not exchanged with a machine")
+	}
 	machine, err := pusher.Machine(ctx)
 	if err != nil {
 		return side, nil, err
@@ -76,7 +86,10 @@ func (cmd *syncCommand) side(ctx context.Context, rec *openRecord) (side peersyn
 	if err != nil {
 		return side, nil, err
 	}
-	side = peersync.Side{Hello: peersync.Hello{Machine: machine, Name: pusher.MachineName, Version: version}, Take: server.Peer(machine)}
+	side = peersync.Side{Hello: peersync.Hello{Machine: machine, Name: pusher.MachineName, Version: version}}
+	side.Take = func(other peersync.Hello) http.Handler {
+		return server.Peer(machine, teamserver.Peer{Machine: other.Machine, Name: other.Name, Stays: pusher.Stays})
+	}
 	side.Push = func(ctx context.Context, to teamsync.Client, other peersync.Hello, verify bool) (done peersync.Outcome) {
 		p := rec.newPusher(to)
 		p.Peer = other.Machine
@@ -184,8 +197,9 @@ func (cmd *syncCommand) unasked(ctx context.Context, rec *openRecord) error {
 		if err != nil {
 			return err
 		}
+		stop := held.Keep(ctx)
 		done, err := cmd.call(ctx, rec, url, true)
-		return errors.Join(err, held.Release(ctx), outcomeError("", done.Here), outcomeError("on "+done.Machine+": ", done.There))
+		return errors.Join(err, stop(), held.Release(ctx), outcomeError("", done.Here), outcomeError("on "+done.Machine+": ", done.There))
 	}
 	client, err := cmd.teamClient(rec.cfg)
 	if err != nil {

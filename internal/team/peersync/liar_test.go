@@ -2,15 +2,22 @@ package peersync_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/internal/team/peersync"
+	"github.com/lossless-context/lcm/internal/team/teamserver"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // liarID is the id of a machine that does not keep to the protocol.
@@ -23,8 +30,9 @@ func callLiar(t *testing.T, a *machine, h http.HandlerFunc) peersync.Outcome {
 	fromMe, toOther := io.Pipe()
 	go func() {
 		defer toMe.Close()
-		fmt.Fprintf(toMe, "lcm-sync/1 {\"machine\":%q,\"name\":\"liar\"}\n", liarID)
+		fmt.Fprintf(toMe, "lcm-sync/2 {\"machine\":%q,\"name\":\"liar\"}\n", liarID)
 		in := bufio.NewReader(fromMe)
+		_, _ = in.ReadString('\n') // hello
 		for {
 			r, err := http.ReadRequest(in)
 			if err != nil {
@@ -93,5 +101,153 @@ func TestLiarErasesNothing(t *testing.T) {
 		if after := a.texts(); after != before {
 			t.Errorf("there was\n%s\nand is\n%s", before, after)
 		}
+	}
+}
+
+// A machine that pushes a message by its session and id can erase it only if it was sent there, and
+// only under its own name. The audit names it.
+func TestEraseByName(t *testing.T) {
+	a := newMachine(t, "laptop")
+	a.say("claude:1", "n1", "m1 is here")
+	take := a.Take(peersync.Hello{Machine: liarID, Name: "liar"})
+	post := func(path string, q any) int {
+		d, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		take.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, bytes.NewReader(d)))
+		return w.Code
+	}
+	m := store.Message{Seq: 1, Native: "n1", Flags: store.FlagRedacted}
+	m.Body = llms.User("x")
+	m.Body.Raw = llms.Raw{Format: llms.FormatLCM, Bytes: []byte("x")}
+	src := teamsync.Source{Machine: liarID, Key: "claude:1", Segment: 1}
+	batch := teamsync.Batch{Source: src, MachineName: "liar", Through: 1, Joined: true, Messages: teamsync.Messages{m}}
+
+	other := batch
+	other.Machine = strings.Repeat("ab", 16)
+	if code := post(teamsync.PushPath, other); code != http.StatusBadRequest {
+		t.Errorf("a push under another name: %d", code)
+	}
+	a.pusher.Private = []string{"/src/*"}
+	if code := post(teamsync.PushPath, batch); code != http.StatusForbidden {
+		t.Errorf("a push into a private session: %d", code)
+	}
+	a.pusher.Private = nil
+	if code := post(teamsync.PushPath, batch); code != http.StatusOK {
+		t.Fatalf("push: %d", code)
+	}
+	if code := post(teamsync.ErasePath, teamsync.EraseRequest{Source: src, All: true}); code != http.StatusOK || a.texts() != "claude:1:m1" {
+		t.Errorf("erase: %d, left %q", code, a.texts())
+	}
+	batch.After, batch.Through = 1, 2
+	batch.Messages[0].Seq, batch.Messages[0].Native = 2, "n2"
+	if code := post(teamsync.PushPath, batch); code != http.StatusOK {
+		t.Fatalf("push: %d", code)
+	}
+	post(teamsync.ErasePath, teamsync.EraseRequest{Source: src, All: true})
+	if a.texts() != "claude:1:m1" {
+		t.Errorf("left %q", a.texts())
+	}
+	rows, err := access.Audit{State: a.db}.List(t.Context())
+	if err != nil || len(rows) != 1 || rows[0].Who != "liar (machine "+liarID+")" {
+		t.Errorf("the audit has %+v, %v", rows, err)
+	}
+}
+
+// A message that is on both machines is each one's own: a team's server gets it from both.
+func TestOwnIsNotReceived(t *testing.T) {
+	a, b := newMachine(t, "laptop"), newMachine(t, "desktop")
+	for _, m := range []*machine{a, b} {
+		m.say("claude:both", "n1", "c1 on both")
+	}
+	a.sync(b)
+	b.sync(a)
+	for _, m := range []*machine{a, b} {
+		if got, err := teamserver.Received(t.Context(), m.db, ""); err != nil || len(got) > 0 {
+			t.Errorf("%s has received %v, %v", m.Name, got, err)
+		}
+	}
+}
+
+// The header of an answer has a bound.
+func TestHeaderBound(t *testing.T) {
+	a := newMachine(t, "laptop")
+	fromOther, toMe := io.Pipe()
+	fromMe, toOther := io.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, fromMe) }()
+	taken := make(chan int, 1)
+	go func() {
+		fmt.Fprintf(toMe, "lcm-sync/2 {\"machine\":%q,\"name\":\"liar\"}\nHTTP/1.1 200 OK\r\nX: ", liarID)
+		n := 0
+		for chunk := bytes.Repeat([]byte("a"), 1<<10); n < 1<<20; n += len(chunk) {
+			if _, err := toMe.Write(chunk); err != nil {
+				break
+			}
+		}
+		toMe.Close()
+		taken <- n
+	}()
+	_, mine, _, _ := a.Start(t.Context(), fromOther, toOther, "ssh://liar", false)
+	fromOther.Close()
+	if n := <-taken; n >= 1<<20 || mine.Error == "" {
+		t.Errorf("%d bytes were read, error %q", n, mine.Error)
+	}
+}
+
+// identify gives a machine the identity of another one, as a copy of its database has it.
+func (m *machine) identify(other *machine) {
+	m.t.Helper()
+	v, err := other.db.Get(m.t.Context(), store.SyncSpace, "machine")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	was, err := m.db.Get(m.t.Context(), store.SyncSpace, "machine")
+	if err == nil {
+		_, err = m.db.Put(m.t.Context(), store.SyncSpace, "machine", v.Data, was.Version, time.Time{})
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.Machine = other.Machine
+}
+
+// meet connects two machines and returns the errors of both.
+func (m *machine) meet(other *machine) (mine peersync.Outcome, called, answered error) {
+	fromOther, toMe := io.Pipe()
+	fromMe, toOther := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := other.Answer(m.t.Context(), fromMe, toMe)
+		toMe.Close()
+		fromMe.Close()
+		ended <- err
+	}()
+	_, mine, _, called = m.Start(m.t.Context(), fromOther, toOther, "ssh://"+other.Name, false)
+	fromOther.Close()
+	return mine, called, <-ended
+}
+
+// A copy of a database, the machine itself and what has no id are refused before anything is sent.
+func TestWrongID(t *testing.T) {
+	a, b := newMachine(t, "laptop"), newMachine(t, "desktop")
+	a.say("claude:1", "n1", "m1")
+	b.identify(a)
+	if _, called, answered := a.meet(b); called == nil || !strings.Contains(called.Error(), "has the id of this one") || answered == nil {
+		t.Errorf("a copy: %v, %v", called, answered)
+	}
+	if err := b.pusher.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Machine, _ = b.pusher.Machine(t.Context())
+	a.sync(b)
+	agree(t, a, b)
+	a.Machine = "../conversation"
+	if _, _, answered := a.meet(b); answered == nil {
+		t.Error("a machine without an id was answered")
+	}
+	if _, called, _ := b.meet(a); called == nil {
+		t.Error("a machine without an id was called")
 	}
 }

@@ -3,7 +3,7 @@
 //
 // The protocol is that of a team server: each machine pushes to the other what it has and the
 // other has not, with package teamsync, and takes the other's pushes with package teamserver.
-// The machine that was called says hello in one line. Then it serves HTTP on the connection, and
+// Each says hello in one line, the one that was called first. Then that one serves HTTP on the connection, and
 // the caller pushes to it. Then the caller asks for its turn to serve (a request that upgrades
 // the connection), and the other machine pushes, and reports what it did.
 //
@@ -20,10 +20,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
@@ -49,21 +51,20 @@ type Outcome struct {
 // Side is one of two machines.
 type Side struct {
 	Hello
-	// Take answers the pushes of the other machine.
-	Take http.Handler
+	// Take returns what answers the pushes of another machine.
+	Take func(other Hello) http.Handler
 	// Push pushes to another machine or, with verify, compares what was pushed.
 	Push func(ctx context.Context, to teamsync.Client, other Hello, verify bool) Outcome
 }
 
 // turn asks the other machine to push, over the connection of the request.
 type turn struct {
-	Hello
 	Verify bool `json:"verify,omitempty"`
 }
 
 // protocol is what the connection is upgraded to, and begins the line of hello. Its number
 // changes when the two machines must have the same version.
-const protocol = "lcm-sync/1"
+const protocol = "lcm-sync/2"
 
 // maxHello bounds what a machine may say before hello: shells greet too.
 const maxHello = 64 << 10
@@ -74,7 +75,10 @@ const maxHello = 64 << 10
 func (s Side) Start(ctx context.Context, r io.Reader, w io.WriteCloser, url string, verify bool) (other Hello, mine, theirs Outcome, err error) {
 	defer w.Close()
 	in := bufio.NewReader(r)
-	if other, err = readHello(in); err != nil {
+	if other, err = s.greeted(in); err == nil {
+		err = s.greet(w)
+	}
+	if err != nil {
 		return other, mine, theirs, err
 	}
 	c := newConnection(join(in, w, w.Close))
@@ -88,7 +92,7 @@ func (s Side) Start(ctx context.Context, r io.Reader, w io.WriteCloser, url stri
 	}
 	reported := false
 	mux := http.NewServeMux()
-	mux.Handle("/", s.Take)
+	mux.Handle("/", s.Take(other))
 	mux.HandleFunc("POST "+teamsync.DonePath, func(w http.ResponseWriter, r *http.Request) {
 		reported = json.NewDecoder(io.LimitReader(r.Body, teamsync.MaxBody)).Decode(&theirs) == nil
 		_, _ = io.WriteString(w, "{}")
@@ -102,22 +106,26 @@ func (s Side) Start(ctx context.Context, r io.Reader, w io.WriteCloser, url stri
 
 // Answer is the other machine's part of Start.
 func (s Side) Answer(ctx context.Context, r io.Reader, w io.Writer) error {
-	hello, err := json.Marshal(s.Hello)
-	if err != nil {
+	if err := s.greet(w); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s %s\n", protocol, hello); err != nil {
+	in := bufio.NewReader(r)
+	other, err := s.greeted(in)
+	if errors.Is(err, errNoHello) {
+		return errEnded
+	}
+	if err != nil {
 		return err
 	}
 	var q turn
 	var taken net.Conn
 	turned := make(chan struct{})
 	mux := http.NewServeMux()
-	mux.Handle("/", s.Take)
+	mux.Handle("/", s.Take(other))
 	mux.HandleFunc("POST "+teamsync.TurnPath, func(w http.ResponseWriter, r *http.Request) {
 		err := json.NewDecoder(io.LimitReader(r.Body, maxHello)).Decode(&q)
-		if err != nil || !access.ValidName(q.Name) {
-			http.Error(w, "who are you?", http.StatusBadRequest)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		if taken, _, err = http.NewResponseController(w).Hijack(); err != nil {
@@ -127,13 +135,13 @@ func (s Side) Answer(ctx context.Context, r io.Reader, w io.Writer) error {
 		_, _ = fmt.Fprintf(taken, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
 		close(turned)
 	})
-	serve(ctx, join(r, w, nil), mux, turned)
+	serve(ctx, join(in, w, nil), mux, turned)
 	if taken == nil {
 		return errEnded
 	}
 	defer taken.Close()
-	client := newConnection(taken).client(teamsync.PeerScheme + q.Name)
-	return client.Post(ctx, teamsync.DonePath, s.Push(ctx, client, q.Hello, q.Verify), &struct{}{})
+	client := newConnection(taken).client(teamsync.PeerScheme + other.Name)
+	return client.Post(ctx, teamsync.DonePath, s.Push(ctx, client, other, q.Verify), &struct{}{})
 }
 
 // errEnded says that the connection ended before the exchange did.
@@ -141,6 +149,49 @@ var errEnded = hint.New("repeat `lcm sync`: it goes on from there", "the connect
 
 // errNoHello says that there is no lcm at the other end, or one that does not know peers.
 var errNoHello = errors.New("lcm does not answer")
+
+// errSame says that both machines have the same id.
+var errSame = hint.New("if you named this machine itself, name the other one; if its database is a copy of the other's, `lcm sync --new-id` here gives it an id of its own",
+	"the other machine has the id of this one")
+
+// greet says hello.
+func (s Side) greet(w io.Writer) error {
+	hello, err := json.Marshal(s.Hello)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s %s\n", protocol, hello)
+	}
+	return err
+}
+
+// greeted reads the other machine's hello. It waits for a limited time: a person may have to type
+// a password first.
+func (s Side) greeted(in *bufio.Reader) (other Hello, err error) {
+	read := make(chan func(), 1)
+	go func() {
+		h, e := readHello(in)
+		read <- func() { other, err = h, e }
+	}()
+	select {
+	case set := <-read:
+		set()
+	case <-time.After(helloTime):
+		return other, errSilent
+	}
+	if err == nil && other.Machine == s.Machine {
+		err = errSame
+	}
+	return other, err
+}
+
+// helloTime is how long a machine may take to say hello, and idleTime how long it may be silent
+// after that: it may have much to read.
+const (
+	helloTime = 2 * time.Minute
+	idleTime  = 10 * time.Minute
+)
+
+// errSilent says that the other machine does not say hello.
+var errSilent = hint.New("try `ssh` to that machine first", "the other machine has said nothing for %v", helloTime)
 
 // readHello reads lines up to that of the other machine.
 func readHello(in *bufio.Reader) (other Hello, err error) {
@@ -150,7 +201,7 @@ func readHello(in *bufio.Reader) (other Hello, err error) {
 		text, begins := strings.CutPrefix(string(line), "lcm-sync/")
 		if begins && strings.HasPrefix(string(line), protocol+" ") {
 			_, text, _ = strings.Cut(text, " ")
-			if err := json.Unmarshal([]byte(text), &other); err != nil || !access.ValidName(other.Name) || !access.ValidName(other.Machine) {
+			if err := json.Unmarshal([]byte(text), &other); err != nil || !access.ValidName(other.Name) || !teamsync.ValidMachine(other.Machine) {
 				return other, fmt.Errorf("%w: it says %q", errNoHello, prose.Clip(text, 200))
 			}
 			return other, nil
@@ -168,7 +219,7 @@ func readHello(in *bufio.Reader) (other Hello, err error) {
 
 // askTurn has the other machine push, over the connection that it was asked by.
 func (s Side) askTurn(ctx context.Context, c teamsync.Client, verify bool) error {
-	body, err := json.Marshal(turn{s.Hello, verify})
+	body, err := json.Marshal(turn{verify})
 	if err != nil {
 		return err
 	}
@@ -192,10 +243,17 @@ func (s Side) askTurn(ctx context.Context, c teamsync.Client, verify bool) error
 // [http.Transport] would now and then open another one.
 type connection struct {
 	net.Conn
-	in *bufio.Reader
+	limit *io.LimitedReader // of Conn
+	in    *bufio.Reader     // of limit
 }
 
-func newConnection(c net.Conn) *connection { return &connection{c, bufio.NewReader(c)} }
+// maxHeader bounds the header of an answer.
+const maxHeader = 64 << 10
+
+func newConnection(c net.Conn) *connection {
+	limit := &io.LimitedReader{R: c, N: math.MaxInt64}
+	return &connection{c, limit, bufio.NewReader(limit)}
+}
 
 // Read implements [net.Conn], for a connection that was upgraded.
 func (c *connection) Read(p []byte) (int, error) { return c.in.Read(p) }
@@ -206,7 +264,9 @@ func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Write(c); err != nil {
 		return nil, errors.Join(errEnded, r.Context().Err())
 	}
+	c.limit.N = maxHeader
 	got, err := http.ReadResponse(c.in, r)
+	c.limit.N = math.MaxInt64
 	if err != nil {
 		return nil, errors.Join(errEnded, r.Context().Err())
 	}
@@ -224,7 +284,7 @@ func (c *connection) client(url string) teamsync.Client {
 func serve(ctx context.Context, c net.Conn, h http.Handler, taken <-chan struct{}) {
 	ended := make(chan struct{})
 	once := sync.OnceFunc(func() { close(ended) })
-	server := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0), ConnState: func(_ net.Conn, state http.ConnState) {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: idleTime, IdleTimeout: idleTime, ErrorLog: log.New(io.Discard, "", 0), ConnState: func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
 			once()
 		}

@@ -32,7 +32,7 @@ func Command(ctx context.Context, address, path string, quiet bool) (*exec.Cmd, 
 	if err != nil || teamsync.PeerScheme != u.Scheme+"://" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || !hostForm().MatchString(u.Hostname()) {
 		return nil, hint.New("it looks like ssh://host or ssh://user@host:port; what ssh itself needs is in ~/.ssh/config", "%q is no address of a machine", prose.Clip(address, 80))
 	}
-	args := []string{"-T"}
+	args := []string{"-T", "-o", "ConnectTimeout=30", "-o", "ServerAliveInterval=30"}
 	if quiet {
 		args = append(args, "-o", "BatchMode=yes")
 	}
@@ -77,6 +77,9 @@ func (s Side) Run(ctx context.Context, ssh *exec.Cmd, url string, verify bool) (
 	}()
 	other, mine, theirs, err = s.Start(ctx, r, in, url, verify)
 	r.Close()
+	if errors.Is(err, errSilent) {
+		_ = ssh.Process.Kill() // it has ended, or does now
+	}
 	if code := exitCode(<-ended); errors.Is(err, errNoHello) {
 		err = explain(url, code)
 	}

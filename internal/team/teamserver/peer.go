@@ -3,8 +3,11 @@ package teamserver
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/semaphore"
@@ -16,13 +19,22 @@ import (
 	"github.com/lossless-context/lcm/internal/team/teamsync"
 )
 
+// Peer is another machine of the same person.
+type Peer struct {
+	Machine string // its id
+	Name    string // for people
+	// Stays reports whether a conversation of this machine is private: the other machine
+	// must not push into it. Nil means that none is.
+	Stays func(store.Conversation) bool
+}
+
 // Peer takes the pushes of another machine of the same person, which are made over a
 // connection that this person has opened: there is no token. machine is the id of this
 // machine. Sessions keep their keys, so that one that is on both machines is one here too. The caller
 // finishes the erasures.
-func (s *Server) Peer(machine string) http.Handler {
+func (s *Server) Peer(machine string, other Peer) http.Handler {
 	c := &client{
-		Server: s, token: access.Token{Append: true, Erase: true}, machine: machine, store: s.config.Store, engine: s.config.Engine,
+		Server: s, token: access.Token{Append: true, Erase: true}, machine: machine, peer: other, store: s.config.Store, engine: s.config.Engine,
 		pools: []*semaphore.Weighted{s.bodies},
 	}
 	mux := http.NewServeMux()
@@ -54,6 +66,16 @@ func Received(ctx context.Context, s store.Store, machine string) (map[store.Mes
 	if err != nil {
 		return nil, err
 	}
+	own := map[string][]int64{}
+	for _, row := range rows {
+		if strings.HasPrefix(row.Key, "/") && strings.Count(row.Key, "/") == 2 {
+			var p progress
+			if err := json.Unmarshal(row.Data, &p); err != nil {
+				return nil, fmt.Errorf("read how far a push came: %w", err)
+			}
+			own[row.Key] = p.Own
+		}
+	}
 	all := map[store.MessageID]bool{}
 	for _, row := range rows {
 		// /machine/source/number: the rows of a server's users do not begin with a slash.
@@ -65,11 +87,55 @@ func Received(ctx context.Context, s store.Store, machine string) (map[store.Mes
 		if err != nil {
 			return nil, err
 		}
+		source := row.Key[:strings.LastIndex(row.Key, "/")]
 		for _, m := range batch {
-			all[m.id] = true
+			if !slices.Contains(own[source], m.seq) {
+				all[m.id] = true
+			}
 		}
 	}
 	return all, nil
+}
+
+// disown leaves out the messages of a batch that this machine had before and did not send there:
+// the source must not erase them. It returns the numbers of those that it did send, which the
+// source may erase, and which still are this machine's own.
+func (c *client) disown(ctx context.Context, p progress, b teamsync.Batch, done []store.Appended, held map[int]store.MessageID) (own []int64, err error) {
+	var ids []store.MessageID
+	var at []int
+	for i, a := range done {
+		if a.Existed && !a.Forgotten && a.ID != 0 {
+			ids, at = append(ids, a.ID), append(at, i)
+		}
+	}
+	if c.machine == "" || len(ids) == 0 {
+		return nil, nil
+	}
+	was, err := c.batch(ctx, p, b.After) // a push that was cut off may have stored it
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	next := 0
+	for m, err := range c.store.Messages(ctx, store.MessageQuery{IDs: ids, NoRaw: true}) {
+		if err != nil {
+			return nil, err
+		}
+		i := at[next]
+		next++
+		if strings.HasPrefix(m.Native, "sync:"+p.row+":") || slices.Contains(was, stored{b.Messages[i].Seq, m.ID}) {
+			continue
+		}
+		sent, err := teamsync.SentTo(ctx, c.store, c.peer.Machine, m.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		if m.Seq <= sent {
+			own = append(own, b.Messages[i].Seq)
+			continue
+		}
+		held[i], done[i].ID = 0, 0
+	}
+	return own, nil
 }
 
 // held finds the messages of a batch, by their index, that this machine keeps in a form of

@@ -97,6 +97,7 @@ type client struct {
 	*Server
 	token    access.Token
 	machine  string      // of a peer: the id of this machine, else empty
+	peer     Peer        // which it is
 	store    store.Store // restricted
 	engine   *lcm.Engine
 	mcp      *mcpserver.Server

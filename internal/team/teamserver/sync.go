@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/scope"
@@ -41,18 +40,22 @@ type progress struct {
 	// Forgotten are the numbers of messages that were refused because they had been
 	// erased here, or because this machine keeps its own form of them.
 	Forgotten []int64 `json:"forgotten,omitempty"`
+	// Own are the numbers of messages that this machine had before a peer pushed them, and
+	// had sent there itself.
+	Own []int64 `json:"own,omitempty"`
 
 	row     string
 	version int64
 }
 
-var machinePattern = lazyregexp.New(`^[0-9a-f]{16,64}$`)
-
 // rowOf is the key of a source's row. The user comes from the token: nobody writes to the
 // sources of others.
 func (c *client) rowOf(s teamsync.Source) (string, error) {
-	if !machinePattern().MatchString(s.Machine) || s.Key == "" || s.Segment < 1 {
+	if !teamsync.ValidMachine(s.Machine) || s.Key == "" || s.Segment < 1 {
 		return "", fmt.Errorf("%w: a source needs a machine, a key and a segment", errBadRequest)
+	}
+	if c.machine != "" && s.Machine != c.peer.Machine {
+		return "", fmt.Errorf("%w: the source is of another machine", errBadRequest)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", s.Key, s.Segment))
 	return fmt.Sprintf("%s/%s/%s", c.token.User, s.Machine, hex.EncodeToString(sum[:12])), nil
@@ -144,6 +147,11 @@ func (c *client) push(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	own, err := c.disown(ctx, p, b, done, held)
+	if err != nil {
+		return nil, err
+	}
+	p.Own = append(p.Own, own...)
 	receipt, ids, err := c.receipt(ctx, b, done, held)
 	if err != nil {
 		return nil, err
@@ -275,6 +283,9 @@ func (c *client) sessionKey(ctx context.Context, b teamsync.Batch, inputs []inge
 	known, err := c.config.Store.Conversations(ctx, store.ConversationQuery{Key: key, Limit: 1})
 	if err != nil {
 		return "", err
+	}
+	if len(known) > 0 && c.peer.Stays != nil && c.peer.Stays(known[0]) {
+		return "", fmt.Errorf("a push into a private session is %w", scope.ErrDenied)
 	}
 	if len(known) == 0 || known[0].Messages == 0 {
 		if mine, err := c.claim(ctx, key, b.Project); err != nil || mine {
@@ -415,17 +426,22 @@ func (c *client) record(ctx context.Context, p progress, b teamsync.Batch, ids [
 // pushed returns the ids of all messages that a source pushed.
 func (c *client) pushed(ctx context.Context, p progress) (all []stored, err error) {
 	for _, after := range p.Batches {
-		v, err := c.config.Store.Get(ctx, store.SyncSpace, fmt.Sprintf("%s/%d", p.row, after))
-		if err != nil {
-			return nil, fmt.Errorf("read the ids of a batch: %w", err)
-		}
-		batch, err := decodeBatch(v.Data)
+		batch, err := c.batch(ctx, p, after)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, batch...)
 	}
 	return all, nil
+}
+
+// batch returns the ids of the messages of one batch.
+func (c *client) batch(ctx context.Context, p progress, after int64) ([]stored, error) {
+	v, err := c.config.Store.Get(ctx, store.SyncSpace, fmt.Sprintf("%s/%d", p.row, after))
+	if err != nil {
+		return nil, fmt.Errorf("read the ids of a batch: %w", err)
+	}
+	return decodeBatch(v.Data)
 }
 
 // decodeBatch reads the row of a batch.

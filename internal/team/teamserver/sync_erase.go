@@ -43,7 +43,11 @@ func (c *client) erase(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	audit := access.Audit{State: c.config.Store, Clock: c.config.Clock}
-	err = audit.Add(ctx, access.Entry{Who: c.token.User + " (token " + c.token.ID + ")", Action: "erase", Detail: "sync: " + prose.Count(left, "message", "messages")})
+	who := c.token.User + " (token " + c.token.ID + ")"
+	if c.machine != "" {
+		who = c.peer.Name + " (machine " + c.peer.Machine + ")"
+	}
+	err = audit.Add(ctx, access.Entry{Who: who, Action: "erase", Detail: "sync: " + prose.Count(left, "message", "messages")})
 	if err != nil {
 		return nil, err
 	}

@@ -97,6 +97,11 @@ func (c Client) compare(ctx context.Context, q VerifyRequest, through int64) (a 
 	return a, nil
 }
 
+// ValidMachine reports whether a text has the form of the id of a machine.
+func ValidMachine(id string) bool { return machine().MatchString(id) }
+
+var machine = lazyregexp.New(`^[0-9a-f]{16,64}$`)
+
 // maxMatches is more than a server answers at a time.
 const maxMatches = 1000
 

@@ -13,6 +13,23 @@ func (p *Pusher) Machine(ctx context.Context) (string, error) {
 	return id.ID, err
 }
 
+// Stays reports whether a conversation must not leave this machine.
+func (p *Pusher) Stays(c store.Conversation) bool { return p.stays(c) }
+
+// Renew gives this machine another id, for a database that is a copy.
+func (p *Pusher) Renew(ctx context.Context) error {
+	_, err := p.identity(ctx, true)
+	return err
+}
+
+// SentTo returns the number of the last message of a conversation that was sent to a peer.
+func SentTo(ctx context.Context, s store.Store, peer string, id store.ConversationID) (int64, error) {
+	p := Pusher{Store: s, Peer: peer}
+	var row local
+	_, err := p.load(ctx, p.rowOf(id), &row)
+	return max(row.Sent, row.Through), err
+}
+
 // except lists the messages of a conversation, up to a number, that a comparison leaves
 // out: those erased here and those received.
 func (p *Pusher) except(ctx context.Context, c store.Conversation, through int64) (seqs []int64, err error) {
