@@ -171,6 +171,28 @@ func TestOwnIsNotReceived(t *testing.T) {
 	}
 }
 
+// One conversation that arrives changed does not hold up the others.
+func TestUnprovedHoldsUpNothing(t *testing.T) {
+	a := newMachine(t, "laptop")
+	a.say("claude:1", "n1", "m1")
+	a.say("claude:2", "n2", "m2")
+	pushes := 0
+	mine := callLiar(t, a, func(w http.ResponseWriter, r *http.Request) {
+		var all any = teamsync.Receipt{Through: 1, Digest: "wrong, and long enough"}
+		if r.URL.Path == teamsync.PushPath {
+			pushes++
+		} else {
+			var q teamsync.StatusRequest
+			_ = json.NewDecoder(r.Body).Decode(&q)
+			all = teamsync.StatusAnswer{Append: true, Erase: true, Statuses: make([]teamsync.Status, len(q.Sources))}
+		}
+		_ = json.NewEncoder(w).Encode(all)
+	})
+	if pushes != 2 || strings.Count(mine.Error, "arrived changed") != 2 {
+		t.Errorf("%d pushes, and the error %q", pushes, mine.Error)
+	}
+}
+
 // The header of an answer has a bound.
 func TestHeaderBound(t *testing.T) {
 	a := newMachine(t, "laptop")
@@ -249,5 +271,39 @@ func TestWrongID(t *testing.T) {
 	}
 	if _, called, _ := b.meet(a); called == nil {
 		t.Error("a machine without an id was called")
+	}
+}
+
+// A machine whose database was restored from a backup gets an id of its own, and with it what it
+// has lost. Nothing comes twice.
+func TestRestored(t *testing.T) {
+	for _, calls := range []bool{true, false} {
+		a, b := newMachine(t, "laptop"), newMachine(t, "desktop")
+		for i := range 3 {
+			a.say("claude:1", fmt.Sprint("n", i), fmt.Sprintf("m%d on both", i))
+		}
+		a.sync(b)
+		r := newMachine(t, "laptop")
+		r.identify(a)
+		r.say("claude:0", "n8", "m8 is new, and older")
+		r.say("claude:1", "n0", "m0 on both")
+		r.say("claude:1", "n9", "m9 is new")
+		x, y := r, b
+		if !calls {
+			x, y = b, r
+		}
+		if mine, _, _ := x.meet(y); calls && (!strings.Contains(mine.Error, "restored from a backup") || strings.Contains(b.texts(), "m8")) {
+			t.Errorf("%q, and there is\n%s", mine.Error, b.texts())
+		}
+		r.Machine, _ = r.pusher.Machine(t.Context()) // the next process
+		if r.Machine == a.Machine {
+			t.Fatal("it has the old id")
+		}
+		x.sync(y)
+		y.sync(x)
+		agree(t, r, b)
+		if text := r.texts(); strings.Count(text, "\n") != 4 {
+			t.Errorf("calls %v: they have\n%s", calls, text)
+		}
 	}
 }

@@ -158,6 +158,12 @@ func (id identity) mark(m store.Message) string {
 // errDiverged says that the server has other messages under this machine's id.
 var errDiverged = errors.New("the database is a copy that went its own way")
 
+// errUnproved says that the server does not have the messages of a conversation as they were sent.
+var errUnproved = errors.New("arrived changed")
+
+// errRenewed says that the next exchange is that of another machine.
+var errRenewed = hint.New("repeat `lcm sync`: what this machine has lost comes back", "the database was restored from a backup or is a copy: the other machine has later messages of it. It has got an id of its own now")
+
 // Push pushes everything that is new, and erasures.
 func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
 	for try := range 2 {
@@ -168,6 +174,9 @@ func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
 		r = Report{Machine: p.MachineName}
 		if err = p.pushAll(ctx, id, &r); !errors.Is(err, errDiverged) {
 			return r, err
+		}
+		if p.Peer != "" { // which knows this machine by the id of its hello
+			return r, cmp.Or[error](p.Renew(ctx), errRenewed)
 		}
 	}
 	return r, errDiverged
@@ -223,6 +232,11 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		if err != nil {
 			return err
 		}
+		for i, c := range part { // before anything is sent under this id
+			if err := p.same(ctx, id, c.Conversation, a.Statuses[i]); errors.Is(err, errDiverged) {
+				return err
+			}
+		}
 		for i, c := range part {
 			err := p.pushOne(ctx, id, sources[i], c, a.Statuses[i], r)
 			switch {
@@ -235,7 +249,7 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 			case err != nil:
 				failures = append(failures, fmt.Errorf("conversation %d: %w", c.ID, err))
 				var refused *RequestError
-				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) || refusedWith(err, http.StatusServiceUnavailable) {
+				if !errors.As(err, &refused) && !errors.Is(err, store.ErrDamaged) && !errors.Is(err, errUnproved) || refusedWith(err, http.StatusServiceUnavailable) {
 					return errors.Join(failures...) // the network, the server's database, or this machine's disk
 				}
 			}
@@ -322,7 +336,7 @@ func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candi
 			return err
 		}
 		if want := b.digest(append(receipt.Forgotten, receipt.Held...)); receipt.Digest != want {
-			return fmt.Errorf("messages %d to %d arrived changed: their digest is %s, and the server's %s", through+1, b.Through, want[:12], prose.Clip(receipt.Digest, 12))
+			return fmt.Errorf("messages %d to %d %w: their digest is %s, and the server's %s", through+1, b.Through, errUnproved, want[:12], prose.Clip(receipt.Digest, 12))
 		}
 		through = b.Through
 		row.Through = through

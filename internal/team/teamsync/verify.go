@@ -61,7 +61,7 @@ func differ(here *Digest, there VerifyAnswer) bool {
 func (p *Pusher) verify(ctx context.Context, src Source, c store.Conversation, row local) error {
 	here, there, err := p.digests(ctx, src, c, row)
 	if err == nil && differ(here, there) {
-		err = fmt.Errorf("the server has %d messages of %d, or others: the digest is %.12s here and %.12s there", there.Messages, here.Count(), here, there.Digest)
+		err = fmt.Errorf("messages %w: the server has %d of %d, or others: the digest is %.12s here and %.12s there", errUnproved, there.Messages, here.Count(), here, there.Digest)
 	}
 	return err
 }
