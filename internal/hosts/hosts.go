@@ -85,6 +85,9 @@ type About struct {
 	WritesLate bool
 	// Events has Claude Code's names of the events that the program calls otherwise.
 	Events map[string]string
+	// HookTag is the tag in which the program puts the text of other hooks before a prompt, in
+	// events too.
+	HookTag string
 	// LoadTools tells a model how to load lcm's tools, if the program shows it none of them.
 	LoadTools string
 	// HidesInstructions says that the program does not show the instructions of an MCP server

@@ -43,7 +43,7 @@ func New() Host {
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "Gemini CLI", CompactsUnseen: true, CompactsInFile: true, StartsWithPrompt: true, Events: events, MCP: hosts.MCP{Client: "gemini-cli-mcp-client"}}
+	return hosts.About{Name: Name, Title: "Gemini CLI", CompactsUnseen: true, CompactsInFile: true, StartsWithPrompt: true, Events: events, HookTag: "hook_context", MCP: hosts.MCP{Client: "gemini-cli-mcp-client"}}
 }
 
 // Settings implements [setup.Host].

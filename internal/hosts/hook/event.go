@@ -16,8 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"strings"
 )
 
 // Event is a host's event, in one form for all hosts.
@@ -50,9 +49,6 @@ const (
 	SessionEnd       = "SessionEnd"
 )
 
-// hookContext matches what a hook has put before a prompt, in Gemini CLI.
-var hookContext = lazyregexp.New(`(?s)^<hook_context>.*?</hook_context>\s*`)
-
 // maxEvent is larger than any event.
 const maxEvent = 8 << 20
 
@@ -84,10 +80,13 @@ func Parse(host string, r io.Reader) (Event, error) {
 	if w.Event == "" {
 		return Event{}, errors.New("the event has no name")
 	}
-	if name, ok := about(host).Events[w.Event]; ok {
+	of := about(host)
+	if name, ok := of.Events[w.Event]; ok {
 		w.Event = name
 	}
-	w.Prompt = hookContext().ReplaceAllString(w.Prompt, "")
+	if _, rest, ok := strings.Cut(w.Prompt, "</"+of.HookTag+">"); ok && of.HookTag != "" && strings.HasPrefix(w.Prompt, "<"+of.HookTag+">") {
+		w.Prompt = strings.TrimSpace(rest)
+	}
 	return Event{Host: host, Name: w.Event, Session: w.Session, Transcript: w.Transcript, Agent: w.AgentPath, Dir: w.Cwd, Source: w.Source,
 		Prompt: w.Prompt, InAgent: w.AgentID != ""}, nil
 }

@@ -422,6 +422,9 @@ func TestParse(t *testing.T) {
 	if got, err := hook.Parse("gemini", strings.NewReader(in)); err != nil || got.Name != hook.UserPromptSubmit || got.Prompt != "as before?" {
 		t.Errorf("%+v, %v", got, err)
 	}
+	if got, err := hook.Parse("claude", strings.NewReader(in)); err != nil || !strings.HasPrefix(got.Prompt, "<hook_context>") {
+		t.Errorf("what a user wrote is removed: %+v, %v", got, err)
+	}
 	for _, bad := range []string{"", "garbage", "{}", "[]", `{"hook_event_name":7}`, strings.Repeat(" ", 9<<20)} {
 		if _, err := hook.Parse("x", strings.NewReader(bad)); err == nil {
 			t.Errorf("%.20q is taken for an event", bad)
