@@ -94,7 +94,14 @@ func (cmd *syncCommand) side(ctx context.Context, rec *openRecord) (side peersyn
 		p := rec.newPusher(to)
 		p.Peer = other.Machine
 		p.Forget = func(ctx context.Context, order store.Erasure) error {
-			_, err := rec.engine.Erase(ctx, order, nil)
+			what := prose.Count(len(order.Messages), "message", "messages")
+			if len(order.Conversations) > 0 {
+				what = "a whole conversation"
+			}
+			err := rec.audit().Add(ctx, access.Entry{Who: other.Name + " (machine " + other.Machine + ")", Action: "erase", Detail: "sync: " + what})
+			if err == nil {
+				_, err = rec.engine.Erase(ctx, order, nil)
+			}
 			return err
 		}
 		var err error
