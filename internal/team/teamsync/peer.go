@@ -7,20 +7,8 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// Machine returns the id of this machine, which a peer names its rows by.
-func (p *Pusher) Machine(ctx context.Context) (string, error) {
-	id, err := p.identity(ctx, false)
-	return id.ID, err
-}
-
 // Stays reports whether a conversation must not leave this machine.
 func (p *Pusher) Stays(c store.Conversation) bool { return p.stays(c) }
-
-// Renew gives this machine another id, for a database that is a copy.
-func (p *Pusher) Renew(ctx context.Context) error {
-	_, err := p.identity(ctx, true)
-	return err
-}
 
 // SentTo returns the number of the last message of a conversation that was sent to a peer.
 func SentTo(ctx context.Context, s store.Store, peer string, id store.ConversationID) (int64, error) {

@@ -3,8 +3,6 @@ package teamsync
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -124,35 +122,6 @@ func (p *Pusher) save(ctx context.Context, row string, value any, version int64)
 		return 0, err
 	}
 	return p.Store.Put(ctx, store.SyncSpace, row, data, version, time.Time{})
-}
-
-// identity is how this machine, or rather its database, is known to the server.
-type identity struct {
-	ID string `json:"id"`
-	// Secret keys the marks: the server cannot guess a record from them.
-	Secret []byte `json:"secret"`
-}
-
-// identity returns the identity of this machine. renew makes a new one, for a copy of a
-// database that went its own way.
-func (p *Pusher) identity(ctx context.Context, renew bool) (id identity, err error) {
-	version, err := p.load(ctx, "machine", &id)
-	if err != nil || id.ID != "" && !renew {
-		return id, err
-	}
-	random := make([]byte, 32)
-	_, _ = rand.Read(random) // it never fails
-	id = identity{hex.EncodeToString(random[:16]), random[16:]}
-	_, err = p.save(ctx, "machine", id, version)
-	return id, err
-}
-
-// mark identifies a message to this machine alone. A copy of a database that went its own
-// way has another message under the same number.
-func (id identity) mark(m store.Message) string {
-	h := hmac.New(sha256.New, id.Secret)
-	fmt.Fprintf(h, "%d %q %d %x", m.Seq, m.Native, m.Body.Time.UnixMilli(), m.SHA256)
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // errDiverged says that the server has other messages under this machine's id.
