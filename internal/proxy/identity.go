@@ -41,7 +41,7 @@ func (s *Server) byCalls(ctx context.Context, form apiform.Form, body []byte) st
 	if id := closest(s.all(), req); id != "" {
 		return id
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	found := s.discover(ctx)
 	for _, one := range found {

@@ -78,7 +78,11 @@ func TestReasonOverBudget(t *testing.T) {
 		want    string
 	}{
 		"no transcript": {nil, func(b *bed) { steps(b, 60) }, proxy.NoTranscript},
-		"a slow fold":   {[]lcm.Option{lcm.WithSummariser(slow)}, func(b *bed) { steps(b, 60); b.flush() }, proxy.NotFolded},
+		"a slow fold": {[]lcm.Option{lcm.WithSummariser(slow)}, func(b *bed) {
+			b.server.SetPatience(time.Millisecond) // the fold waits for the end of the test
+			steps(b, 60)
+			b.flush()
+		}, proxy.NotFolded},
 		"excluded": {[]lcm.Option{lcm.WithPrivacy(record.Privacy{IgnoreSessions: []string{"claude:*"}})}, func(b *bed) {
 			steps(b, 60)
 			b.flush()

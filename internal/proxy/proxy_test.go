@@ -104,6 +104,7 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 	if b.server, err = proxy.New(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
+	b.server.SetPatience(time.Hour) // a busy machine folds late
 	l, err := b.server.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -66,6 +66,7 @@ type Server struct {
 	store     store.Store
 	secret    string
 	transport http.RoundTripper
+	patience  time.Duration // how long a request waits for a fold
 	cal       *calibration
 	runLog    *runLog
 
@@ -99,7 +100,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if _, err := rand.Read(secret[:]); err != nil {
 		return nil, fmt.Errorf("make a secret: %w", err)
 	}
-	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport(c.TLS)}
+	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport(c.TLS), patience: patience}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.cal = newCalibration(s.store)
 	s.runLog = newRunLog(s.store, c.Run, c.Clock)

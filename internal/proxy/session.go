@@ -255,7 +255,7 @@ func (s *session) checkpointOf(r *apiform.Request) store.MessageID {
 // layInTime is lay, and waits for the background work where that may help: a session
 // that is resumed has to be read, and a fold may be late.
 func (s *session) layInTime(req *apiform.Request) (overlay.Laid, *overlay.Plan, error) {
-	ctx, cancel := context.WithTimeout(s.server.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.patience)
 	defer cancel()
 	enough := s.turns + 1
 	if s.working { // on an older state

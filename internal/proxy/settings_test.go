@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -32,7 +31,6 @@ func TestBudgetOfProject(t *testing.T) {
 		if got := root.Load(); got == b.dir {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // the transcript is read in the background
 	}
 	t.Errorf("the project is %q, want %q", root.Load(), b.dir)
 }

@@ -31,9 +31,8 @@ func TestWindow(t *testing.T) {
 					t.Errorf("step %d has %d tokens", i, got)
 				}
 			}
-			late := b.server.Result().Over[proxy.NotFolded] // on a busy machine
-			if settings != nil && refused > late || refused > 1+late {
-				t.Errorf("%d requests were refused, %d were late", refused, late)
+			if settings != nil && refused > 0 || refused > 1 {
+				t.Errorf("%d requests were refused", refused)
 			}
 		})
 	}
