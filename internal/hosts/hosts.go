@@ -29,6 +29,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -149,6 +151,13 @@ type Installation struct {
 	// Present says that there is any sign of the host: its data or its settings.
 	Present bool
 	Data    string // the directory or database of its transcripts
+}
+
+// FindIn returns the installation of a host that is present if its directory is there, with
+// its transcripts in a directory below it.
+func FindIn(dir, transcripts string) Installation {
+	_, err := os.Stat(dir)
+	return Installation{Data: filepath.Join(dir, transcripts), Present: err == nil}
 }
 
 // Transcript is one session in a host's files.

@@ -12,7 +12,6 @@ import (
 	"context"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -41,9 +40,7 @@ func (Host) Settings(m hosts.Machine) string {
 
 // Find implements [hosts.Host].
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	config := h.Settings(m)
-	_, err := os.Stat(config)
-	return hosts.Installation{Data: filepath.Join(config, "projects"), Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "projects")
 }
 
 const (

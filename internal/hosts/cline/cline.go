@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -65,9 +64,7 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 
 // Find implements [hosts.Host].
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	dir := h.Settings(m)
-	_, err := os.Stat(dir)
-	return hosts.Installation{Data: filepath.Join(dir, "data", "sessions"), Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "data/sessions")
 }
 
 // In implements [hosts.Host].

@@ -19,7 +19,6 @@ import (
 	"context"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,9 +48,7 @@ func (Host) Settings(m hosts.Machine) string {
 
 // Find implements [hosts.Host]. Codex has data in several directories below its home.
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	home := h.Settings(m)
-	_, err := os.Stat(home)
-	return hosts.Installation{Data: home, Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "")
 }
 
 // rollout matches the file name of a rollout: its start time, its thread and, of a

@@ -8,7 +8,6 @@
 package copilot
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -46,9 +45,7 @@ func (Host) Settings(m hosts.Machine) string {
 
 // Find implements [hosts.Host].
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	dir := h.Settings(m)
-	_, err := os.Stat(dir)
-	return hosts.Installation{Data: filepath.Join(dir, "session-state"), Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "session-state")
 }
 
 // session returns the session of a file: the name of its directory.

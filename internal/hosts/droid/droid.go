@@ -6,7 +6,6 @@
 package droid
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -42,9 +41,7 @@ func (Host) Settings(m hosts.Machine) string {
 
 // Find implements [hosts.Host].
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	dir := h.Settings(m)
-	_, err := os.Stat(dir)
-	return hosts.Installation{Data: filepath.Join(dir, "sessions"), Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "sessions")
 }
 
 // is reports whether a line begins a session.

@@ -16,7 +16,6 @@ import (
 	"encoding/hex"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -53,9 +52,7 @@ func (Host) Settings(m hosts.Machine) string {
 
 // Find implements [hosts.Host].
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	dir := h.Settings(m)
-	_, err := os.Stat(dir)
-	return hosts.Installation{Data: filepath.Join(dir, "tmp"), Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "tmp")
 }
 
 // Transcripts implements [hosts.Host]. When a session is resumed, the program begins a file and

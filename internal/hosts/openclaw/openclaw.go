@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -61,9 +60,7 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 
 // Find implements [hosts.Host].
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	dir := h.Settings(m)
-	_, err := os.Stat(dir)
-	return hosts.Installation{Data: filepath.Join(dir, "agents"), Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "agents")
 }
 
 // database is the name of an agent's database.

@@ -7,7 +7,6 @@
 package pi
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -36,9 +35,7 @@ func (Host) About() hosts.About {
 
 // Find implements [hosts.Host].
 func (Host) Find(m hosts.Machine) hosts.Installation {
-	dir := m.Env("PI_CODING_AGENT_DIR", filepath.Join(m.Home, ".pi", "agent"))
-	_, err := os.Stat(dir)
-	return hosts.Installation{Data: filepath.Join(dir, "sessions"), Present: err == nil}
+	return hosts.FindIn(m.Env("PI_CODING_AGENT_DIR", filepath.Join(m.Home, ".pi", "agent")), "sessions")
 }
 
 // session returns the session of a file, whose name has the time before it.

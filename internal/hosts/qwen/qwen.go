@@ -8,7 +8,6 @@
 package qwen
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -41,9 +40,7 @@ func (Host) Settings(m hosts.Machine) string {
 
 // Find implements [hosts.Host].
 func (h Host) Find(m hosts.Machine) hosts.Installation {
-	dir := h.Settings(m)
-	_, err := os.Stat(dir)
-	return hosts.Installation{Data: filepath.Join(dir, "projects"), Present: err == nil}
+	return hosts.FindIn(h.Settings(m), "projects")
 }
 
 // is reports whether a line is a record of a session.
