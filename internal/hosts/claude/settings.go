@@ -12,14 +12,8 @@ import (
 // the end of a session. The status line is taken where the user has none.
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	state := filepath.Join(o.Machine.Env("CLAUDE_CONFIG_DIR", o.Machine.Home), ".claude.json")
-	command := o.ServerCommand()
-	server := struct {
-		Type    string   `json:"type"`
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}{"stdio", command[0], command[1:]}
 	return []setup.Entry{
-		setup.JSONServer(state, server, "mcpServers", "lcm"),
+		setup.JSONServer(state, o.StdioServer("stdio"), "mcpServers", "lcm"),
 		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, 10),
 		setup.StatusLine(filepath.Join(dir, "settings.json"), o),
 		setup.Skill(filepath.Join(dir, "skills"), o),

@@ -12,14 +12,9 @@ var events = map[string]string{"BeforeAgent": "UserPromptSubmit", "AfterTool": "
 
 // Entries implements [setup.Host]. Everything is in the user's settings.
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
-	command := o.ServerCommand()
-	server := struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}{command[0], command[1:]}
 	file := filepath.Join(dir, "settings.json")
 	return []setup.Entry{
-		setup.JSONServer(file, server, "mcpServers", "lcm"),
+		setup.JSONServer(file, o.StdioServer(""), "mcpServers", "lcm"),
 		setup.HooksNamed(file, Name, o, "SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}

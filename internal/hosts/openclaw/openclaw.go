@@ -47,13 +47,8 @@ func (Host) Settings(m hosts.Machine) string {
 
 // Entries implements [setup.Host].
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
-	command := o.ServerCommand()
-	server := struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}{command[0], command[1:]}
 	return []setup.Entry{
-		setup.JSONServer(filepath.Join(dir, "openclaw.json"), server, "mcp", "servers", "lcm"),
+		setup.JSONServer(filepath.Join(dir, "openclaw.json"), o.StdioServer(""), "mcp", "servers", "lcm"),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

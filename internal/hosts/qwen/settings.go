@@ -9,14 +9,9 @@ import (
 // Entries implements [setup.Host]. Everything is in the user's settings, the hooks in the form
 // of Claude Code.
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
-	command := o.ServerCommand()
-	server := struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}{command[0], command[1:]}
 	file := filepath.Join(dir, "settings.json")
 	return []setup.Entry{
-		setup.JSONServer(file, server, "mcpServers", "lcm"),
+		setup.JSONServer(file, o.StdioServer(""), "mcpServers", "lcm"),
 		setup.Hooks(file, Name, o, 10),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}

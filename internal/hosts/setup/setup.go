@@ -47,6 +47,18 @@ func (o Options) ServerCommand() []string {
 	return slices.Concat([]string{o.Binary, "mcp"}, o.Args)
 }
 
+// StdioServer returns the entry of the MCP server in the form of most hosts. kind and tools are
+// for those that have a type of servers and a list of the tools that the model gets.
+func (o Options) StdioServer(kind string, tools ...string) any {
+	command := o.ServerCommand()
+	return struct {
+		Type    string   `json:"type,omitempty"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+		Tools   []string `json:"tools,omitempty"`
+	}{kind, command[0], command[1:], tools}
+}
+
 // HookCommand returns the command of a host's hooks.
 func (o Options) HookCommand(host string) []string {
 	return slices.Concat([]string{o.Binary, "hook", host}, o.Args)
