@@ -66,6 +66,7 @@ var Layers = [][]string{
 	}, {
 		"internal/record/sqldb/seal",
 	}, {
+		"internal/record/sqldb/mapitems",
 		"internal/record/sqldb/state",
 		"internal/record/sqldb/tombstone",
 	}, {

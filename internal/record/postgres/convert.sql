@@ -1,10 +1,31 @@
--- From version 4 to 5. The rows are sealed afterwards, in the same transaction.
-ALTER TABLE messages ADD COLUMN seal bytea;
-ALTER TABLE messages ALTER COLUMN seal SET STATISTICS 0;
-ALTER TABLE summaries ADD COLUMN sources bigint NOT NULL DEFAULT 0, ADD COLUMN earlier bigint NOT NULL DEFAULT 0;
-ALTER TABLE summaries ALTER COLUMN seal SET STATISTICS 0;
-ALTER TABLE branches ADD COLUMN seal bytea;
-ALTER TABLE payloads ADD COLUMN seal bytea;
-ALTER TABLE payloads ALTER COLUMN seal SET STATISTICS 0;
-ALTER TABLE state ADD COLUMN seal bytea;
-INSERT INTO lcm_schema VALUES (5);
+-- From version 5 to 6.
+CREATE TABLE map_runs (
+    id           bigserial PRIMARY KEY,
+    conversation bigint NOT NULL,
+    key          text COLLATE "C" NOT NULL,
+    job          bytea  NOT NULL,
+    items        bigint NOT NULL,
+    done         bigint NOT NULL DEFAULT 0,
+    failed       bigint NOT NULL DEFAULT 0,
+    attempts     bigint NOT NULL DEFAULT 0,
+    tokens_in    bigint NOT NULL DEFAULT 0,
+    tokens_out   bigint NOT NULL DEFAULT 0,
+    UNIQUE (conversation, key)
+);
+CREATE TABLE map_items (
+    run        bigint NOT NULL,
+    n          bigint NOT NULL,
+    status     bigint NOT NULL DEFAULT 0,
+    attempts   bigint NOT NULL DEFAULT 0,
+    owner      text COLLATE "C",
+    lease      bigint,
+    output     text COLLATE "C",
+    error      text COLLATE "C",
+    tokens_in  bigint NOT NULL DEFAULT 0,
+    tokens_out bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (run, n)
+);
+CREATE INDEX map_items_open ON map_items (run, n) WHERE status < 2;
+ALTER TABLE map_runs ALTER COLUMN job SET STATISTICS 0;
+ALTER TABLE map_items ALTER COLUMN output SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0;
+INSERT INTO lcm_schema VALUES (6);

@@ -16,6 +16,7 @@ var dialect = sqldb.Dialect{
 	ForUpdate:        " FOR UPDATE OF c",
 	ForShare:         " FOR KEY SHARE OF p",
 	ForUnchanged:     " FOR SHARE OF m",
+	SkipLocked:       " FOR UPDATE SKIP LOCKED",
 	LockName:         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))",
 	Greatest:         "greatest",
 	NextConversation: "nextval('conversations_id_seq')",
@@ -23,7 +24,7 @@ var dialect = sqldb.Dialect{
 	NextMessages:     "SELECT nextval('messages_id_seq') FROM generate_series(1, ?::bigint)",
 	AfterCopy: []string{
 		continueAfter("projects", "id"), continueAfter("conversations", "id"), continueAfter("messages", "id"), continueAfter("summaries", "num"),
-		continueAfter("branches", "id"), continueAfter("payloads", "num"), continueAfter("erasures", "id"),
+		continueAfter("branches", "id"), continueAfter("payloads", "num"), continueAfter("erasures", "id"), continueAfter("map_runs", "id"),
 	},
 }
 

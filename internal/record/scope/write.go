@@ -290,3 +290,29 @@ func (n *narrowed) ReleaseMemory() { n.whole.ReleaseMemory() }
 
 // Close implements [store.Store].
 func (n *narrowed) Close() error { return n.whole.Close() }
+
+// StartMap implements [store.Maps].
+func (n *narrowed) StartMap(ctx context.Context, id store.ConversationID, m store.NewMap) (int64, error) {
+	return unless(n.mayWrite(ctx, id), func() (int64, error) { return n.whole.StartMap(ctx, id, m) })
+}
+
+// StepMap implements [store.Maps].
+func (n *narrowed) StepMap(ctx context.Context, id store.ConversationID, run int64, s store.MapStep) (store.MapState, error) {
+	return unless(n.mayWrite(ctx, id), func() (store.MapState, error) { return n.whole.StepMap(ctx, id, run, s) })
+}
+
+// MapItems implements [store.Maps].
+func (n *narrowed) MapItems(ctx context.Context, id store.ConversationID, run int64) iter.Seq2[store.MapItem, error] {
+	if _, err := n.admit(ctx, id); err != nil {
+		return func(yield func(store.MapItem, error) bool) { yield(store.MapItem{}, err) }
+	}
+	return n.whole.MapItems(ctx, id, run)
+}
+
+// EndMap implements [store.Maps].
+func (n *narrowed) EndMap(ctx context.Context, id store.ConversationID, key string) error {
+	if err := n.mayWrite(ctx, id); err != nil {
+		return err
+	}
+	return n.whole.EndMap(ctx, id, key)
+}

@@ -1,7 +1,7 @@
 // Package sqldb is the port between the record and a database that speaks SQL.
 //
 // The packages below it store the record in tables: record, state, search, erase,
-// tombstone, vectors and verify. They hold the SQL, and both backends use them:
+// tombstone, vectors, mapitems and verify. They hold the SQL, and both backends use them:
 // internal/record/sqlite on a file, internal/record/postgres on a server. A backend implements [DB],
 // which lends out connections, and [Conn], which runs statements.
 //
@@ -132,6 +132,9 @@ type Dialect struct {
 	// one whose rows of table m must not change until it ends. A backend with one
 	// writer at a time needs none.
 	ForUpdate, ForShare, ForUnchanged string
+	// SkipLocked ends a SELECT of rows that the transaction will change and that leaves out
+	// those that another one is changing.
+	SkipLocked string
 	// LockName is a statement with one text parameter that keeps other
 	// transactions with the same text waiting until this one ends, or empty.
 	LockName string

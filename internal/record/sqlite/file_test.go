@@ -203,10 +203,10 @@ func TestOpenWaitsForWhoeverMakesIt(t *testing.T) {
 	}
 }
 
-// testdata/v7.db was written by the program before the present schema. It is converted when it
+// testdata/v8.db was written by the program before the present schema. It is converted when it
 // is opened, without a fault; what was damaged in it before stays named.
 func TestTheVersionBeforeIsConverted(t *testing.T) {
-	old, err := os.ReadFile("testdata/v7.db")
+	old, err := os.ReadFile("testdata/v8.db")
 	if err != nil {
 		t.Fatal(err)
 	}

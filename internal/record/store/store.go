@@ -167,6 +167,7 @@ type Store interface {
 	Checker
 	Eraser
 	VectorIndex
+	Maps
 	// Update runs fn in one transaction on a conversation. If Update returns nil
 	// everything that fn wrote is durable, otherwise none of it exists, unless the
 	// error says that the commit was not answered. fn must not call the Store, and

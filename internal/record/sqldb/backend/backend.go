@@ -7,6 +7,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
+	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
 	"github.com/lossless-context/lcm/internal/record/sqldb/search"
 	"github.com/lossless-context/lcm/internal/record/sqldb/state"
@@ -24,6 +25,7 @@ type Store struct {
 	verify.Checker
 	erase.Eraser
 	vectors.Cache
+	mapitems.Maps
 	Index *search.Index
 	db    sqldb.DB
 }
@@ -31,7 +33,7 @@ type Store struct {
 // New returns the store of a database.
 func New(db sqldb.DB) Store {
 	return Store{Records: record.Records{DB: db}, Table: state.Table{DB: db}, Checker: verify.Checker{DB: db}, Eraser: erase.Eraser{DB: db},
-		Cache: vectors.Cache{DB: db}, Index: search.New(db), db: db}
+		Cache: vectors.Cache{DB: db}, Maps: mapitems.Maps{DB: db}, Index: search.New(db), db: db}
 }
 
 // SQL returns the connections of the database, for the packages that work on any

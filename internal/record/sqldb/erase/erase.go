@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -75,7 +76,7 @@ func (e *erasing) run() error {
 		return err
 	}
 	for _, step := range []func() error{
-		e.collect, e.findAffected, e.findSummaries, e.writeTombstones, e.dropTraces, e.moveBranches,
+		e.collect, e.findAffected, e.findSummaries, e.writeTombstones, e.dropTraces, e.endMaps, e.moveBranches,
 		e.detach, e.dropPayloads, e.wipe, e.recount, e.endWhole, e.unindexed, e.account, e.reseal, e.dropScratch,
 	} {
 		if err := step(); err != nil {
@@ -86,6 +87,13 @@ func (e *erasing) run() error {
 		}
 	}
 	return nil
+}
+
+// endMaps ends the unfinished maps of the affected conversations and of their parents: their
+// results may quote what is erased.
+func (e *erasing) endMaps() error {
+	return mapitems.End(e.Conn, `conversation IN (SELECT id FROM temp.touched)
+		OR conversation IN (SELECT parent FROM conversations WHERE id IN (SELECT id FROM temp.touched))`)
 }
 
 // lock keeps others from writing to the conversations that lose messages and to their

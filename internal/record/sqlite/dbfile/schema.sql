@@ -1,4 +1,4 @@
--- The schema of version 8. The seals are explained in package seal. Times are milliseconds since 1970, UTC. A message row is written
+-- The schema of version 9. The seals are explained in package seal. Times are milliseconds since 1970, UTC. A message row is written
 -- once: what changes (the view, branches) has tables of its own. An erased message keeps its
 -- row, its place and its link of the chain, with the flag 128 and nothing else.
 
@@ -262,7 +262,7 @@ CREATE TABLE segments (
 );
 CREATE UNIQUE INDEX segments_lane ON segments (lane, last_id);
 CREATE TABLE sections (
-    segment INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+    segment INTEGER NOT NULL REFERENCES segments,
     n       INTEGER NOT NULL,
     data    BLOB    NOT NULL,
     PRIMARY KEY (segment, n)
@@ -297,3 +297,33 @@ CREATE TABLE vector_blocks (
     data    BLOB    NOT NULL, -- see package vectors
     PRIMARY KEY (model, block)
 );
+
+-- Unfinished maps over many items: see store.Maps. They are not part of the record: what a map
+-- has made is a message.
+CREATE TABLE map_runs (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    conversation INTEGER NOT NULL REFERENCES conversations,
+    key          TEXT    NOT NULL,
+    job          BLOB    NOT NULL, -- the SHA-256 of what is asked
+    items        INTEGER NOT NULL,
+    done         INTEGER NOT NULL DEFAULT 0,
+    failed       INTEGER NOT NULL DEFAULT 0,
+    attempts     INTEGER NOT NULL DEFAULT 0,
+    tokens_in    INTEGER NOT NULL DEFAULT 0,
+    tokens_out   INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (conversation, key)
+);
+CREATE TABLE map_items (
+    run        INTEGER NOT NULL REFERENCES map_runs ON DELETE CASCADE,
+    n          INTEGER NOT NULL,
+    status     INTEGER NOT NULL DEFAULT 0, -- 0 waits, 1 runs, 2 is done, 3 has failed
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    owner      TEXT,
+    lease      INTEGER, -- until when it runs
+    output     TEXT,
+    error      TEXT,
+    tokens_in  INTEGER NOT NULL DEFAULT 0,
+    tokens_out INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (run, n)
+) WITHOUT ROWID;
+CREATE INDEX map_items_open ON map_items (run, n) WHERE status < 2;

@@ -119,19 +119,11 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, all bool)
 }
 
 // sealLoaded seals the sets of rows that were loaded: of some conversations of an archive, of
-// all that is left of a file, and of the state, of which only what lasts is moved. The seals
-// of the version before are longer.
+// all that is left of a file, and of the state, of which only what lasts is moved.
 func sealLoaded(c *dbfile.Conn, all bool) error {
 	sealed, err := c.Has(`SELECT 1 FROM seals`)
 	if err != nil {
 		return err
-	}
-	if before, err := c.Has(`SELECT 1 FROM conversations WHERE length(seal) > ?`, seal.Size); err != nil {
-		return err
-	} else if before {
-		if err := seal.Convert(c); err != nil {
-			return err
-		}
 	}
 	if !sealed {
 		return seal.Fill(c)

@@ -74,6 +74,8 @@ var tables = []table{
 	{"state", "", ""},
 	{"vectors", "", ""},
 	{"vector_blocks", "", ""},
+	{"map_runs", "", ""},
+	{"map_items", "", ""},
 }
 
 // The rows of chosen conversations. Erasures go with the sessions that they took messages
@@ -86,9 +88,9 @@ const (
 	chosenErasures  = `(SELECT erasure FROM forgotten WHERE key IN ` + chosenKeys + `)`
 )
 
-// unarchived are the tables that an archive has not: payloads are files in it, and vectors
-// can be computed again.
-var unarchived = []string{"chunks", "vectors", "vector_blocks"}
+// unarchived are the tables that an archive has not: payloads are files in it, vectors can be
+// computed again, and an unfinished map is no part of the record.
+var unarchived = []string{"chunks", "vectors", "vector_blocks", "map_runs", "map_items"}
 
 // bools are the columns that PostgreSQL has as booleans.
 var bools = []string{"chunks.compressed", "summaries.retired", "view.stub", "erasures.finished"}
