@@ -12,8 +12,7 @@ import (
 
 // maintain has a conversation folded in the background once it is above the
 // soft threshold. Below it, nothing happens and nothing is paid.
-func (s *Session) maintain(ctx context.Context, c record.Conversation) {
-	e := s.engine
+func maintain(ctx context.Context, e *Engine, c record.Conversation) {
 	if e.settings.foreground || !e.isDue(c) {
 		return
 	}

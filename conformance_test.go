@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/llms"
@@ -313,7 +314,7 @@ func TestToolsPageIsFresh(t *testing.T) {
 	l := newLong(t)
 	var b strings.Builder
 	b.WriteString(lcm.ToolsIntroduction())
-	for _, tool := range l.session.Tools() {
+	for _, tool := range l.session.Tools(lcm.WithMaps(lcm.MapTools{Agent: &agents.AgentConfig{}})) {
 		if tool.GetName() == tools.ExpandName {
 			continue
 		}

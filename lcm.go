@@ -76,6 +76,22 @@
 // [Session.Verify] proves that every message is still there, byte for byte.
 // [Engine.Erase] is the only way to remove messages.
 //
+// # Many items
+//
+// [Session.Map] asks a model the same about many items, or has a sub-agent work on each, and
+// stores the replies as a file of the session. It survives crashes, and several processes may
+// work on one job. [MapInto] yields the replies as Go values:
+//
+//	type verdict struct {
+//		Label string `json:"label" enum:"bug,question"`
+//	}
+//	job := lcm.MapJob{Key: "triage", InputPath: "tickets.jsonl", Prompt: "What kind of ticket is this?", Model: model}
+//	for v, err := range lcm.MapInto[verdict](ctx, session, job) {
+//		// err is a *lcm.MapFailure for an item that failed
+//	}
+//
+// [WithMaps] gives an agent the tools llm_map and agentic_map for the same.
+//
 // # Traces
 //
 // A program that sets a provider of OpenTelemetry (otel.SetTracerProvider), or calls with
@@ -104,7 +120,7 @@
 // [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
 // settings. Options of [Engine.Session]: [WithProject],
 // [WithAgent], [WithTitle], [WithParent]. Options of [Session.Tools] and
-// [Session.Memory]: [WithCallerModel], [WithProjectScope].
+// [Session.Memory]: [WithCallerModel], [WithProjectScope], [WithMaps].
 package lcm
 
 import (

@@ -3,6 +3,7 @@ package lcm
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,8 @@ func (s *Session) Memory(budget int, options ...ToolOption) *Memory {
 // session.
 const turnWait = 10 * time.Second
 
+var errTurnTaken = errors.New("another chat runs in the session")
+
 // TakeTurn implements [agents.TurnTaker]. Only one chat at a time runs in a session, in all
 // processes.
 func (m *Memory) TakeTurn(ctx context.Context) (done func(), err error) {
@@ -52,7 +55,7 @@ func (m *Memory) TakeTurn(ctx context.Context) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, turnWait, fmt.Errorf("another chat runs in the session %q", m.session.Key()))
+	wait, cancel := context.WithTimeoutCause(ctx, turnWait, fmt.Errorf("%w %q", errTurnTaken, m.session.Key()))
 	defer cancel()
 	release, err := m.session.engine.runner.HoldTurn(wait, m.session.Key())
 	if err != nil {

@@ -190,7 +190,7 @@ func (s *Session) AppendInputs(ctx context.Context, ms ...record.Input) ([]recor
 		return err
 	})
 	if err == nil {
-		s.maintain(ctx, done.Conversation)
+		maintain(ctx, s.engine, done.Conversation)
 	}
 	return done.Messages, err
 }
@@ -208,7 +208,7 @@ func (s *Session) Sync(ctx context.Context, history []llms.Message) (record.Sync
 		return err
 	})
 	if err == nil {
-		s.maintain(ctx, done.Conversation)
+		maintain(ctx, s.engine, done.Conversation)
 	}
 	return done, err
 }

@@ -58,6 +58,7 @@ type toolset struct {
 	session *Session
 	model   llms.Model // of the caller
 	project bool
+	maps    *MapTools
 }
 
 func newToolset(s *Session, options []ToolOption) *toolset {
@@ -70,15 +71,15 @@ func newToolset(s *Session, options []ToolOption) *toolset {
 
 // Tools returns the tools with which an agent finds older messages: lcm_grep,
 // lcm_describe and lcm_expand_query, and expand, which describes each of them in
-// detail.
+// detail. [WithMaps] adds others.
 func (s *Session) Tools(options ...ToolOption) []core.Tool {
 	t := newToolset(s, options)
-	return []core.Tool{ // in the order of toolname.Agent
+	return append([]core.Tool{ // in the order of toolname.Agent
 		newRecallTool(GrepName, t.project, t.grep),
 		newRecallTool(DescribeName, t.project, t.describe),
 		newRecallTool(ExpandQueryName, t.project, t.expandQuery),
 		tools.NewExpandTool(),
-	}
+	}, t.mapTools()...)
 }
 
 // recallTool is a tool whose errors say where to learn more.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/guard"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/kit/tracing"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
@@ -131,10 +132,10 @@ var (
 )
 
 // bounded returns the context under which a tool runs. A tool has a time to
-// answer in. A sub-agent may work for as long as it is seen to work: each of
+// answer in. A sub-agent, or a map over many items, may work for as long as it is seen to work: each of
 // its events gives it more time.
 func (c *chat) bounded(ctx context.Context, tool string) (context.Context, context.CancelFunc) {
-	if tool != tools.DelegateName {
+	if tool != tools.DelegateName && tool != toolname.LLMMap && tool != toolname.AgenticMap {
 		return context.WithTimeoutCause(ctx, c.config.ToolTimeout, errSlowTool)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

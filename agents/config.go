@@ -56,7 +56,7 @@ type AgentConfig struct {
 	// MaxParallelTools is how many tools run at once in one chat. Default 8.
 	MaxParallelTools int
 	// ToolTimeout is how long one tool call may take. Default 5 minutes. It
-	// does not apply to delegate, which has DelegateTimeout.
+	// does not apply to delegate, llm_map and agentic_map, which have DelegateTimeout.
 	ToolTimeout time.Duration
 	// DelegateTimeout is how long a sub-agent may go without a sign of life,
 	// which is any event in its stream. Default 15 minutes. Raise it above the

@@ -15,6 +15,8 @@ const (
 	Describe    = "lcm_describe"
 	ExpandQuery = "lcm_expand_query"
 	Expand      = "lcm_expand" // only sub-agents have it
+	LLMMap      = "llm_map"
+	AgenticMap  = "agentic_map"
 )
 
 // Agent returns the names of the tools that every agent gets, in the order in which

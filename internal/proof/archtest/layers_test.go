@@ -95,6 +95,7 @@ var Layers = [][]string{
 	}, {
 		"internal/view/assemble",
 		"internal/record/lease",
+		"internal/record/mapjob",
 		"internal/record/project",
 		"internal/recall/lookup",
 		"internal/record/scope",

@@ -1,0 +1,407 @@
+package lcm
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/record/mapjob"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
+)
+
+// ErrMapBudget ends a [Session.Map] that has used MapJob.Budget.
+var ErrMapBudget = mapjob.ErrBudget
+
+// MapJob asks a model the same about many items; see [Session.Map].
+type MapJob struct {
+	// Key names the job in its session. A call with the same key and the same items, prompt and
+	// schema goes on where the last one ended.
+	Key string
+	// Items are the items: values that can be written as JSON. InputPath is a file of them
+	// instead, with one JSON value a line.
+	Items     []any
+	InputPath string // see Items
+	// Prompt says what to do with an item.
+	Prompt string
+	// Schema is the JSON Schema of a reply. Without one, a reply is any text.
+	Schema json.RawMessage
+	// Model answers. It may be another one when a job is resumed. Default: the model of Agent.
+	Model llms.Model
+	// Concurrency is how many items are asked about at once. Default 16.
+	Concurrency int
+	// MaxAttempts is how often an item is asked about until its reply fits. Default 3.
+	MaxAttempts int
+	// ItemTimeout is how long all attempts of an item may take. Default 2 minutes, or 10 with
+	// an Agent.
+	ItemTimeout time.Duration
+	// Budget is how many tokens, in and out, may be used before an item is begun. Those that
+	// run then are finished. Default: any number.
+	Budget int
+	// Agent has a sub-agent with its config work on each item, in a session of its own. Its
+	// Memory is not used.
+	Agent *agents.AgentConfig
+	// ReadOnly leaves the agent only the tools that declare to be read only, and no sub-agents.
+	ReadOnly bool
+	// Progress is called now and then while the job runs.
+	Progress func(MapReport)
+}
+
+// The defaults of MapJob.
+const (
+	DefaultMapConcurrency = 16
+	DefaultMapAttempts    = 3
+	DefaultMapItemTimeout = 2 * time.Minute
+)
+
+// MapReport tells how far a job is. It has no items: the output is in the file.
+type MapReport struct {
+	Key       string           `json:"key"`                // of the job
+	Items     int              `json:"items"`              // how many there are
+	Done      int              `json:"done"`               // with an output
+	Failed    int              `json:"failed"`             // without one, for good
+	Calls     int              `json:"calls"`              // of the model or the agent
+	TokensIn  int              `json:"tokensIn"`           // that the model read, in all calls
+	TokensOut int              `json:"tokensOut"`          // that it wrote
+	FileID    record.PayloadID `json:"fileId,omitempty"`   // the output, once the job has ended
+	Failures  []MapFailure     `json:"failures,omitempty"` // the first ones, once the job has ended
+}
+
+// MapFailure is an item that failed for good, and why. It is the error of that item in
+// [MapInto].
+type MapFailure struct {
+	Item   int    `json:"item"`  // its number, from 0
+	Reason string `json:"error"` // why it failed
+}
+
+// Error implements error.
+func (f *MapFailure) Error() string { return fmt.Sprintf("item %d: %s", f.Item, f.Reason) }
+
+// shownFailures is how many failures a report has.
+const shownFailures = 5
+
+// mapLine is a line of the output: an item with its output or its error.
+type mapLine struct {
+	Item   int             `json:"item"`
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+// mapNote is the text of the message that has the output of a job.
+type mapNote struct {
+	MapReport
+	Job string `json:"job"` // the SHA-256 of what was asked
+}
+
+// mapRun is a job with its defaults, in a session.
+type mapRun struct {
+	MapJob
+	session *Session
+	items   []json.RawMessage
+	sum     [sha256.Size]byte
+	check   func(string) (string, error)
+}
+
+// Map asks a model about every item of a job and stores the replies. It returns when every item
+// is done or has failed.
+//
+// Each item is a conversation of its own: the model sees the prompt and the item. A reply that
+// does not fit the schema goes back to it with what is wrong. With [MapJob].Agent, a sub-agent
+// with tools works on each item.
+//
+// The output is a file of the session (MapReport.FileID), which lcm_grep and lcm_describe read:
+// one line of JSON for each item, {"item":0,"output":…} or {"item":1,"error":"…"}. [MapInto]
+// reads it as Go values.
+//
+// A job survives its process: the next call with its key goes on with the items that are left,
+// and several processes may work on one job. A job that has ended is not asked again. An item
+// whose process died is asked again, after a minute at most: it may be asked twice, its
+// output is stored once. Map ends early, with an error, if the context ends, the budget is
+// used, or the model fails for every item; items that are done are kept.
+func (s *Session) Map(ctx context.Context, job MapJob) (MapReport, error) {
+	var report MapReport
+	j, err := prepareMap(s, job)
+	if err == nil {
+		report, err = j.run(ctx)
+	}
+	if err != nil {
+		err = fmt.Errorf("map %q: %w", job.Key, err)
+	}
+	return report, err
+}
+
+// MapInto is [Session.Map] for replies of a type. It yields the outputs in the order of the
+// items once the job has ended, and a [*MapFailure] in place of one that failed. Any other
+// error is the last pair. Where the job has no schema, that of T is used; see [core.SchemaFor].
+func MapInto[T any](ctx context.Context, s *Session, job MapJob) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		if _, raw := any(none).(json.RawMessage); !raw && len(job.Schema) == 0 {
+			schema, err := core.SchemaFor[T]()
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			job.Schema = schema.JSON()
+		}
+		report, err := s.Map(ctx, job)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for line, err := range mapLines(ctx, s.engine.store, report.FileID) {
+			var v T
+			switch {
+			case err != nil:
+			case line.Error != "":
+				err = &MapFailure{line.Item, line.Error}
+			default:
+				err = json.Unmarshal(line.Output, &v)
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+func prepareMap(s *Session, job MapJob) (*mapRun, error) {
+	j := &mapRun{MapJob: job, session: s}
+	j.Concurrency, j.MaxAttempts = cmp.Or(j.Concurrency, DefaultMapConcurrency), cmp.Or(j.MaxAttempts, DefaultMapAttempts)
+	usual := DefaultMapItemTimeout
+	if j.Agent != nil {
+		usual = 5 * DefaultMapItemTimeout
+		if core.IsNil(j.Model) {
+			j.Model = j.Agent.LLMEngine
+		}
+	}
+	j.ItemTimeout = cmp.Or(j.ItemTimeout, usual)
+	switch {
+	case job.Key == "":
+		return nil, errors.New("it needs a key, by which it is resumed")
+	case job.Prompt == "":
+		return nil, errors.New("it needs a prompt that says what to do with an item")
+	case core.IsNil(j.Model):
+		return nil, errors.New("it needs a model")
+	case min(j.Concurrency, j.MaxAttempts, j.Budget) < 0 || j.ItemTimeout < 0:
+		return nil, errors.New("limits must not be negative")
+	case (job.InputPath == "") == (job.Items == nil):
+		return nil, errors.New("it needs either Items or InputPath")
+	}
+	var err error
+	if j.check, err = mapjob.Checker(j.Schema); err != nil {
+		return nil, err
+	}
+	if j.items, err = readItems(job); err != nil {
+		return nil, err
+	}
+	asked := struct {
+		Prompt, System string
+		Schema         json.RawMessage
+		Items          []json.RawMessage
+	}{Prompt: job.Prompt, Schema: job.Schema, Items: j.items}
+	if job.Agent != nil {
+		asked.System = job.Agent.SystemPrompt
+	}
+	all, err := json.Marshal(asked)
+	j.sum = sha256.Sum256(all)
+	return j, err
+}
+
+// readItems returns the items of a job as JSON.
+func readItems(job MapJob) (items []json.RawMessage, err error) {
+	for i, v := range job.Items {
+		item, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		items = append(items, item)
+	}
+	if job.InputPath != "" {
+		f, err := os.Open(job.InputPath)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if items, err = jsonLines(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", job.InputPath, err)
+		}
+	}
+	if len(items) == 0 {
+		return nil, errors.New("there are no items")
+	}
+	return items, nil
+}
+
+// jsonLines reads one JSON value a line. Empty lines are skipped.
+func jsonLines(r io.Reader) (items []json.RawMessage, err error) {
+	lines := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if item := bytes.TrimSpace(line); len(item) > 0 {
+			if !json.Valid(item) {
+				return nil, fmt.Errorf("line %d is not JSON: the input has one JSON value a line", n)
+			}
+			items = append(items, item)
+		}
+		if err == io.EOF {
+			return items, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// run finds the output of a job, or works on it.
+func (j *mapRun) run(ctx context.Context) (MapReport, error) {
+	report, err := j.ended(ctx)
+	if err != nil || report.FileID != "" {
+		return report, err
+	}
+	conversation, err := j.session.active(ctx)
+	if err != nil {
+		return report, err
+	}
+	db := j.session.engine.store
+	run, err := db.StartMap(ctx, conversation, store.NewMap{Key: j.Key, Job: j.sum, Items: len(j.items)})
+	if errors.Is(err, store.ErrConflict) {
+		return report, errOtherJob
+	}
+	if err != nil {
+		return report, err
+	}
+	ask, err := j.asker(ctx, conversation)
+	if err != nil {
+		return report, err
+	}
+	work := mapjob.Job{
+		Store: db, Conversation: conversation, Run: run, Item: ask, Check: j.check,
+		Concurrency: j.Concurrency, MaxAttempts: j.MaxAttempts, ItemTimeout: j.ItemTimeout, Budget: j.Budget,
+	}
+	if j.Progress != nil {
+		work.Progress = func(state store.MapState) { j.Progress(reportOf(j.Key, state)) }
+	}
+	state, err := work.Do(ctx)
+	if errors.Is(err, store.ErrNotFound) { // another process has stored the output, or an erasure has ended the job
+		if report, err := j.ended(ctx); err != nil || report.FileID != "" {
+			return report, err
+		}
+		return report, errors.New("something of the session was erased, which ends its jobs: begin again")
+	}
+	if err != nil {
+		return reportOf(j.Key, state), err
+	}
+	return j.store(ctx, conversation, run, state)
+}
+
+var errOtherJob = errors.New("the key belongs to a job with other items, another prompt or another schema: choose another key")
+
+func reportOf(key string, s store.MapState) MapReport {
+	return MapReport{Key: key, Items: s.Items, Done: s.Done, Failed: s.Failed, Calls: s.Attempts,
+		TokensIn: s.Usage.InputTokens, TokensOut: s.Usage.OutputTokens}
+}
+
+// mapID is the id of the message with the output of a job.
+func mapID(key string) string { return "map:" + key }
+
+// ended returns the report of a job that has ended, or one without a file.
+func (j *mapRun) ended(ctx context.Context) (MapReport, error) {
+	db := j.session.engine.store
+	segments, err := db.Conversations(ctx, store.ConversationQuery{Key: j.session.Key()})
+	if err != nil {
+		return MapReport{}, err
+	}
+	for _, c := range segments {
+		for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: c.ID, Natives: []string{mapID(j.Key)}}) {
+			if err != nil {
+				return MapReport{}, err
+			}
+			var note mapNote
+			if len(m.Body.Parts) != 2 || m.Body.Parts[1].Ref == nil || json.Unmarshal([]byte(m.Body.Parts[0].Text), &note) != nil {
+				return MapReport{}, fmt.Errorf("%v is not the output of a job", m.ID)
+			}
+			if note.Job != hex.EncodeToString(j.sum[:]) {
+				return MapReport{}, errOtherJob
+			}
+			note.FileID = record.PayloadID(m.Body.Parts[1].Ref.ID)
+			return note.MapReport, db.EndMap(ctx, c.ID, j.Key) // a process may have died before it did
+		}
+	}
+	return MapReport{}, nil
+}
+
+// store stores the output of a job as a message that no model is shown, and ends the job. Two
+// processes may do so at once: the message has an id, and is stored once.
+func (j *mapRun) store(ctx context.Context, conversation record.ConversationID, run int64, state store.MapState) (MapReport, error) {
+	note := mapNote{MapReport: reportOf(j.Key, state), Job: hex.EncodeToString(j.sum[:])}
+	var output bytes.Buffer
+	lines := json.NewEncoder(&output)
+	lines.SetEscapeHTML(false)
+	n := 0
+	for item, err := range j.session.engine.store.MapItems(ctx, conversation, run) {
+		if err != nil {
+			return note.MapReport, err
+		}
+		n++
+		line := mapLine{Item: item.N, Output: json.RawMessage(item.Output), Error: item.Error}
+		if item.Status == store.MapFailed && len(note.Failures) < shownFailures {
+			note.Failures = append(note.Failures, MapFailure{item.N, item.Error})
+		}
+		if err := lines.Encode(line); err != nil {
+			return note.MapReport, err
+		}
+	}
+	if n != len(j.items) { // another process was faster and has ended the job
+		return j.ended(ctx)
+	}
+	text, err := json.Marshal(note)
+	if err != nil {
+		return note.MapReport, err
+	}
+	m := llms.Assistant(string(text))
+	m.ID = mapID(j.Key)
+	m.Parts = append(m.Parts, llms.Part{Kind: llms.PartBlob, Blob: &llms.Blob{Name: j.Key + ".jsonl", MIME: "application/jsonl", Data: output.Bytes()}})
+	done, err := j.session.AppendInputs(ctx, record.Input{Message: m, Flags: record.FlagHidden})
+	switch {
+	case err != nil:
+		return note.MapReport, err
+	case done[0].Forgotten:
+		return note.MapReport, errors.New("its output was erased: choose another key")
+	}
+	return j.ended(ctx)
+}
+
+// mapLines yields the lines of an output.
+func mapLines(ctx context.Context, db Store, file record.PayloadID) iter.Seq2[mapLine, error] {
+	return func(yield func(mapLine, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		p, err := db.Payload(ctx, file)
+		if err != nil {
+			yield(mapLine{}, err)
+			return
+		}
+		lines := json.NewDecoder(io.NewSectionReader(p.Content, 0, p.Size))
+		for {
+			var line mapLine
+			err := lines.Decode(&line)
+			if err == io.EOF || !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
