@@ -105,34 +105,19 @@ const (
 	pageLeaf     = 0x0d // of a table
 )
 
-// btree returns the type, the cells and the last child of a page of a table, or
-// 0 for a page that is none.
-func (p *pageFile) btree(n uint32) (kind byte, page []byte, cells []int, right uint32) {
+// leaf returns a page and where its rows begin: none for one that is no leaf of a table.
+func (p *pageFile) leaf(n uint32) (page []byte, rows []int) {
 	page = p.page(n)
-	head := page
-	if n == 1 {
-		head = page[100:]
+	first := 8 + 2*int(binary.BigEndian.Uint16(page[3:]))
+	if page[0] != pageLeaf || first > len(page) {
+		return nil, nil
 	}
-	kind = head[0]
-	size := 8
-	switch kind {
-	case pageInterior:
-		size, right = 12, binary.BigEndian.Uint32(head[8:])
-	case pageLeaf:
-	default:
-		return 0, nil, nil, 0
-	}
-	count := int(binary.BigEndian.Uint16(head[3:]))
-	if size+2*count > len(head) {
-		return 0, nil, nil, 0
-	}
-	for i := range count {
-		at := int(binary.BigEndian.Uint16(head[size+2*i:]))
-		if at >= size+2*count && at < len(page)-4 {
-			cells = append(cells, at)
+	for i := 8; i < first; i += 2 {
+		if at := int(binary.BigEndian.Uint16(page[i:])); at >= first && at < len(page)-4 {
+			rows = append(rows, at)
 		}
 	}
-	return kind, page, cells, right
+	return page, rows
 }
 
 // row reads a cell of a leaf: the row's number and its values.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,7 +24,7 @@ import (
 )
 
 // Rows yields the readable rows of tables of a file, which it only reads. schema is the
-// sound schema; the columns are those of the file where it says them.
+// sound schema.
 func Rows(ctx context.Context, path string, schema map[string]dbfile.Object, tables []string) iter.Seq2[portable.Item, error] {
 	return func(yield func(portable.Item, error) bool) {
 		p, err := openPages(dbfile.Resolve(path))
@@ -38,7 +39,7 @@ func Rows(ctx context.Context, path string, schema map[string]dbfile.Object, tab
 				return
 			}
 		}
-		r := &reader{pageFile: p, ctx: ctx, schema: schema, columns: map[string][]string{}, seen: make([]bool, p.count+1), yield: yield}
+		r := &reader{pageFile: p, ctx: ctx, schema: schema, yield: yield}
 		name := fmt.Sprintf("lcm-pages-%d", opened.Add(1))
 		readervfs.Create(name, p)
 		defer readervfs.Delete(name)
@@ -58,150 +59,90 @@ var opened atomic.Int64
 // reader reads rows from the pages of a file.
 type reader struct {
 	*pageFile
-	ctx     context.Context
-	schema  map[string]dbfile.Object
-	columns map[string][]string // of each table in the file
-	seen    []bool              // pages that were read, or that are free
-	sql     *dbfile.Conn        // reads the file with SQLite; nil where that fails
-	yield   func(portable.Item, error) bool
+	ctx    context.Context
+	schema map[string]dbfile.Object
+	sql    *dbfile.Conn // reads the file with SQLite; nil where that fails
+	yield  func(portable.Item, error) bool
 }
 
-// read reads the tables with row ids first: the pages that the schema leads to, then lost
-// pages, by the shape of their rows. SQLite reads the others as far as it can: all but
-// tombstones and state can be derived.
+// read has SQLite read each table up to its first damaged page. Then it reads every page that
+// is in use and takes the rows by their shape; those that are there already are not loaded
+// twice. Tables without row ids are not read so: all but tombstones and state can be derived.
 func (s *reader) read(tables []string) error {
-	s.readColumns(tables)
-	roots := map[string]uint32{}
-	err := s.walk(1, func(_ int64, values []any) error {
-		if len(values) == 5 && values[0] == "table" {
-			name, _ := values[1].(string)
-			root, _ := values[3].(int64)
-			roots[name] = uint32(root)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	keyed := func(table string) bool { return strings.Contains(s.schema[table].Sql, "WITHOUT ROWID") }
-	rowid := slices.DeleteFunc(slices.Clone(tables), keyed)
-	for _, table := range rowid {
-		err := s.walk(roots[table], func(id int64, values []any) error { return s.add(table, id, values) })
-		if err != nil {
-			return err
-		}
-	}
-	s.free() // after the tables: the list of free pages may be damaged too
-	for n := uint32(2); n <= s.count; n++ {
-		if s.seen[n] {
-			continue
-		}
-		if err := s.leaf(n, func(id int64, values []any) error { return s.add(s.guess(rowid, values), id, values) }); err != nil {
-			return err
-		}
+	have, shapes := map[string]dbfile.Object{}, maps.Clone(s.schema)
+	if s.sql != nil {
+		have, _ = dbfile.Objects(s.sql) // the schema may be damaged
+		maps.Copy(shapes, have)
 	}
 	for _, table := range tables {
-		if !keyed(table) || s.sql == nil {
+		columns := have[table].ColumnNames()
+		if columns == nil {
 			continue
 		}
-		columns := s.columns[table]
 		err := s.sql.Query("SELECT "+quoted(columns)+" FROM "+table, func(r sqldb.Row) error {
 			values := make([]any, len(columns))
 			for i := range values {
 				values[i] = r.ColumnValue(i)
 			}
-			return s.give(table, columns, values)
+			return cmp.Or(s.give(table, columns, values), s.ctx.Err())
 		})
 		if errors.Is(err, sqldb.ErrStop) {
 			return err
 		}
 	}
+	rowid := slices.DeleteFunc(slices.Clone(tables), func(table string) bool { return strings.Contains(s.schema[table].Sql, "WITHOUT ROWID") })
+	free := s.free()
+	for n := uint32(2); n <= s.count && s.ctx.Err() == nil; n++ {
+		if free[n] {
+			continue
+		}
+		page, rows := s.leaf(n)
+		for _, at := range rows {
+			id, values, ok := s.row(page, at)
+			if table := guess(rowid, shapes, values); ok && table != "" {
+				if numbered(shapes[table]) {
+					values[0] = id
+				}
+				if err := s.give(table, shapes[table].ColumnNames(), values); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return nil
 }
 
-// readColumns reads which columns the tables have, without those that lcm does not know.
-func (s *reader) readColumns(tables []string) {
-	var have map[string]dbfile.Object
-	if s.sql != nil {
-		have, _ = dbfile.Objects(s.sql) // the schema may be damaged
-	}
-	for _, table := range tables {
-		s.columns[table] = have[table].ColumnNames()
-		if s.columns[table] == nil {
-			s.columns[table] = s.schema[table].ColumnNames()
-		}
-	}
-}
-
-// free marks unused pages, which hold removed rows.
-func (s *reader) free() {
+// free returns the unused pages, which hold removed rows.
+func (s *reader) free() []bool {
+	free := make([]bool, s.count+1)
 	trunk := binary.BigEndian.Uint32(s.page(1)[32:])
-	for trunk != 0 && trunk <= s.count && !s.seen[trunk] {
-		s.seen[trunk] = true
+	for trunk != 0 && trunk <= s.count && !free[trunk] {
+		free[trunk] = true
 		page := s.page(trunk)
 		for i := range min(int64(binary.BigEndian.Uint32(page[4:])), s.pageSize/4-2) {
 			if n := binary.BigEndian.Uint32(page[8+4*i:]); n != 0 && n <= s.count {
-				s.seen[n] = true
+				free[n] = true
 			}
 		}
 		trunk = binary.BigEndian.Uint32(page)
 	}
-}
-
-// walk visits the rows of a table from its root.
-func (s *reader) walk(n uint32, visit func(id int64, values []any) error) error {
-	if n == 0 || n > s.count || s.seen[n] {
-		return nil
-	}
-	kind, page, cells, right := s.btree(n)
-	if kind != pageInterior {
-		return s.leaf(n, visit)
-	}
-	s.seen[n] = true
-	for _, at := range cells {
-		if err := s.walk(binary.BigEndian.Uint32(page[at:]), visit); err != nil {
-			return err
-		}
-	}
-	return s.walk(right, visit)
-}
-
-// leaf visits the rows of a page.
-func (s *reader) leaf(n uint32, visit func(id int64, values []any) error) error {
-	if err := s.ctx.Err(); err != nil {
-		return err
-	}
-	kind, page, cells, _ := s.btree(n)
-	if kind != pageLeaf {
-		return nil
-	}
-	s.seen[n] = true
-	for _, at := range cells {
-		id, values, ok := s.row(page, at)
-		if !ok {
-			continue
-		}
-		if err := visit(id, values); err != nil {
-			return err
-		}
-	}
-	return nil
+	return free
 }
 
 // numbered reports whether the first column of a table is the row id, which is NULL in the row.
-func (s *reader) numbered(table string) bool {
-	first := s.schema[table].Columns[0].Name
+func numbered(table dbfile.Object) bool {
+	first := table.Columns[0].Name
 	return first == "id" || first == "num"
 }
 
 // guess returns the table of a row by the number and types of its columns, or "".
-func (s *reader) guess(tables []string, values []any) string {
+func guess(tables []string, shapes map[string]dbfile.Object, values []any) string {
 	for _, table := range tables {
-		columns := s.schema[table].Columns
+		columns := shapes[table].Columns
 		if len(columns) < 2 || len(columns) != len(values) {
 			continue
 		}
-		fits := !s.numbered(table) || values[0] == nil
+		fits := !numbered(shapes[table]) || values[0] == nil
 		for i, col := range columns {
 			fits = fits && (i == 0 && values[0] == nil || values[i] != nil || !col.NotNull) && typed(col.Decl, values[i])
 		}
@@ -224,18 +165,6 @@ func typed(decl string, value any) bool {
 		return decl == "BLOB"
 	}
 	return false
-}
-
-// add yields a row that was read from a page. A row may be older than the last columns.
-func (s *reader) add(table string, id int64, values []any) error {
-	columns := s.columns[table]
-	if len(values) == 0 || len(values) > len(columns) {
-		return nil
-	}
-	if s.numbered(table) {
-		values[0] = id
-	}
-	return s.give(table, columns[:len(values)], values)
 }
 
 // give yields the values of a row that lcm can have written.
