@@ -42,6 +42,22 @@ func TestConversationsAreMadeAnew(t *testing.T) {
 	}
 }
 
+// A fork without its row is made anew too if a summary of its view is a source of itself.
+func TestForkOverACycleIsMadeAnew(t *testing.T) {
+	sound, whole := snapshot(t, made(t))
+	path := laid(t, sound)
+	with("DELETE FROM conversations WHERE id = 3; INSERT INTO edges VALUES (1, 99, NULL, 3)")(t, path)
+	p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
+	named(t, examine(t, p), is("conversation-missing", "cycle"))
+	treated, err := doctor.Treat(t.Context(), p)
+	if err != nil || !treated.Healthy() {
+		t.Fatalf("%+v, %v", treated, err)
+	}
+	if got, err := check.ProveFile(t.Context(), path); err != nil || got.Messages != whole.Messages || got.Conversations != whole.Conversations {
+		t.Errorf("%d messages in %d conversations, %v", got.Messages, got.Conversations, err)
+	}
+}
+
 func conversation(t *testing.T, path string, id int) store.Conversation {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{ReadOnly: true})

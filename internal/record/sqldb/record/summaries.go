@@ -153,8 +153,8 @@ func FindMessage(c sqldb.Conn, id store.MessageID) (MessageRef, error) {
 	return m, err
 }
 
-// WalkMessages visits the messages below items, in order. It trusts the edges
-// to have no cycles; Verify does not.
+// WalkMessages visits the messages below items, in order. A summary that is a source of
+// itself is an error.
 func WalkMessages(c sqldb.Conn, items []ViewItem, visit func(MessageRef) error) error {
 	return sqldb.Each(items, func(it ViewItem) error { return walkNode(c, Edge{it.Node, it.Num}, visit) })
 }
@@ -171,5 +171,10 @@ func walkNode(c sqldb.Conn, e Edge, visit func(MessageRef) error) error {
 	if err != nil {
 		return err
 	}
-	return sqldb.Each(edges, func(e Edge) error { return walkNode(c, e, visit) })
+	return sqldb.Each(edges, func(s Edge) error {
+		if s.Num >= e.Num { // sources are older
+			return sqldb.Damaged("the sources of "+e.String(), errRewritten)
+		}
+		return walkNode(c, s, visit)
+	})
 }

@@ -99,21 +99,18 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 		return err
 	}
 	err = c.Exec(`
-		INSERT INTO conversations (id, key, segment, agent, project, title, created_at, updated_at, head)
+		INSERT INTO conversations (id, key, segment, agent, project, title, created_at, updated_at, messages, head)
 		SELECT ?1, ?2, (SELECT ifnull(max(segment), 0) + 1 FROM conversations WHERE key = ?2), ?3, (SELECT id FROM projects WHERE origin = '' AND root = ?4), '',
-			ifnull(min(ifnull(said, stored)), 0), ifnull(max(ifnull(said, stored)), 0), ?5
+			ifnull(min(ifnull(said, stored)), 0), ifnull(max(ifnull(said, stored)), 0), ifnull(max(seq), 0),
+			ifnull((SELECT chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1), ?5)
 		FROM messages WHERE conversation = ?1`, id, key, agent, root, store.Genesis[:])
+	if err == nil {
+		err = findForkPoint(c, id)
+	}
 	if err != nil {
 		return err
 	}
-	err = c.Exec(`
-		UPDATE conversations SET messages = m.seq, head = m.chain
-		FROM (SELECT seq, chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1) m WHERE id = ?1`, id)
-	if err != nil {
-		return err
-	}
-	return sqldb.Steps(func() error { return findForkPoint(c, id) }, func() error { return fixConversation(c, store.ConversationID(id)) },
-		func() error { return seal.Conversations.Again(c, "c.id = ?", id) })
+	return seal.Conversations.Again(c, "c.id = ?", id)
 }
 
 // findForkPoint finds the origin of a fork from its view: inherited items stand
@@ -136,13 +133,9 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 		}
 		return nil
 	})
-	if err != nil || from == 0 {
-		return err
+	inherited, failed := record.CoverageDigest(c, items)
+	if from == 0 || err != nil || failed != nil {
+		return nil // it was not forked, or what it began with cannot be read
 	}
-	base = min(base, last)
-	inherited, err := record.CoverageDigest(c, items)
-	if err != nil {
-		return err
-	}
-	return c.Exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, base, from, at, inherited, id)
+	return c.Exec(`UPDATE conversations SET base = ?, forked_from = ?, forked_at = ?, inherited = ? WHERE id = ?`, min(base, last), from, at, inherited, id)
 }
