@@ -201,8 +201,8 @@ var SummaryColumns = " s.num, " + seal.Summaries.Columns() + " FROM summaries s"
 type SummaryRow struct {
 	Num int64
 	store.Summary
-	sources int64
-	Earlier int // how many earlier texts are kept
+	SourceSum int64 // of the sources that it was written from; see [seal.Sources]
+	Earlier   int   // how many earlier texts are kept
 }
 
 // ScanSummary reads a summary, and tells whether it is the one that was written.
@@ -210,7 +210,7 @@ func ScanSummary(s sqldb.Row) (sum SummaryRow, err error) {
 	var files []byte
 	sqldb.Scan(s, &sum.Num, &sum.ID, &sum.Conversation, &sum.Kind, &sum.Depth, &sum.Body, &sum.Tokens, &sum.SourceTokens, &sum.Descendants, &sum.Messages,
 		&sum.MessageTokens, &sum.Earliest, &sum.Latest, &files, &sum.Level, &sum.Method, &sum.Model, &sum.TokensIn, &sum.TokensOut, &sum.CreatedAt,
-		&sum.Revision, &sum.Retired, &sum.Pos, &sum.sources, &sum.Earlier)
+		&sum.Revision, &sum.Retired, &sum.Pos, &sum.SourceSum, &sum.Earlier)
 	sum.Damaged = !seal.Summaries.Holds(s, 1)
 	if len(files) > 0 {
 		if err = json.Unmarshal(files, &sum.Summary.Files); err != nil {
@@ -223,7 +223,7 @@ func ScanSummary(s sqldb.Row) (sum SummaryRow, err error) {
 // CheckSources tells whether the sources of a summary are those that it was written from.
 func (sum *SummaryRow) CheckSources(c sqldb.Conn) error {
 	have, err := seal.Sources(c, sum.Num)
-	sum.Damaged = sum.Damaged || err == nil && have != sum.sources
+	sum.Damaged = sum.Damaged || err == nil && have != sum.SourceSum
 	return err
 }
 

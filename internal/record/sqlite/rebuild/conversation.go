@@ -45,7 +45,7 @@ func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
 
 func rebuildConversation(c *dbfile.Conn, id store.ConversationID) error {
 	row, err := record.ReadConversation(c, id)
-	if err != nil || !row.ErasedAt.IsZero() { // nothing is left of an erased one
+	if err != nil {
 		return err
 	}
 	if row.Base, err = verify.BasePosition(c, row); err != nil {
@@ -105,6 +105,9 @@ func (r *rebuild) countTotals() error {
 // lastLink returns the link of the last of count messages, and whether it
 // follows from the one before.
 func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, err error) {
+	if !r.ErasedAt.IsZero() { // its chain is gone
+		return r.Head, true, nil
+	}
 	if count == 0 {
 		return store.Genesis, true, nil
 	}

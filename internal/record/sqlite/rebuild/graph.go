@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -17,6 +17,9 @@ type source struct {
 	record.Edge
 	pos int64
 }
+
+// addTo adds the source to the sum of those before it.
+func (s source) addTo(sum int64) int64 { return seal.Source(sum, s.pos, int64(s.Message), s.Num) }
 
 // byPosition orders sources. Of two at one position the summary that was made
 // last comes first: it may cover the others.
@@ -57,10 +60,9 @@ func (r *rebuild) rebuildGraph() error {
 	return nil
 }
 
-// findSources decides on the sources of every summary. The id of a summary is a
-// hash over its sources and its text, so that its edges can be proved. A summary
-// whose edges do not prove gets the run of free nodes that does; where none
-// does, it keeps those of its edges that can be right.
+// findSources decides on the sources of every summary. Its row has the sum of those that it
+// was written from. A summary whose edges do not have that sum gets the run of free nodes
+// that does; where none does, it keeps those of its edges that can be right.
 func (r *rebuild) findSources() error {
 	taken, proven := map[record.Edge]bool{}, map[int64]bool{}
 	take := func(n verify.SummaryNode) {
@@ -69,12 +71,16 @@ func (r *rebuild) findSources() error {
 		}
 	}
 	for _, n := range r.summaries {
-		have, complete, err := r.validEdges(n)
+		have, err := r.validEdges(n)
 		if err != nil {
 			return err
 		}
 		r.sources[n.Num] = have
-		if proven[n.Num] = complete && r.proves(n, have); proven[n.Num] {
+		sum := int64(0)
+		for _, s := range have {
+			sum = s.addTo(sum)
+		}
+		if proven[n.Num] = len(have) > 0 && sum == n.SourceSum; proven[n.Num] {
 			take(n)
 		}
 	}
@@ -102,18 +108,15 @@ func (r *rebuild) isEmpty(num int64) bool {
 
 // validEdges reads the sources of a summary without those that cannot be right:
 // a node twice, a summary that is missing or was made later, a node of another
-// conversation. complete says that none was left out. An edge to a missing
-// message stays: it shows the loss.
-func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, complete bool, err error) {
-	var edges []source
-	err = r.Query(`SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
-		func(s sqldb.Row) error {
+// conversation. An edge to a missing message stays: it shows the loss.
+func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, err error) {
+	edges, err := sqldb.List(r.Conn, `SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
+		func(s sqldb.Row) source {
 			e := record.Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
-			edges = append(edges, source{e, s.ColumnInt64(3)})
-			return nil
+			return source{e, s.ColumnInt64(3)}
 		}, n.Num)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	seen := map[record.Edge]bool{}
 	for _, s := range edges {
@@ -125,11 +128,11 @@ func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, complete bool
 		switch {
 		case errors.Is(err, store.ErrNotFound): // its edge still has the position
 		case err != nil:
-			return nil, false, err
+			return nil, err
 		default:
 			s.pos = pos
 			if belongs, err := r.belongs(s.Edge); err != nil {
-				return nil, false, err
+				return nil, err
 			} else if !belongs {
 				continue
 			}
@@ -137,36 +140,7 @@ func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, complete bool
 		have = append(have, s)
 	}
 	slices.SortFunc(have, byPosition)
-	return have, len(have) == len(edges), nil
-}
-
-// proves reports whether a summary was made from these sources: its id says so,
-// or, where it was reworded, the number of messages that it covers.
-func (r *rebuild) proves(n verify.SummaryNode, from []source) bool {
-	if len(from) == 0 {
-		return false
-	}
-	if n.Revision > 0 {
-		messages := 0
-		for _, s := range from {
-			messages += r.covers(s)
-		}
-		return messages == n.Messages
-	}
-	items := make([]record.ViewItem, len(from))
-	for i, s := range from {
-		items[i] = record.ViewItem{Num: s.Num, Item: store.Item{Pos: s.pos, Node: s.Node}}
-	}
-	return strings.HasPrefix("sum_"+record.SummaryDigest(r.Conversation, items, n.Body), string(n.ID))
-}
-
-// covers returns how many messages a source stands for.
-func (r *rebuild) covers(s source) int {
-	if s.Num == 0 {
-		return 1
-	}
-	below, _ := record.SummaryByNum(r.Conn, s.Num) // one that is missing covers none
-	return below.Messages
+	return have, nil
 }
 
 // maxRun is how many nodes beyond the known sources a run may have.
@@ -193,12 +167,13 @@ func (r *rebuild) findRun(n verify.SummaryNode, known []source, taken map[record
 	}
 	slices.SortFunc(nodes, byPosition)
 	for from, first := range nodes {
-		if first.pos != n.Pos && (n.Revision > 0 || !slices.Contains(known, first)) {
+		if first.pos != n.Pos && !slices.Contains(known, first) {
 			continue
 		}
-		for to := from + 1; to <= min(len(nodes), from+len(known)+maxRun); to++ {
-			if r.proves(n, nodes[from:to]) {
-				return nodes[from:to]
+		sum := int64(0)
+		for i, s := range nodes[from:min(len(nodes), from+len(known)+maxRun)] {
+			if sum = s.addTo(sum); sum == n.SourceSum {
+				return nodes[from : from+i+1]
 			}
 		}
 	}

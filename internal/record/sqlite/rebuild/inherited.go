@@ -11,10 +11,9 @@ import (
 
 // inheritance is the part of other conversations that a fork may lead to.
 type inheritance struct {
-	// messages are those that the fork started with, in order, with their
-	// positions. It is nil where the digest taken at the fork does not prove them.
-	messages []store.MessageID
-	pos      map[store.MessageID]int64
+	// messages are those that the fork started with, with their positions. It is nil
+	// where the digest taken at the fork does not prove them.
+	messages map[store.MessageID]int64
 	// until has the last position that the fork shares with each conversation
 	// that it came from.
 	until map[store.ConversationID]int64
@@ -24,7 +23,7 @@ type inheritance struct {
 // conversation that it was forked from has been rebuilt already.
 func (r *rebuild) findInherited() error {
 	r.origin = inheritance{until: map[store.ConversationID]int64{}}
-	if r.Inherited == nil {
+	if r.Inherited == nil || r.ForkedFrom >= r.ID {
 		return nil
 	}
 	last := int64(1) << 62
@@ -64,23 +63,11 @@ func (r *rebuild) proveInherited() error {
 	}
 	items, _ = record.Split(items, last)
 	var found []record.MessageRef
-	for _, it := range items {
-		err := r.descend(record.Edge{Node: it.Node, Num: it.Num}, nil, func(e record.Edge) error {
-			if e.Num != 0 {
-				return nil
-			}
-			m, err := record.FindMessage(r.Conn, e.Message)
-			found = append(found, m)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if bytes.Equal(record.InheritedDigest(found), r.Inherited) {
-		r.origin.pos = map[store.MessageID]int64{}
+	err = record.WalkMessages(r.Conn, items, func(m record.MessageRef) error { found = append(found, m); return nil })
+	if err == nil && bytes.Equal(record.InheritedDigest(found), r.Inherited) { // else some are missing
+		r.origin.messages = map[store.MessageID]int64{}
 		for _, m := range found {
-			r.origin.messages, r.origin.pos[m.ID] = append(r.origin.messages, m.ID), m.Pos
+			r.origin.messages[m.ID] = m.Pos
 		}
 	}
 	return nil
@@ -97,8 +84,8 @@ func (r *rebuild) belongs(e record.Edge) (bool, error) {
 	if _, own := r.messages[e.Message]; own {
 		return true, nil
 	}
-	if r.origin.pos != nil {
-		_, inherited := r.origin.pos[e.Message]
+	if r.origin.messages != nil {
+		_, inherited := r.origin.messages[e.Message]
 		return inherited, nil
 	}
 	shared := false
@@ -109,18 +96,4 @@ func (r *rebuild) belongs(e record.Edge) (bool, error) {
 			return nil
 		}, int64(e.Message))
 	return shared, err
-}
-
-// placeInherited places the messages that a fork started with and that nothing
-// leads to.
-func (r *rebuild) placeInherited() error {
-	for _, id := range r.origin.messages {
-		e := record.Edge{Node: store.Node{Message: id}}
-		if r.claimed[e] {
-			continue
-		}
-		r.claimed[e] = true
-		r.placed = append(r.placed, placement{Edge: e, pos: r.origin.pos[id]})
-	}
-	return nil
 }

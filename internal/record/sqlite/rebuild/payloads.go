@@ -84,21 +84,13 @@ func fixReferences(c *dbfile.Conn) error {
 		refs    []llms.Ref
 		ids     []string
 	}
-	var all []need
-	err := c.Query(`SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s sqldb.Row) error {
+	all, err := sqldb.List(c, `SELECT id, body, cuts FROM messages WHERE body IS NOT NULL OR cuts IS NOT NULL ORDER BY id`, func(s sqldb.Row) need {
 		n := need{message: s.ColumnInt64(0)}
-		if !s.ColumnNull(1) {
-			m, err := wire.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil))
-			if err != nil {
-				return nil // Verify reports it
-			}
+		if m, err := wire.Decode(llms.FormatLCM, "", s.ColumnBlob(1, nil)); err == nil { // else Verify reports it
 			n.refs = store.Refs(m.Parts)
 		}
 		n.ids = verify.Needs(n.refs, s.ColumnText(2))
-		if len(n.ids) > 0 {
-			all = append(all, n)
-		}
-		return nil
+		return n
 	})
 	if err != nil {
 		return err

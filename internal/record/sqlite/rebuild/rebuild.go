@@ -47,7 +47,7 @@ func Run(ctx context.Context, f *dbfile.File) error {
 // nothing in free pages. Their seals stay broken: cause and time are lost. A salt without any
 // tombstones is made again. Sessions that are known to have erased messages refuse them
 // again, if none is noted. It removes the erased mark from conversations that still have
-// messages, and counts the erased ones again.
+// messages.
 func fixErased(c *dbfile.Conn) error {
 	if err := c.Exec(noteErasures); err != nil {
 		return err
@@ -62,18 +62,9 @@ func fixErased(c *dbfile.Conn) error {
 			return err
 		}
 	}
-	err := c.Exec(`
-		UPDATE conversations SET erased_at = NULL
-		WHERE erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = conversations.id AND flags & ?1 = 0)`, int64(store.FlagErased))
-	if err != nil {
-		return err
-	}
 	return c.Exec(`
-		UPDATE conversations SET (messages, erased, tokens, bytes) = (
-				SELECT count(*), ifnull(sum(flags & ?1 <> 0), 0), ifnull(sum(tokens), 0), ifnull(sum(size), 0) FROM messages WHERE conversation = conversations.id),
-			(view_items, view_tokens) = (SELECT count(*), ifnull(sum(tokens), 0) FROM view WHERE conversation = conversations.id),
-			summaries = (SELECT count(*) FROM summaries WHERE conversation = conversations.id)
-		WHERE erased_at IS NOT NULL`, int64(store.FlagErased))
+		UPDATE conversations SET erased_at = NULL
+		WHERE erased_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = conversations.id AND flags & ? = 0)`, int64(store.FlagErased))
 }
 
 const noteErasures = `

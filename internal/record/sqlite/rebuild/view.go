@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
@@ -22,32 +23,39 @@ type placement struct {
 }
 
 // rebuildView makes the view and the kept branches lead to every message once.
-// Items that are there claim the messages below them first, the deepest summary
-// before the others: of two that claim a message, the larger is the likelier to
-// be right, and a message alone is never lost by being taken out. The nodes that
-// nothing leads to then get a place.
+// Items that are there are placed first, then the nodes that nothing leads to.
 func (r *rebuild) rebuildView() error {
-	old, err := r.readPlacements()
-	if err != nil {
-		return err
+	for _, nodes := range []func() ([]placement, error){r.readPlacements, r.looseNodes} {
+		all, err := nodes()
+		if err == nil {
+			err = r.place(all)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return sqldb.Steps(r.markRetired, r.writePlacements)
+}
+
+// place places nodes. They claim the messages below them, the deepest summary before the
+// others: of two that claim a message, the larger is the likelier to be right, and a
+// message alone is never lost by being taken out.
+func (r *rebuild) place(all []placement) error {
 	rank := func(p placement) int { return r.derived[p.Num].Depth + min(1, int(p.Num)) }
-	slices.SortStableFunc(old, func(a, b placement) int {
-		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a.branch, b.branch))
-	})
-	for _, p := range old {
-		p.pos, err = record.NodePosition(r.Conn, p.Edge)
+	slices.SortStableFunc(all, func(a, b placement) int { return cmp.Compare(rank(b), rank(a)) })
+	for _, p := range all {
+		pos, err := record.NodePosition(r.Conn, p.Edge)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
-		if err == nil {
+		if p.pos = pos; err == nil {
 			err = r.placeIfFree(p)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return sqldb.Steps(r.placeLoose, r.placeInherited, r.markRetired, r.writePlacements)
+	return nil
 }
 
 // readPlacements reads the view and the kept branches as they are, without items of other branches.
@@ -69,7 +77,7 @@ func (r *rebuild) readPlacements() ([]placement, error) {
 func (r *rebuild) placeIfFree(p placement) error {
 	below := map[record.Edge]bool{}
 	free := true
-	err := r.descend(p.Edge, nil, func(e record.Edge) error {
+	err := r.descend(p.Edge, func(e record.Edge) error {
 		belongs, err := r.belongs(e)
 		free = free && belongs && !r.claimed[e] && !below[e] && !r.messages[e.Message].hidden
 		below[e] = true
@@ -83,7 +91,7 @@ func (r *rebuild) placeIfFree(p placement) error {
 }
 
 // descend visits a node and the nodes below it. Missing messages are left out.
-func (r *rebuild) descend(e record.Edge, path []int64, visit func(record.Edge) error) error {
+func (r *rebuild) descend(e record.Edge, visit func(record.Edge) error) error {
 	if e.Num == 0 {
 		if _, own := r.messages[e.Message]; !own {
 			if _, err := record.MessagePosition(r.Conn, e.Message); errors.Is(err, store.ErrNotFound) {
@@ -94,66 +102,41 @@ func (r *rebuild) descend(e record.Edge, path []int64, visit func(record.Edge) e
 		}
 		return visit(e)
 	}
-	if slices.Contains(path, e.Num) {
-		return nil
-	}
 	if err := visit(e); err != nil {
 		return err
 	}
-	sources, err := record.Edges(r.Conn, e.Num)
+	sources, err := record.Edges(r.Conn, e.Num) // they were made again, and are older
 	if err != nil {
 		return err
 	}
-	path = append(path, e.Num)
-	return sqldb.Each(sources, func(s record.Edge) error { return r.descend(s, path, visit) })
+	return sqldb.Each(sources, func(s record.Edge) error { return r.descend(s, visit) })
 }
 
-// placeLoose places the nodes that nothing leads to: summaries, the deepest
-// first, and then messages.
-func (r *rebuild) placeLoose() error {
-	summaries := slices.Clone(r.summaries)
-	slices.SortStableFunc(summaries, func(a, b verify.SummaryNode) int { return cmp.Compare(r.derived[b.Num].Depth, r.derived[a.Num].Depth) })
-	for _, n := range summaries {
-		want := r.derived[n.Num]
-		if n.Retired || want.Messages == 0 {
-			continue
+// looseNodes returns the nodes that nothing leads to: summaries, messages, and messages that
+// a fork started with. They belong to the branch that was cut off before their position when
+// they existed already, else to the view.
+func (r *rebuild) looseNodes() (loose []placement, err error) {
+	add := func(e record.Edge, pos, stored int64) {
+		if r.claimed[e] || err != nil {
+			return
 		}
-		if err := r.placeNode(record.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}, want.Pos, want.Latest.UnixMilli()); err != nil {
-			return err
+		p := placement{Edge: e}
+		p.branch, err = sqldb.Value[int64](r.Conn, `
+			SELECT b.id FROM branches b WHERE b.conversation = ? AND b.created_at > ? AND `+verify.BranchStart+` < ? ORDER BY b.id LIMIT 1`, int64(r.ID), stored, pos)
+		loose = append(loose, p)
+	}
+	for _, n := range r.summaries {
+		if want := r.derived[n.Num]; !n.Retired && want.Messages > 0 {
+			add(record.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}, want.Pos, want.Latest.UnixMilli())
 		}
 	}
 	for id, m := range r.messages {
-		if err := r.placeNode(record.Edge{Node: store.Node{Message: id}}, m.pos, m.stored); err != nil {
-			return err
-		}
+		add(record.Edge{Node: store.Node{Message: id}}, m.pos, m.stored)
 	}
-	return nil
-}
-
-// placeNode places a node that nothing leads to on the branch that it must have
-// left the view with, else in the view.
-func (r *rebuild) placeNode(e record.Edge, pos, stored int64) error {
-	if r.claimed[e] {
-		return nil
+	for id, pos := range r.origin.messages {
+		add(record.Edge{Node: store.Node{Message: id}}, pos, math.MaxInt64)
 	}
-	branch, err := r.branchAt(pos, stored)
-	if err != nil {
-		return err
-	}
-	return r.placeIfFree(placement{Edge: e, pos: pos, branch: branch})
-}
-
-// branchAt finds the branch that a node at a position belongs to: one that was
-// cut off before the position when the node existed already.
-func (r *rebuild) branchAt(pos, stored int64) (branch int64, err error) {
-	err = r.Query(`SELECT id, after, created_at FROM branches WHERE conversation = ? ORDER BY id DESC`, func(s sqldb.Row) error {
-		after := r.messages[store.MessageID(s.ColumnInt64(1))].pos
-		if after < pos && stored < s.ColumnInt64(2) {
-			branch = s.ColumnInt64(0)
-		}
-		return nil
-	}, int64(r.ID))
-	return branch, err
+	return loose, err
 }
 
 // markRetired marks the summaries that nothing leads to, and only those.
