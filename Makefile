@@ -74,7 +74,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 30s)
 	GO="$(GO)" FUZZTIME="$(FUZZTIME)" FUZZ="$(FUZZ)" FUZZJOBS="$(FUZZJOBS)" sh scripts/fuzz.sh
 
 torture: ## Kill, fail and crowd the record for TORTURE (default 10m), then print the figures
-	LCM_TORTURE=$(TORTURE) $(GO) test -count=1 -v -timeout 0 -run '^TestTorture' ./internal/proof/faulttest ./internal/record/postgres
+	LCM_TORTURE=$(TORTURE) $(GO) test -count=1 -v -timeout 0 -run '^TestTorture|SurviveKills$$' ./internal/proof/faulttest ./internal/record/postgres
 
 soak: ## Append, search and fold for SOAK (default 1h) and watch memory and latency
 	$(GO) run ./bench soak --duration $(SOAK)

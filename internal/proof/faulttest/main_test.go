@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/lossless-context/lcm/internal/record/postgres/pgtest"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -28,6 +30,8 @@ type order struct {
 	Limit    uint64        // of file sizes in bytes
 	Rate     float64       // appends a second, 0: as many as possible
 	For      time.Duration // how long
+	Items    int           // of a map
+	Effects  string        // the file of what happened outside of the record
 }
 
 const orderVariable = "LCM_FAULTTEST_ORDER"
@@ -41,13 +45,14 @@ var roles = map[string]func(context.Context, order) error{
 	"importer": beImporter,
 	"keeper":   beKeeper,
 	"agent":    beAgent,
+	"mapper":   beMapper,
 }
 
 // TestMain lets the test binary be the other processes as well.
 func TestMain(m *testing.M) {
 	given := os.Getenv(orderVariable)
 	if given == "" {
-		os.Exit(m.Run())
+		pgtest.Main(m)
 	}
 	var o order
 	err := json.Unmarshal([]byte(given), &o)
