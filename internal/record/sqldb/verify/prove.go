@@ -23,38 +23,54 @@ type Proof struct {
 	Faults        []store.Fault
 }
 
-// Prove verifies every conversation, in the order of the digest. An unreadable
-// conversation is a fault.
+// Prove verifies every conversation, and the rows that belong to none. What cannot be read
+// is a fault.
 func Prove(ctx context.Context, f sqldb.DB) (Proof, error) {
-	var p Proof
-	all, err := (&record.Records{DB: f}).Conversations(ctx, store.ConversationQuery{})
+	p, _, err := Conversations(ctx, f, false)
 	if err != nil {
 		return p, err
 	}
-	slices.SortFunc(all, func(a, b store.Conversation) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Segment, b.Segment))
-	})
-	h := sha256.New()
-	for _, c := range all {
-		one, err := Checker{f}.Verify(ctx, c.ID)
-		if ctx.Err() != nil {
-			return p, ctx.Err()
-		}
-		if err != nil {
-			one.Faults = append(one.Faults, store.Fault{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: sqldb.WithoutHint(err)})
-		}
-		p.Conversations++
-		p.Messages += one.Messages
-		p.Summaries += one.Summaries
-		p.Bytes += one.Bytes
-		p.Faults = append(p.Faults, one.Faults...)
-		h.Write(one.Digest[:])
-	}
-	h.Sum(p.Digest[:0])
 	orphans, err := Checker{f}.Orphans(ctx)
 	if err != nil && ctx.Err() == nil {
 		orphans, err = []store.Fault{{Code: "unreadable", Node: "the references", Detail: sqldb.WithoutHint(err)}}, nil
 	}
 	p.Faults = append(p.Faults, orphans...)
 	return p, err
+}
+
+// Conversations verifies every conversation, the newest first; whole is that of
+// [Conversation]. If ctx ends before, left says how many were not verified. An unreadable
+// conversation is a fault.
+func Conversations(ctx context.Context, f sqldb.DB, whole bool) (p Proof, left string, err error) {
+	records := &record.Records{DB: f}
+	all, err := records.Conversations(ctx, store.ConversationQuery{Erased: true})
+	if err != nil {
+		return p, "", err
+	}
+	proved := map[store.ConversationID]store.Verification{}
+	for i, c := range all {
+		one, err := Conversation(ctx, f, c.ID, whole)
+		if ctx.Err() != nil {
+			return p, fmt.Sprintf("%d of %d conversations", len(all)-i, len(all)), ctx.Err()
+		}
+		if err != nil {
+			one.Faults = append(one.Faults, store.Fault{Code: "unreadable", Node: fmt.Sprintf("conversation %d", c.ID), Detail: sqldb.WithoutHint(err)})
+		}
+		proved[c.ID], p.Faults = one, append(p.Faults, one.Faults...)
+	}
+	listed, err := records.Conversations(ctx, store.ConversationQuery{})
+	slices.SortFunc(listed, func(a, b store.Conversation) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Segment, b.Segment))
+	})
+	h := sha256.New()
+	for _, c := range listed {
+		one := proved[c.ID]
+		p.Conversations++
+		p.Messages += one.Messages
+		p.Summaries += one.Summaries
+		p.Bytes += one.Bytes
+		h.Write(one.Digest[:])
+	}
+	h.Sum(p.Digest[:0])
+	return p, "", err
 }

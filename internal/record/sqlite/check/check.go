@@ -9,7 +9,6 @@ package check
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -116,41 +115,11 @@ func (k *checkup) pages(context.Context) error {
 
 // conversations verifies every conversation, with the derived rows that are
 // not part of the proof.
-func (k *checkup) conversations(ctx context.Context) error {
-	ids, err := record.ConversationIDs(k.Conn)
-	if err != nil {
+func (k *checkup) conversations(ctx context.Context) (err error) {
+	if k.proof, k.left, err = verify.Conversations(ctx, k.file.DB(), true); err != nil {
 		return err
 	}
-	proved := map[store.ConversationID]store.Verification{}
-	for i, id := range slices.Backward(ids) { // the newest first
-		v, err := verify.Conversation(ctx, k.file.DB(), id, true)
-		if ctx.Err() != nil {
-			k.left = fmt.Sprintf("%d of %d conversations", i+1, len(ids))
-			return ctx.Err()
-		}
-		proved[id] = v
-		k.List = append(k.List, v.Faults...)
-		if err != nil {
-			k.Fault("unreadable", fmt.Sprintf("conversation %d", id), "%s", sqldb.WithoutHint(err))
-		}
-	}
-	return k.digest(proved)
-}
-
-// digest sums up the proof of the listed conversations.
-func (k *checkup) digest(proved map[store.ConversationID]store.Verification) error {
-	h := sha256.New()
-	err := k.Query(`SELECT c.id FROM conversations c WHERE `+record.Listed+` ORDER BY c.key COLLATE BINARY, c.segment`, func(s sqldb.Row) error {
-		v := proved[store.ConversationID(s.ColumnInt64(0))]
-		k.proof.Conversations++
-		k.proof.Summaries += v.Summaries
-		k.proof.Bytes += v.Bytes
-		h.Write(v.Digest[:])
-		return nil
-	})
-	h.Sum(k.proof.Digest[:0])
-	if err == nil {
-		k.proof.Messages, err = sqldb.Value[int64](k.Conn, `SELECT count(*) FROM messages WHERE `+record.NotErased)
-	}
+	k.List = append(k.List, k.proof.Faults...)
+	k.proof.Messages, err = sqldb.Value[int64](k.Conn, `SELECT count(*) FROM messages WHERE `+record.NotErased)
 	return err
 }
