@@ -102,27 +102,26 @@ func (e *export) write(ids []store.ConversationID, w io.Writer) error {
 func (e *export) rows(chosen []store.ConversationID) error {
 	list := slices.DeleteFunc(slices.Clone(tables), func(t table) bool { return slices.Contains(unarchived, t.name) })
 	var payloads []record.PayloadRow
-	messages, failed := int64(0), error(nil)
-	err := readTables(e.Conn, list, chosen, func(item portable.Item, _ error) bool {
-		value := func(column string) any { return item.Values[slices.Index(item.Columns, column)] }
-		switch item.Table {
+	messages := int64(0)
+	err := readTables(e.Conn, list, chosen, func(r portable.Row) error {
+		value := func(column string) any { return r.Values[slices.Index(r.Columns, column)] }
+		switch r.Table {
 		case "messages":
 			messages++
 			e.progress(messages)
-			item.Damaged = e.damage[store.MessageID(item.Values[0].(int64)).String()]
+			r.Damaged = e.damage[store.MessageID(r.Values[0].(int64)).String()]
 		case "summaries":
-			item.Damaged = e.damage[value("id").(string)]
+			r.Damaged = e.damage[value("id").(string)]
 		case "payloads":
-			item.Damaged = e.damage[value("id").(string)]
-			p := record.PayloadRow{Num: item.Values[0].(int64), ID: value("id").(string), Size: value("size").(int64)}
+			r.Damaged = e.damage[value("id").(string)]
+			p := record.PayloadRow{Num: r.Values[0].(int64), ID: value("id").(string), Size: value("size").(int64)}
 			copy(p.Sum[:], value("sha256").([]byte))
 			payloads = append(payloads, p)
 		}
-		failed = e.out.Row(item.Row)
-		return failed == nil
+		return e.out.Row(r)
 	})
-	if failed != nil || err != nil {
-		return errors.Join(failed, err)
+	if err != nil {
+		return err
 	}
 	for _, p := range payloads {
 		if err := e.payload(p); err != nil {
@@ -151,22 +150,16 @@ func (e *export) payload(p record.PayloadRow) error {
 // related returns the chosen conversations with their origins and parents, in the order of
 // the digest.
 func related(c sqldb.Conn, ids []store.ConversationID) ([]store.Conversation, error) {
-	where := ` ORDER BY c.key COLLATE BINARY, c.segment`
-	args := []any{}
-	if len(ids) > 0 {
-		list, err := json.Marshal(ids)
-		if err != nil {
-			return nil, err
-		}
-		where = ` WHERE c.id IN (
-			WITH RECURSIVE need (id) AS (
-				SELECT value FROM json_each(?)
-				UNION SELECT x.value FROM need JOIN conversations c ON c.id = need.id, json_each(json_array(c.forked_from, c.parent)) x WHERE x.value IS NOT NULL
-			) SELECT id FROM need)` + where
-		args = append(args, string(list))
+	list, err := json.Marshal(ids) // null stands for all
+	if err != nil {
+		return nil, err
 	}
-	all, err := sqldb.List(c, `SELECT`+record.ConversationColumns+where,
-		func(s sqldb.Row) store.Conversation { return record.ScanConversation(s).Conversation }, args...)
+	all, err := sqldb.List(c, `SELECT`+record.ConversationColumns+` WHERE ?1 = 'null' OR c.id IN (
+		WITH RECURSIVE need (id) AS (
+			SELECT value FROM json_each(?1)
+			UNION SELECT x.value FROM need JOIN conversations c ON c.id = need.id, json_each(json_array(c.forked_from, c.parent)) x WHERE x.value IS NOT NULL
+		) SELECT id FROM need) ORDER BY c.key COLLATE BINARY, c.segment`,
+		func(s sqldb.Row) store.Conversation { return record.ScanConversation(s).Conversation }, string(list))
 	for _, id := range ids {
 		if err == nil && !slices.ContainsFunc(all, func(c store.Conversation) bool { return c.ID == id }) {
 			err = store.Missing(fmt.Sprintf("conversation %d", id))

@@ -1,11 +1,9 @@
 package move
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -77,39 +75,31 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 	refused := map[string]bool{}
 	for _, c := range list {
 		var failed error
-		gone, err := erase.Eraser{DB: f.DB()}.Forgotten(ctx, c.Key, c.Project, fingerprints(ctx, records, c.ID, &failed))
+		gone, err := erase.Eraser{DB: f.DB()}.Forgotten(ctx, c.Key, c.Project, func(yield func(store.Fingerprint) bool) {
+			for m, err := range records.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
+				if failed = err; err != nil || !yield(fingerprint(ctx, records, m)) {
+					return
+				}
+			}
+		})
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
-		for _, g := range gone {
-			refused[c.Key] = refused[c.Key] || g
-		}
+		refused[c.Key] = refused[c.Key] || slices.Contains(gone, true)
 	}
 	return refused, nil
 }
 
-func fingerprints(ctx context.Context, records *record.Records, id store.ConversationID, failed *error) iter.Seq[store.Fingerprint] {
-	return func(yield func(store.Fingerprint) bool) {
-		for m, err := range records.Messages(ctx, store.MessageQuery{Conversation: id}) {
-			if err != nil {
-				*failed = err
-				return
-			}
-			f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
-				record, err := records.Record(ctx, m.ID)
-				if err != nil {
-					return sum, false // the content is unknown
-				}
-				return store.ContentSum(m.Format, m.Body.Role, record)
-			}}
-			if !m.Body.Time.Equal(m.Stored) {
-				f.Said = m.Body.Time
-			}
-			if !yield(f) {
-				return
-			}
-		}
+// fingerprint is what a message is known by if it was erased.
+func fingerprint(ctx context.Context, records *record.Records, m store.Message) store.Fingerprint {
+	f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
+		record, _ := records.Record(ctx, m.ID) // one that cannot be read has no content to be known by
+		return store.ContentSum(m.Format, m.Body.Role, record)
+	}}
+	if !m.Body.Time.Equal(m.Stored) {
+		f.Said = m.Body.Time
 	}
+	return f
 }
 
 // merging is one merge inside a transaction.
@@ -120,28 +110,14 @@ type merging struct {
 	refused map[string]bool
 	chosen  []store.ConversationID     // of the other database, to be added
 	keys    []string                   // their sessions
+	damaged []store.ConversationID     // those of them whose row is not the one that was written
 	numbers map[string]int64           // for each table the highest number in use here
 	same    map[string]map[int64]int64 // rows that are here, by their number there
 }
 
-// candidate is a conversation of the other database.
-type candidate struct {
-	id         store.ConversationID
-	key        string
-	segment    int
-	messages   int64
-	head       []byte
-	archived   bool
-	forkedFrom store.ConversationID
-}
-
 // sort separates new conversations from known ones and conflicts.
 func (m *merging) sort() error {
-	all, err := sqldb.List(m.other, `
-		SELECT id, key, segment, messages, head, archived_at IS NOT NULL, forked_from FROM conversations WHERE erased_at IS NULL ORDER BY id`, func(s sqldb.Row) (c candidate) {
-		sqldb.Scan(s, &c.id, &c.key, &c.segment, &c.messages, &c.head, &c.archived, &c.forkedFrom)
-		return c
-	})
+	all, err := sqldb.List(m.other, `SELECT`+record.ConversationColumns+` WHERE c.erased_at IS NULL ORDER BY c.id`, record.ScanConversation)
 	if err != nil {
 		return err
 	}
@@ -154,24 +130,27 @@ func (m *merging) sort() error {
 		case known:
 			m.out.Known++
 		case why != "":
-			m.out.Conflicts = append(m.out.Conflicts, Conflict{Key: c.key, Segment: c.segment, Why: why})
+			m.out.Conflicts = append(m.out.Conflicts, Conflict{Key: c.Key, Segment: c.Segment, Why: why})
 		default:
 			m.out.Added++
-			m.out.Messages += c.messages
-			m.chosen, m.keys = append(m.chosen, c.id), append(m.keys, c.key)
+			m.out.Messages += c.Messages
+			m.chosen, m.keys = append(m.chosen, c.ID), append(m.keys, c.Key)
+			if c.Damaged {
+				m.damaged = append(m.damaged, c.ID)
+			}
 		}
 	}
 	return nil
 }
 
 // conflict says why a conversation cannot be added, or that it is known here.
-func (m *merging) conflict(c candidate) (why string, known bool, err error) {
+func (m *merging) conflict(c record.Row) (why string, known bool, err error) {
 	var erased, same, active bool
 	here, err := m.One(`
 		SELECT h.erased_at IS NOT NULL, ?3 = 0 OR h.head = ?4 OR EXISTS (SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = ?3 AND x.chain = ?4)
-		FROM conversations h WHERE h.key = ?1 AND h.segment = ?2`, sqldb.Into(&erased, &same), c.key, c.segment, c.messages, c.head)
-	if err == nil && !c.archived {
-		active, err = m.Has(`SELECT 1 FROM conversations WHERE key = ? AND archived_at IS NULL`, c.key)
+		FROM conversations h WHERE h.key = ?1 AND h.segment = ?2`, sqldb.Into(&erased, &same), c.Key, c.Segment, c.Messages, c.Head[:])
+	if err == nil && c.ArchivedAt.IsZero() {
+		active, err = m.Has(`SELECT 1 FROM conversations WHERE key = ? AND archived_at IS NULL`, c.Key)
 	}
 	switch {
 	case err != nil:
@@ -181,11 +160,11 @@ func (m *merging) conflict(c candidate) (why string, known bool, err error) {
 		return "", true, nil
 	case here:
 		why = "it is here with other messages"
-	case m.refused[c.key]:
+	case m.refused[c.Key]:
 		why = "something of it was erased here: `lcm forget --list` shows it"
 	case active:
 		why = "another segment of the session is active here"
-	case c.forkedFrom != 0 && !slices.Contains(m.chosen, c.forkedFrom): // its items belong to the origin
+	case c.ForkedFrom != 0 && !slices.Contains(m.chosen, c.ForkedFrom): // its items belong to the origin
 		why = "it was forked from a conversation that is not added with it: that is here under other numbers, or was erased"
 	}
 	return why, false, err
@@ -224,18 +203,15 @@ func (m *merging) copy() error {
 	}
 	l := &loader{m.Conn, schema}
 	err = seal.Change(m.Conn, seal.Salt, func() error {
-		var failed error
-		err := readTables(m.other, list, m.chosen, func(item portable.Item, _ error) bool {
-			holds := seal.HoldsNamed(item.Table, item.Columns, item.Values)
-			skip, err := m.renumber(item.Row)
-			if err == nil && !skip {
-				seal.Renew(item.Table, item.Columns, item.Values, holds)
-				err = l.row(item.Row)
+		return readTables(m.other, list, m.chosen, func(r portable.Row) error {
+			holds := seal.HoldsNamed(r.Table, r.Columns, r.Values)
+			skip, err := m.renumber(r)
+			if err != nil || skip {
+				return err
 			}
-			failed = err
-			return failed == nil
+			seal.Renew(r.Table, r.Columns, r.Values, holds)
+			return l.row(r)
 		})
-		return cmp.Or(failed, err)
 	})
 	if err != nil {
 		return fmt.Errorf("merge: %w", err)
@@ -303,52 +279,39 @@ func (m *merging) renumber(r portable.Row) (skip bool, err error) {
 	return false, nil
 }
 
-// seal seals the conversations and erasures that were added, which have other numbers here.
+// seal lists and seals the conversations, summaries and erasures that were added, which have
+// other numbers here, unless they are damaged in the other database.
 func (m *merging) seal() error {
-	added := func(table string) ([]int64, error) {
-		return sqldb.Column[int64](m.Conn, `SELECT id FROM `+table+` WHERE id > ?`, m.numbers[table])
-	}
-	conversations, err := added("conversations")
-	if err == nil {
-		err = sqldb.Each(conversations, func(id int64) error { return m.sealConversation(id) })
-	}
-	if err != nil {
-		return err
-	}
-	erasures, err := added("erasures")
-	m.out.Erasures = len(erasures)
-	if err == nil {
-		err = sqldb.Each(erasures, func(id int64) error { return seal.Erased(m.Conn, id) })
-	}
-	return err
-}
-
-// sealConversation lists a conversation that was added. It seals its row and its summaries,
-// whose sources have other numbers here, unless they are damaged in the other database.
-func (m *merging) sealConversation(id int64) error {
-	there := id - m.numbers["conversations"]
-	damaged, err := seal.Conversations.Broken(m.other, "c.id = ?", there)
-	if err == nil && len(damaged) == 0 {
-		err = seal.Conversations.Again(m.Conn, "c.id = ?", id)
-	}
-	if err != nil {
-		return err
-	}
-	broken, err := seal.Summaries.Broken(m.other, "s.conversation = ?", there)
-	if err != nil {
-		return err
-	}
-	nums, err := sqldb.Column[int64](m.Conn, `SELECT num FROM summaries WHERE conversation = ?`, id)
-	if err != nil {
-		return err
-	}
-	for _, num := range nums {
-		if slices.ContainsFunc(broken, func(key []any) bool { return key[0] == num-m.numbers["summaries"] }) {
-			continue
-		}
-		if err := record.SealSummary(m.Conn, num); err != nil {
+	each := func(table, number string, visit func(id int64) error) error {
+		added, err := sqldb.Column[int64](m.Conn, `SELECT `+number+` FROM `+table+` WHERE `+number+` > ?`, m.numbers[table])
+		if err != nil {
 			return err
 		}
+		return sqldb.Each(added, visit)
 	}
-	return seal.Opened(m.Conn, id)
+	err := each("conversations", "id", func(id int64) error {
+		if slices.Contains(m.damaged, store.ConversationID(id-m.numbers["conversations"])) {
+			return seal.Opened(m.Conn, id)
+		}
+		return errors.Join(seal.Conversations.Again(m.Conn, "c.id = ?", id), seal.Opened(m.Conn, id))
+	})
+	if err != nil {
+		return err
+	}
+	err = seal.Summaries.Keep(m.Conn, "s.num > ?", func() error {
+		return each("summaries", "num", func(num int64) error {
+			sources, err := seal.Sources(m.Conn, num)
+			if err != nil {
+				return err
+			}
+			return m.Exec(`UPDATE summaries SET sources = ? WHERE num = ?`, sources, num)
+		})
+	}, m.numbers["summaries"])
+	if err != nil {
+		return err
+	}
+	return each("erasures", "id", func(id int64) error {
+		m.out.Erasures++
+		return seal.Erased(m.Conn, id)
+	})
 }

@@ -107,7 +107,14 @@ func tableNames() (names []string) {
 func Database(ctx context.Context, db sqldb.DB) Source {
 	return func(yield func(portable.Item, error) bool) {
 		err := db.Reader(ctx, func(c sqldb.Conn) error {
-			return c.Read(func() error { return readTables(c, tables, nil, yield) })
+			return c.Read(func() error {
+				return readTables(c, tables, nil, func(r portable.Row) error {
+					if !yield(portable.Item{Row: r}, nil) {
+						return sqldb.ErrStop
+					}
+					return nil
+				})
+			})
 		})
 		if err != nil && !errors.Is(err, sqldb.ErrStop) {
 			yield(portable.Item{}, err)
@@ -115,8 +122,8 @@ func Database(ctx context.Context, db sqldb.DB) Source {
 	}
 }
 
-// readTables yields the rows of tables, those of some conversations or, with nil, all.
-func readTables(c sqldb.Conn, list []table, ids []store.ConversationID, yield func(portable.Item, error) bool) error {
+// readTables visits the rows of tables, those of some conversations or, with nil, all.
+func readTables(c sqldb.Conn, list []table, ids []store.ConversationID, visit func(portable.Row) error) error {
 	schema, err := dbfile.Schema()
 	if err != nil {
 		return err
@@ -153,10 +160,7 @@ func readTables(c sqldb.Conn, list []table, ids []store.ConversationID, yield fu
 					}
 				}
 			}
-			if !yield(portable.Item{Row: portable.Row{Table: t.name, Columns: columns, Values: values}}, nil) {
-				return sqldb.ErrStop
-			}
-			return nil
+			return visit(portable.Row{Table: t.name, Columns: columns, Values: values})
 		}, args...)
 		if err != nil {
 			return err
