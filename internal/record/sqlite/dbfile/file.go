@@ -248,11 +248,8 @@ func private(path string, o Options) {
 // setUpWriter prepares the writing connection: schema check, journal,
 // durability, tables.
 func setUpWriter(ctx context.Context, c *Conn, o Options) error {
-	if o.ReadOnly {
-		return checkSchema(c, o)
-	}
 	defer c.Interrupt(c.Interrupt(ctx))
-	if err := checkSchema(c, o); err != nil {
+	if err := CheckSchema(c, !o.ReadOnly); err != nil || o.ReadOnly {
 		return err
 	}
 	mode, err := useWAL(ctx, c, o.BusyTimeout)

@@ -157,12 +157,12 @@ func CheckVersion(v int, converts bool) error {
 	return &hint.Error{Err: fmt.Errorf("it has schema version %d, this lcm reads version %d", v, Version), Hint: advice}
 }
 
-// checkSchema refuses a database of another version or with foreign code, before it is
-// changed.
-func checkSchema(c *Conn, o Options) error {
+// CheckSchema refuses a database of another version or with foreign code, before it is
+// changed. converts says that one of the version before is converted.
+func CheckSchema(c *Conn, converts bool) error {
 	v, err := SchemaVersion(c)
 	if err == nil {
-		err = CheckVersion(v, !o.ReadOnly)
+		err = CheckVersion(v, converts)
 	}
 	if err != nil {
 		return err

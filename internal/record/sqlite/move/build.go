@@ -47,12 +47,12 @@ func (b *Built) found(faults []store.Fault) {
 
 // Build makes a new database of a source, beside the path that it is for.
 func Build(ctx context.Context, beside string, from Source) (*Built, error) {
-	return build(ctx, beside, from, false)
+	return build(ctx, beside, from, nil)
 }
 
-// build is Build. all says that the source has every row of a database: values of the state
-// that are missing then stay missing.
-func build(ctx context.Context, beside string, from Source, all bool) (*Built, error) {
+// build is Build. With damage the source is a file that has it: values of the state that are
+// missing there stay missing.
+func build(ctx context.Context, beside string, from Source, damage []store.Fault) (*Built, error) {
 	tmp, err := newPart(beside)
 	if err == nil {
 		err = os.Remove(tmp) // an empty file is not a new database
@@ -60,9 +60,9 @@ func build(ctx context.Context, beside string, from Source, all bool) (*Built, e
 	if err != nil {
 		return nil, err
 	}
-	b := &Built{path: tmp}
+	b := &Built{path: tmp, Damage: damage}
 	_, err = dbfile.WithFile(ctx, tmp, dbfile.Options{Relaxed: true, DeferIndex: true, CacheKiB: 64 << 10}, func(f *dbfile.File) (bool, error) {
-		return true, sqldb.Steps(func() error { return b.load(ctx, f, from, all) }, func() error { return b.settle(ctx, f) })
+		return true, sqldb.Steps(func() error { return b.load(ctx, f, from, damage == nil) }, func() error { return b.settle(ctx, f) })
 	})
 	if err == nil {
 		err = dbfile.SyncFile(tmp)
@@ -80,7 +80,7 @@ const (
 )
 
 // load adds the rows of the source, and the rows that every database has.
-func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, all bool) error {
+func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, partly bool) error {
 	return f.Writer(ctx, func(c *dbfile.Conn) error {
 		if err := c.Script("BEGIN IMMEDIATE"); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, all bool)
 		if err := tombstone.EnsureSalt(c); err != nil {
 			return err
 		}
-		if err := sealLoaded(c, all); err != nil {
+		if err := sealLoaded(c, partly); err != nil {
 			return err
 		}
 		return c.Script("COMMIT")
@@ -120,18 +120,18 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, all bool)
 
 // sealLoaded seals the sets of rows that were loaded: of some conversations of an archive, of
 // all that is left of a file, and of the state, of which only what lasts is moved.
-func sealLoaded(c *dbfile.Conn, all bool) error {
+func sealLoaded(c *dbfile.Conn, partly bool) error {
 	sealed, err := c.Has(`SELECT 1 FROM seals`)
 	if err != nil {
 		return err
 	}
-	if !sealed {
+	switch {
+	case !sealed:
 		return seal.Fill(c)
+	case partly:
+		return seal.Set(c, seal.Values)
 	}
-	if all {
-		return nil
-	}
-	return seal.Set(c, seal.Values)
+	return nil
 }
 
 // settle proves the rows, and derives again what does not prove.
