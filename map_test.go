@@ -117,6 +117,7 @@ func TestMap(t *testing.T) {
 func TestMapGoesOn(t *testing.T) {
 	session := mapSession(t)
 	var calls atomic.Int64
+	var refused atomic.Bool
 	path := filepath.Join(t.TempDir(), "items.jsonl")
 	var lines strings.Builder
 	const items = 60
@@ -131,7 +132,7 @@ func TestMapGoesOn(t *testing.T) {
 		switch n := calls.Add(1); {
 		case n == 15:
 			cancel()
-		case n > 30 && n <= 33:
+		case refused.Load() && n%4 == 0:
 			return llmtest.Status(http.StatusUnauthorized, "no such key")
 		}
 		return llmtest.Say("fine")
@@ -147,7 +148,9 @@ func TestMapGoesOn(t *testing.T) {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	job.Budget = 0
+	refused.Store(true)
 	report, err = session.Map(t.Context(), job)
+	refused.Store(false)
 	if llms.ClassOf(err) != llms.ClassAuth || report.Failed > 0 {
 		t.Fatalf("a refused key: %+v, %v", report, err)
 	}
