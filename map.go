@@ -29,7 +29,8 @@ var ErrMapBudget = mapjob.ErrBudget
 // MapJob asks a model the same about many items; see [Session.Map].
 type MapJob struct {
 	// Key names the job in its session. A call with the same key and the same items, prompt and
-	// schema goes on where the last one ended.
+	// schema goes on where the last one ended; with others it is an error. Where items change, as
+	// files do, put a hash of them into the key.
 	Key string
 	// Items are the items: values that can be written as JSON. InputPath is a file of them
 	// instead, with one JSON value a line.
@@ -118,9 +119,9 @@ type mapRun struct {
 // Map asks a model about every item of a job and stores the replies. It returns when every item
 // is done or has failed.
 //
-// Each item is a conversation of its own: the model sees the prompt and the item. A reply that
-// does not fit the schema goes back to it with what is wrong. With [MapJob].Agent, a sub-agent
-// with tools works on each item.
+// Each item is a conversation of its own: the prompt is its system prompt, the item as JSON its
+// first message. A reply that does not fit the schema goes back to the model with what is wrong.
+// With [MapJob].Agent, a sub-agent with tools works on each item: prompt and item are its task.
 //
 // The output is a file of the session (MapReport.FileID), which lcm_grep and lcm_describe read:
 // one line of JSON for each item, {"item":0,"output":…} or {"item":1,"error":"…"}. [MapInto]
@@ -145,7 +146,8 @@ func (s *Session) Map(ctx context.Context, job MapJob) (MapReport, error) {
 
 // MapInto is [Session.Map] for replies of a type. It yields the outputs in the order of the
 // items once the job has ended, and a [*MapFailure] in place of one that failed. Any other
-// error is the last pair. Where the job has no schema, that of T is used; see [core.SchemaFor].
+// error is the last pair. Where the job has no schema, that of the struct T is used;
+// see [core.SchemaFor].
 func MapInto[T any](ctx context.Context, s *Session, job MapJob) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-// SchemaFor derives the schema of a tool's arguments from the struct T.
+// SchemaFor derives the schema of a tool's arguments, or of a typed answer, from
+// the struct T.
 //
-// A field is an argument under its JSON name. It is required unless it is a
-// pointer, says omitempty or omitzero, or has a default. Tags say the rest:
+// A field is an argument under its JSON name; it may be a struct, slice or map in
+// turn. It is required unless it is a pointer, says omitempty or omitzero, or has
+// a default. Tags say the rest:
 //
 //	description:"…"   the meaning of the argument
 //	enum:"a,b,c"      the values it may have
