@@ -56,6 +56,10 @@
 //	session := engine.Session("support/43", lcm.WithProject(record.Project{Root: "/srv/support"}))
 //	memory := session.Memory(128_000, lcm.WithProjectScope())
 //
+// Where the project has little, they then look in all of the store. If sessions belong to
+// customers who must not see each other's messages, give the engine [WithProjects] instead
+// of WithProject; examples/support does so.
+//
 // The arguments of the tools are in docs/TOOLS.md; lcm_grep needs only
 // {"pattern": "…"}.
 //
