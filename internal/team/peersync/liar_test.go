@@ -30,12 +30,12 @@ func callLiar(t *testing.T, a *machine, h http.HandlerFunc) peersync.Outcome {
 	fromMe, toOther := io.Pipe()
 	go func() {
 		defer toMe.Close()
-		fmt.Fprintf(toMe, "lcm-sync/2 {\"machine\":%q,\"name\":\"liar\"}\n", liarID)
+		fmt.Fprintf(toMe, "lcm-sync/3 {\"machine\":%q,\"name\":\"liar\"}\n", liarID)
 		in := bufio.NewReader(fromMe)
 		_, _ = in.ReadString('\n') // hello
 		for {
 			r, err := http.ReadRequest(in)
-			if err != nil {
+			if err != nil || r.URL.Path == teamsync.TurnPath { // it pushes nothing
 				return
 			}
 			w := httptest.NewRecorder()
@@ -201,7 +201,7 @@ func TestHeaderBound(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, fromMe) }()
 	taken := make(chan int, 1)
 	go func() {
-		fmt.Fprintf(toMe, "lcm-sync/2 {\"machine\":%q,\"name\":\"liar\"}\nHTTP/1.1 200 OK\r\nX: ", liarID)
+		fmt.Fprintf(toMe, "lcm-sync/3 {\"machine\":%q,\"name\":\"liar\"}\nHTTP/1.1 200 OK\r\nX: ", liarID)
 		n := 0
 		for chunk := bytes.Repeat([]byte("a"), 1<<10); n < 1<<20; n += len(chunk) {
 			if _, err := toMe.Write(chunk); err != nil {

@@ -3,9 +3,9 @@
 //
 // The protocol is that of a team server: each machine pushes to the other what it has and the
 // other has not, with package teamsync, and takes the other's pushes with package teamserver.
-// Each says hello in one line, the one that was called first. Then that one serves HTTP on the connection, and
-// the caller pushes to it. Then the caller asks for its turn to serve (a request that upgrades
-// the connection), and the other machine pushes, and reports what it did.
+// Each says hello in one line, the one that was called first. Then that one answers HTTP requests on the
+// connection, and the caller pushes to it. With its last request the caller takes its turn to
+// answer, and the other machine pushes, and reports what it did.
 //
 // A connection may end at any point. Both machines know what they have of the other, so the
 // next exchange goes on from there.
@@ -19,12 +19,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"math"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
@@ -57,14 +55,14 @@ type Side struct {
 	Push func(ctx context.Context, to teamsync.Client, other Hello, verify bool) Outcome
 }
 
-// turn asks the other machine to push, over the connection of the request.
+// turn asks the other machine to push from now on.
 type turn struct {
 	Verify bool `json:"verify,omitempty"`
 }
 
-// protocol is what the connection is upgraded to, and begins the line of hello. Its number
-// changes when the two machines must have the same version.
-const protocol = "lcm-sync/2"
+// protocol begins the line of hello. Its number changes when the two machines must have the same
+// version.
+const protocol = "lcm-sync/3"
 
 // maxHello bounds what a machine may say before hello: shells greet too.
 const maxHello = 64 << 10
@@ -73,33 +71,21 @@ const maxHello = 64 << 10
 // called by. url names it in errors. An error is about the connection; the outcomes have
 // those of the two pushes.
 func (s Side) Start(ctx context.Context, r io.Reader, w io.WriteCloser, url string, verify bool) (other Hello, mine, theirs Outcome, err error) {
-	defer w.Close()
 	in := bufio.NewReader(r)
 	if other, err = s.greeted(in); err == nil {
 		err = s.greet(w)
 	}
 	if err != nil {
+		_ = w.Close() // the other machine may have done so
 		return other, mine, theirs, err
 	}
 	c := newConnection(join(in, w, w.Close))
+	defer c.Close() // and w, when all is written
 	mine = s.Push(ctx, c.client(url), other, verify)
-	err = s.askTurn(ctx, c.client(url), verify)
-	if err != nil && mine.Error != "" {
-		return other, mine, theirs, nil // which says it
-	}
-	if err != nil {
-		return other, mine, theirs, err
-	}
-	reported := false
-	mux := http.NewServeMux()
-	mux.Handle("/", s.Take(other))
-	mux.HandleFunc("POST "+teamsync.DonePath, func(w http.ResponseWriter, r *http.Request) {
-		reported = json.NewDecoder(io.LimitReader(r.Body, teamsync.MaxBody)).Decode(&theirs) == nil
-		_, _ = io.WriteString(w, "{}")
-	})
-	serve(ctx, c, mux, nil)
-	if !reported {
-		err = errors.Join(errEnded, ctx.Err())
+	if err = c.client(url).Post(ctx, teamsync.TurnPath, turn{verify}, &struct{}{}); err == nil {
+		err = c.serve(ctx, s.Take(other), teamsync.DonePath, &theirs)
+	} else if mine.Error != "" { // which says it
+		err = nil
 	}
 	return other, mine, theirs, err
 }
@@ -117,30 +103,13 @@ func (s Side) Answer(ctx context.Context, r io.Reader, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	c := newConnection(join(in, w, nil))
+	defer c.Close()
 	var q turn
-	var taken net.Conn
-	turned := make(chan struct{})
-	mux := http.NewServeMux()
-	mux.Handle("/", s.Take(other))
-	mux.HandleFunc("POST "+teamsync.TurnPath, func(w http.ResponseWriter, r *http.Request) {
-		err := json.NewDecoder(io.LimitReader(r.Body, maxHello)).Decode(&q)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		if taken, _, err = http.NewResponseController(w).Hijack(); err != nil {
-			return
-		}
-		// If this fails, so does the first request.
-		_, _ = fmt.Fprintf(taken, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
-		close(turned)
-	})
-	serve(ctx, join(in, w, nil), mux, turned)
-	if taken == nil {
-		return errEnded
+	if err := c.serve(ctx, s.Take(other), teamsync.TurnPath, &q); err != nil {
+		return err
 	}
-	defer taken.Close()
-	client := newConnection(taken).client(teamsync.PeerScheme + other.Name)
+	client := c.client(teamsync.PeerScheme + other.Name)
 	return client.Post(ctx, teamsync.DonePath, s.Push(ctx, client, other, q.Verify), &struct{}{})
 }
 
@@ -217,46 +186,21 @@ func readHello(in *bufio.Reader) (other Hello, err error) {
 	return other, errNoHello
 }
 
-// askTurn has the other machine push, over the connection that it was asked by.
-func (s Side) askTurn(ctx context.Context, c teamsync.Client, verify bool) error {
-	body, err := json.Marshal(turn{verify})
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+teamsync.TurnPath, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Connection", "Upgrade")
-	r.Header.Set("Upgrade", protocol)
-	got, err := c.HTTP.Do(r)
-	if err != nil {
-		return errors.Join(errEnded, ctx.Err())
-	}
-	if got.StatusCode != http.StatusSwitchingProtocols {
-		return fmt.Errorf("the other machine does not push: %s", got.Status)
-	}
-	return nil
-}
-
-// connection is a connection that requests are sent over, one after the other. An
-// [http.Transport] would now and then open another one.
+// connection is a connection over which requests are sent, and then answered, or the other way
+// round, one after the other. An [http.Transport] would now and then open another one.
 type connection struct {
 	net.Conn
 	limit *io.LimitedReader // of Conn
 	in    *bufio.Reader     // of limit
 }
 
-// maxHeader bounds the header of an answer.
+// maxHeader bounds the header of a request and of an answer.
 const maxHeader = 64 << 10
 
 func newConnection(c net.Conn) *connection {
 	limit := &io.LimitedReader{R: c, N: math.MaxInt64}
 	return &connection{c, limit, bufio.NewReader(limit)}
 }
-
-// Read implements [net.Conn], for a connection that was upgraded.
-func (c *connection) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // RoundTrip implements [http.RoundTripper].
 func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -267,12 +211,15 @@ func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.limit.N = maxHeader
 	got, err := http.ReadResponse(c.in, r)
 	c.limit.N = math.MaxInt64
+	var body []byte
+	if err == nil {
+		body, err = io.ReadAll(io.LimitReader(got.Body, teamsync.MaxBody+1))
+	}
 	if err != nil {
 		return nil, errors.Join(errEnded, r.Context().Err())
 	}
-	body, err := io.ReadAll(io.LimitReader(got.Body, teamsync.MaxBody+1))
 	got.Body = io.NopCloser(bytes.NewReader(body))
-	return got, err
+	return got, nil
 }
 
 // client returns a client that speaks over the connection. url names the other machine.
@@ -280,50 +227,51 @@ func (c *connection) client(url string) teamsync.Client {
 	return teamsync.Client{URL: url, HTTP: &http.Client{Transport: c}}
 }
 
-// serve serves a connection until it is closed, ctx ends or the handler has taken it.
-func serve(ctx context.Context, c net.Conn, h http.Handler, taken <-chan struct{}) {
-	ended := make(chan struct{})
-	once := sync.OnceFunc(func() { close(ended) })
-	server := &http.Server{Handler: h, ReadHeaderTimeout: idleTime, IdleTimeout: idleTime, ErrorLog: log.New(io.Discard, "", 0), ConnState: func(_ net.Conn, state http.ConnState) {
-		if state == http.StateClosed {
-			once()
+// serve answers requests with h, until it has answered one for the path last, whose body it reads
+// into value.
+func (c *connection) serve(ctx context.Context, h http.Handler, last string, value any) error {
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	for {
+		_ = c.SetDeadline(time.Now().Add(idleTime))
+		c.limit.N = maxHeader
+		r, err := http.ReadRequest(c.in)
+		c.limit.N = math.MaxInt64
+		if err != nil {
+			return errors.Join(errEnded, ctx.Err())
 		}
-	}}
-	l := &listener{connections: make(chan net.Conn, 1), ended: make(chan struct{})}
-	l.connections <- c
-	go func() {
-		select {
-		case <-ended:
-		case <-taken:
-		case <-ctx.Done():
-			c.Close()
+		a := &answer{connection: c, header: http.Header{}, code: http.StatusOK}
+		if r.URL.Path == last {
+			err = json.NewDecoder(io.LimitReader(r.Body, teamsync.MaxBody)).Decode(value)
+			a.body.WriteString("{}")
+		} else {
+			h.ServeHTTP(a, r.WithContext(ctx))
 		}
-		close(l.ended)
-	}()
-	_ = server.Serve(l) // it says that the listener has ended
-}
-
-// listener has one connection.
-type listener struct {
-	connections chan net.Conn
-	ended       chan struct{}
-}
-
-// Accept implements [net.Listener].
-func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.connections:
-		return c, nil
-	case <-l.ended:
-		return nil, net.ErrClosed
+		// If one of these fails, so does the next request.
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = (&http.Response{StatusCode: a.code, ProtoMajor: 1, ProtoMinor: 1, Header: a.header, ContentLength: int64(a.body.Len()), Body: io.NopCloser(&a.body)}).Write(c)
+		if r.URL.Path == last {
+			_ = c.SetDeadline(time.Time{}) // the other machine may have hung up
+			return err
+		}
 	}
 }
 
-// Close implements [net.Listener].
-func (l *listener) Close() error { return nil }
+// answer is the answer to a request, and has the deadlines of its connection.
+type answer struct {
+	*connection
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
 
-// Addr implements [net.Listener].
-func (l *listener) Addr() net.Addr { return &net.UnixAddr{} }
+// Header implements [http.ResponseWriter].
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (a *answer) WriteHeader(code int) { a.code = code }
+
+// Write implements [http.ResponseWriter].
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // join makes a connection of two streams. It has deadlines, which pipes of a process have not
 // everywhere. It ends when one of the streams does, and then calls end, if that is not nil.

@@ -41,23 +41,11 @@ func (s *Server) Peer(machine string, other Peer) http.Handler {
 	for _, path := range []string{teamsync.StatusPath, teamsync.PushPath, teamsync.ErasePath, teamsync.VerifyPath} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			answer, err := routes[path].handle(c, w, r)
-			s.answer(keptOpen{w}, r, answer, err)
+			s.answer(w, r, answer, err)
 		})
 	}
 	return bounded(mux)
 }
-
-// keptOpen is an answer that does not end the connection: a peer has only one.
-type keptOpen struct{ http.ResponseWriter }
-
-// WriteHeader implements [http.ResponseWriter].
-func (k keptOpen) WriteHeader(code int) {
-	k.Header().Del("Connection")
-	k.ResponseWriter.WriteHeader(code)
-}
-
-// Unwrap is for [http.ResponseController].
-func (k keptOpen) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
 // Received returns the messages of a store that a peer has pushed; all peers if machine
 // is empty.

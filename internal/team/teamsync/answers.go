@@ -25,6 +25,7 @@ var limits = map[string]limit{
 	PushPath:     {1 << 20, 10 * time.Minute},
 	ErasePath:    {1 << 20, time.Hour},
 	VerifyPath:   {16 << 20, 10 * time.Minute},
+	TurnPath:     {1 << 10, time.Minute},
 	DonePath:     {1 << 10, time.Minute},
 	GrepPath:     {16 << 20, 10 * time.Minute},
 	DescribePath: {16 << 20, 10 * time.Minute},
