@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -216,6 +217,18 @@ func TestHeaderBound(t *testing.T) {
 	if n := <-taken; n >= 1<<20 || mine.Error == "" {
 		t.Errorf("%d bytes were read, error %q", n, mine.Error)
 	}
+}
+
+// A machine that never says hello is given up.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fromOther, toMe := io.Pipe()
+		_, toOther := io.Pipe()
+		if _, _, _, err := (peersync.Side{}).Start(t.Context(), fromOther, toOther, "ssh://silent", false); err == nil || !strings.Contains(err.Error(), "has said nothing") {
+			t.Error(err)
+		}
+		toMe.Close()
+	})
 }
 
 // identify gives a machine the identity of another one, as a copy of its database has it.

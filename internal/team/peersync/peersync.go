@@ -22,6 +22,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -71,16 +72,14 @@ const maxHello = 64 << 10
 // called by. url names it in errors. An error is about the connection; the outcomes have
 // those of the two pushes.
 func (s Side) Start(ctx context.Context, r io.Reader, w io.WriteCloser, url string, verify bool) (other Hello, mine, theirs Outcome, err error) {
-	in := bufio.NewReader(r)
-	if other, err = s.greeted(in); err == nil {
-		err = s.greet(w)
+	c := newConnection(join(r, w, w.Close))
+	defer c.Close() // and w, when all is written
+	if other, err = s.greeted(c); err == nil {
+		err = s.greet(c)
 	}
 	if err != nil {
-		_ = w.Close() // the other machine may have done so
 		return other, mine, theirs, err
 	}
-	c := newConnection(join(in, w, w.Close))
-	defer c.Close() // and w, when all is written
 	mine = s.Push(ctx, c.client(url), other, verify)
 	if err = c.client(url).Post(ctx, teamsync.TurnPath, turn{verify}, &struct{}{}); err == nil {
 		err = c.serve(ctx, s.Take(other), teamsync.DonePath, &theirs)
@@ -92,19 +91,18 @@ func (s Side) Start(ctx context.Context, r io.Reader, w io.WriteCloser, url stri
 
 // Answer is the other machine's part of Start.
 func (s Side) Answer(ctx context.Context, r io.Reader, w io.Writer) error {
-	if err := s.greet(w); err != nil {
+	c := newConnection(join(r, w, nil))
+	defer c.Close()
+	if err := s.greet(c); err != nil {
 		return err
 	}
-	in := bufio.NewReader(r)
-	other, err := s.greeted(in)
+	other, err := s.greeted(c)
 	if errors.Is(err, errNoHello) {
 		return errEnded
 	}
 	if err != nil {
 		return err
 	}
-	c := newConnection(join(in, w, nil))
-	defer c.Close()
 	var q turn
 	if err := c.serve(ctx, s.Take(other), teamsync.TurnPath, &q); err != nil {
 		return err
@@ -134,18 +132,10 @@ func (s Side) greet(w io.Writer) error {
 
 // greeted reads the other machine's hello. It waits for a limited time: a person may have to type
 // a password first.
-func (s Side) greeted(in *bufio.Reader) (other Hello, err error) {
-	read := make(chan func(), 1)
-	go func() {
-		h, e := readHello(in)
-		read <- func() { other, err = h, e }
-	}()
-	select {
-	case set := <-read:
-		set()
-	case <-time.After(helloTime):
-		return other, errSilent
-	}
+func (s Side) greeted(c *connection) (other Hello, err error) {
+	_ = c.SetReadDeadline(time.Now().Add(helloTime))
+	other, err = readHello(c.in)
+	_ = c.SetReadDeadline(time.Time{}) // if one of these fails, so does the next request
 	if err == nil && other.Machine == s.Machine {
 		err = errSame
 	}
@@ -178,6 +168,9 @@ func readHello(in *bufio.Reader) (other Hello, err error) {
 		if begins {
 			return other, hint.New("install the same version of lcm on both machines; `lcm version` tells it",
 				"lcm there speaks %q, and this one %s", prose.Clip(strings.TrimSpace(string(line)), 200), protocol)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return other, errSilent
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			break

@@ -69,29 +69,21 @@ func (s Side) Run(ctx context.Context, ssh *exec.Cmd, url string, verify bool) (
 	} else if err != nil {
 		return other, mine, theirs, err
 	}
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
-		err := ssh.Wait()
+		_ = ssh.Wait() // its state has the code
 		w.Close()
-		ended <- err
+		close(ended)
 	}()
 	other, mine, theirs, err = s.Start(ctx, r, in, url, verify)
 	r.Close()
 	if errors.Is(err, errSilent) {
 		_ = ssh.Process.Kill() // it has ended, or does now
 	}
-	if code := exitCode(<-ended); errors.Is(err, errNoHello) {
-		err = explain(url, code)
+	if <-ended; errors.Is(err, errNoHello) {
+		err = explain(url, ssh.ProcessState.ExitCode())
 	}
 	return other, mine, theirs, err
-}
-
-func exitCode(err error) int {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode()
-	}
-	return 0
 }
 
 // explain says why there is no lcm at the other end, by the exit code of ssh.
