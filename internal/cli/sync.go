@@ -104,10 +104,13 @@ func (cmd *syncCommand) choose(c *cobra.Command, args []string) error {
 	return cmd.runs(toWrite, func(ctx context.Context, rec *openRecord) error { return cmd.exchange(ctx, rec, url) })(c, nil)
 }
 
-// pusher pushes the record of a database to a server: what was said on this machine.
-func (rec *openRecord) pusher(ctx context.Context, c teamsync.Client) (*teamsync.Pusher, error) {
-	p := rec.newPusher(c)
-	var err error
+// teamPusher pushes the record of a database to the team's server: what was said on this machine.
+func (cmd *syncCommand) teamPusher(ctx context.Context, rec *openRecord) (*teamsync.Pusher, error) {
+	client, err := cmd.teamClient(rec.cfg)
+	if err != nil {
+		return nil, err
+	}
+	p := rec.newPusher(client)
 	p.Received, err = teamserver.Received(ctx, p.Store, "")
 	return p, err
 }
@@ -154,11 +157,7 @@ func (rec *openRecord) push(ctx context.Context, p *teamsync.Pusher, wait bool) 
 }
 
 func (cmd *syncCommand) run(ctx context.Context, rec *openRecord) error {
-	client, err := cmd.teamClient(rec.cfg)
-	if err != nil {
-		return err
-	}
-	p, err := rec.pusher(ctx, client)
+	p, err := cmd.teamPusher(ctx, rec)
 	if err != nil {
 		return err
 	}

@@ -208,11 +208,7 @@ func (cmd *syncCommand) unasked(ctx context.Context, rec *openRecord) error {
 		done, err := cmd.call(ctx, rec, url, true)
 		return errors.Join(err, stop(), held.Release(ctx), outcomeError("", done.Here), outcomeError("on "+done.Machine+": ", done.There))
 	}
-	client, err := cmd.teamClient(rec.cfg)
-	if err != nil {
-		return err
-	}
-	p, err := rec.pusher(ctx, client)
+	p, err := cmd.teamPusher(ctx, rec)
 	if err != nil {
 		return err
 	}
