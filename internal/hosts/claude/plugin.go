@@ -2,11 +2,11 @@ package claude
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/hosts/setup/edit"
 )
@@ -49,21 +49,14 @@ func (h Host) Plugin(version, skill string) (map[string]string, error) {
 }
 
 // HasPlugin implements [setup.PluginHost].
-func (h Host) HasPlugin(m hosts.Machine) bool {
-	src, err := os.ReadFile(filepath.Join(h.Settings(m), "settings.json"))
-	if err != nil {
-		return false
-	}
-	d, err := edit.ParseJSON(src)
-	if err != nil {
-		return false
-	}
-	var enabled map[string]bool
-	_ = json.Unmarshal(d.Get("enabledPlugins"), &enabled) // an unknown form has none
-	for name, on := range enabled {
-		if on && strings.HasPrefix(name, "lcm@") {
-			return true
+func (h Host) HasPlugin(m hosts.Machine) (has bool) {
+	_ = launch.ReadSettings([]string{filepath.Join(h.Settings(m), "settings.json")}, func(_ string, d *edit.JSON) error {
+		var enabled map[string]bool
+		_ = json.Unmarshal(d.Get("enabledPlugins"), &enabled) // an unknown form has none
+		for name, on := range enabled {
+			has = has || on && strings.HasPrefix(name, "lcm@")
 		}
-	}
-	return false
+		return nil
+	}) // a file that cannot be read has none
+	return has
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -77,21 +76,14 @@ func route(i int) string { return fmt.Sprintf("%s-%d", Name, i) }
 
 // customModels reads the user's models from a file of settings.
 func customModels(file string) (models []map[string]any, err error) {
-	src, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	d, err := edit.ParseJSON(src)
-	if err == nil && d.Get("customModels") != nil {
-		err = json.Unmarshal(d.Get("customModels"), &models)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return models, nil
+	err = launch.ReadSettings([]string{file}, func(_ string, d *edit.JSON) error {
+		raw := d.Get("customModels")
+		if raw == nil || json.Unmarshal(raw, &models) == nil {
+			return nil
+		}
+		return fmt.Errorf("%s: customModels is no list of models", file)
+	})
+	return models, err
 }
 
 // child returns how the program is started: with a file of settings that has the same models
