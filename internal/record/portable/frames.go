@@ -14,8 +14,7 @@ import (
 // skippable frame: for other programs the file is an ordinary .tar.zst. Some archives from
 // before have frames of another kind between them, which are passed over.
 const (
-	frameBytes  = 128 << 10 // bytes of the tar file in one frame
-	groupFrames = 16        // frames that share a number in their heads
+	frameBytes = 128 << 10 // bytes of the tar file in one frame
 
 	headMagic = 0x184d2a5c
 	headBody  = 40 // bytes after magic and size
@@ -30,17 +29,12 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// kindData is the kind of frame that has a piece of the tar file.
-const kindData = 0
-
 // head describes the frame that follows it. Its fields are encoded in this order,
 // between magic, size and tag, and a checksum.
 type head struct {
-	Kind   byte
+	Kind   byte // 0, of frames that have a piece of the tar file
 	Start  bool // an entry of the tar file begins with it
-	Index  byte // its index in its group
-	_      byte
-	Group  uint32 // from 0
+	_      [6]byte
 	Offset uint64 // in the tar file
 	Raw    uint32 // unpacked bytes
 	Packed uint32 // bytes after the head
@@ -70,7 +64,7 @@ func parseHead(b []byte) (h head, ok bool) {
 		return head{}, false
 	}
 	_, err := binary.Decode(b[12:], binary.LittleEndian, &h)
-	return h, err == nil && h.Kind <= 1 && h.Index <= groupFrames && h.Raw <= frameBytes && h.Packed <= maxPacked
+	return h, err == nil && h.Kind == 0 && h.Raw <= frameBytes && h.Packed <= maxPacked
 }
 
 func shortSum(b []byte) [8]byte {
@@ -85,7 +79,6 @@ type frameWriter struct {
 	raw    []byte
 	start  bool // the next frame begins an entry
 	offset uint64
-	frames uint32
 }
 
 func newFrameWriter(w io.Writer) (*frameWriter, error) {
@@ -120,10 +113,9 @@ func (f *frameWriter) flush() error {
 		return nil
 	}
 	frame := f.zip.EncodeAll(f.raw, nil)
-	h := head{Kind: kindData, Start: f.start, Index: byte(f.frames % groupFrames), Group: f.frames / groupFrames, Offset: f.offset,
-		Raw: uint32(len(f.raw)), Packed: uint32(len(frame)), Sum: shortSum(frame)}
+	h := head{Start: f.start, Offset: f.offset, Raw: uint32(len(f.raw)), Packed: uint32(len(frame)), Sum: shortSum(frame)}
 	f.offset += uint64(len(f.raw))
-	f.raw, f.start, f.frames = f.raw[:0], false, f.frames+1
+	f.raw, f.start = f.raw[:0], false
 	_, err := f.w.Write(append(h.append(make([]byte, 0, headSize+len(frame))), frame...))
 	return err
 }

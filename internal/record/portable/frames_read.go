@@ -27,6 +27,8 @@ type frameReader struct {
 	read     int64 // bytes of the file
 	unpacked int64
 	next     uint64 // the expected offset
+	ahead    *frame // the one that peek returned
+	over     bool   // there are no more
 }
 
 func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
@@ -34,25 +36,37 @@ func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
 	return &frameReader{r: bufio.NewReaderSize(r, 4*maxPacked), zip: z, limits: l}, err
 }
 
+// peek returns the next frame without taking it. It returns an error once, and then io.EOF.
+func (f *frameReader) peek() (_ *frame, err error) {
+	if f.over {
+		return nil, io.EOF
+	}
+	if f.ahead == nil {
+		f.ahead, err = f.frame()
+		f.over = err != nil
+	}
+	return f.ahead, err
+}
+
 // frame returns the next frame, and io.EOF after the last one.
-func (f *frameReader) frame() (frame, error) {
+func (f *frameReader) frame() (*frame, error) {
 	for {
 		h, packed, err := f.block()
 		if err != nil {
-			return frame{}, err
+			return nil, err
 		}
-		if h.Kind != kindData || h.Offset < f.next {
+		if h.Offset < f.next {
 			continue
 		}
 		data, err := f.zip.DecodeAll(packed, make([]byte, 0, h.Raw))
 		if err != nil || len(data) != int(h.Raw) {
 			continue
 		}
-		out := frame{start: h.Start, data: data, lost: int64(h.Offset - f.next)}
+		out := &frame{start: h.Start, data: data, lost: int64(h.Offset - f.next)}
 		f.next = h.Offset + uint64(h.Raw)
 		f.unpacked += int64(len(out.data)) + out.lost
 		if f.unpacked > freeBytes && f.unpacked/f.limits.Ratio > f.read {
-			return frame{}, errBomb
+			return nil, errBomb
 		}
 		return out, nil
 	}
@@ -113,65 +127,37 @@ func (f *frameReader) skip(n int) error {
 // entry. Missing bytes inside read as zeros.
 type section struct {
 	f     *frameReader
-	first *frame // of the next section
 	rest  []byte
-	zeros int64
-	ended bool
-	err   error
+	zeros int64 // before rest
 }
 
 // nextSection skips to the next entry, and returns how many bytes before it are
 // missing.
-func (s *section) nextSection() (*section, int64, error) {
-	lost := int64(0)
-	for !s.ended { // skip the unread rest
-		s.fill()
-		s.rest, s.zeros = nil, 0
-	}
-	if s.err != nil && s.err != io.EOF {
-		return nil, 0, s.err
-	}
-	next := s.first
-	for next == nil || !next.start {
-		fr, err := s.f.frame()
+func (f *frameReader) nextSection() (*section, int64, error) {
+	for lost := int64(0); ; {
+		fr, err := f.peek()
 		if err != nil {
 			return nil, lost, err
 		}
-		lost += fr.lost
-		if !fr.start {
-			lost += int64(len(fr.data))
+		f.ahead = nil
+		if lost += fr.lost; fr.start {
+			return &section{f: f, rest: fr.data}, lost, nil
 		}
-		next = &fr
-	}
-	if next == s.first {
-		lost = next.lost
-	}
-	return &section{f: s.f, rest: next.data}, lost, nil
-}
-
-// fill reads the next frame of the section.
-func (s *section) fill() {
-	fr, err := s.f.frame()
-	switch {
-	case err != nil:
-		s.ended, s.err = true, err
-	case fr.start:
-		s.ended, s.first = true, &fr
-	default:
-		s.rest, s.zeros = fr.data, fr.lost
+		lost += int64(len(fr.data))
 	}
 }
 
 // Read implements [io.Reader].
 func (s *section) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 && s.zeros == 0 {
-		if s.ended {
-			if s.err != nil && s.err != io.EOF {
-				return 0, s.err
-			}
+		fr, err := s.f.peek()
+		if err != nil {
+			return 0, err
+		}
+		if fr.start {
 			return 0, io.EOF
 		}
-		s.fill()
+		s.rest, s.zeros, s.f.ahead = fr.data, fr.lost, nil
 	}
 	if s.zeros > 0 {
 		n := int(min(s.zeros, int64(len(p))))

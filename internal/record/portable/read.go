@@ -40,13 +40,11 @@ type Reader struct {
 	frames   *frameReader
 	section  *section // the entry that is read
 	held     bool     // next has not returned it yet
-	over     bool     // the last entry was returned
 	sum      hash.Hash
 	manifest Manifest
 	lines    *bufio.Scanner
 	counts   map[string]int64
-	end      bool // the last entry was read
-	ended    bool
+	end      bool  // the last entry was read
 	paid     bool  // a payload was read
 	first    error // of the manifest
 }
@@ -58,7 +56,7 @@ func NewReader(r io.Reader, l Limits) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Reader{limits: l, frames: f, section: &section{f: f, ended: true}, sum: sha256.New(), counts: map[string]int64{}}
+	a := &Reader{limits: l, frames: f, sum: sha256.New(), counts: map[string]int64{}}
 	if err := a.begin(); err != nil {
 		a.Close()
 		return nil, err
@@ -150,9 +148,6 @@ func (a *Reader) Next() (Item, error) {
 				return Item{}, broken(err)
 			}
 		}
-		if a.ended {
-			return Item{}, io.EOF
-		}
 		item, err := a.entry()
 		if err != nil || item.Content != nil {
 			return item, err
@@ -164,17 +159,12 @@ func (a *Reader) Next() (Item, error) {
 func (a *Reader) entry() (Item, error) {
 	h, r, err := a.next()
 	switch {
-	case errors.Is(err, io.EOF):
-		a.ended = true
-		if !a.end {
-			err = damaged("it was cut off")
-		}
-		return Item{}, err
+	case errors.Is(err, io.EOF) && !a.end:
+		a.end = true
+		return Item{}, damaged("it was cut off")
 	case err != nil:
-		a.ended = errors.Is(err, errBomb)
 		return Item{}, err
 	case a.end:
-		a.ended = true
 		return Item{}, damaged("something follows its end")
 	case h.Typeflag != tar.TypeReg:
 		return Item{}, damaged("%q is not a plain file", h.Name)
@@ -232,19 +222,20 @@ var errBomb = errors.New("the archive unpacks to far more than such archives do"
 // next returns the next entry of the tar file. After an error that wraps ErrDamaged it
 // continues behind the damage; io.EOF ends them.
 func (a *Reader) next() (*tar.Header, io.Reader, error) {
-	if a.over {
-		return nil, nil, io.EOF
-	}
 	if !a.held {
-		s, lost, err := a.section.nextSection()
-		if err != nil {
-			a.over = true
-			if !errors.Is(err, io.EOF) {
-				err = broken(err)
-			} else if lost > 0 {
-				err = damaged("%d bytes of its content are missing at its end", lost)
+		if a.section != nil { // skip the unread rest
+			if _, err := io.Copy(io.Discard, a.section); err != nil {
+				return nil, nil, broken(err)
 			}
-			return nil, nil, err
+		}
+		s, lost, err := a.frames.nextSection()
+		switch {
+		case errors.Is(err, io.EOF) && lost > 0:
+			return nil, nil, damaged("%d bytes of its content are missing at its end", lost)
+		case errors.Is(err, io.EOF):
+			return nil, nil, io.EOF
+		case err != nil:
+			return nil, nil, broken(err)
 		}
 		a.section, a.held = s, true
 		if lost > 0 {
@@ -287,15 +278,5 @@ func (b brokenReader) Read(p []byte) (int, error) {
 // other programs compress with zstd too.
 func Peek(r io.Reader) bool {
 	begin, err := io.ReadAll(io.LimitReader(r, 4*maxPacked))
-	for at := 0; err == nil; at++ {
-		n := bytes.Index(begin[at:], headPrefix)
-		if n < 0 {
-			return false
-		}
-		at += n
-		if _, ok := parseHead(begin[at:]); ok {
-			return true
-		}
-	}
-	return false
+	return err == nil && bytes.Contains(begin, headPrefix)
 }
