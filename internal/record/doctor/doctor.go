@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
@@ -130,7 +131,9 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 			if ctx.Err() != nil {
 				return r, ctx.Err()
 			}
-			r.add(p.unopened(ctx, err))
+			if !slices.ContainsFunc(faults, func(f store.Fault) bool { return strings.HasPrefix(f.Code, "schema") }) {
+				r.add([]store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + sqldb.WithoutHint(err)}})
+			}
 		}
 	}
 	also := p.also(limited, db)
@@ -138,7 +141,9 @@ func Examine(ctx context.Context, p Patient) (Report, error) {
 	if db != nil {
 		defer db.Close()
 		r.Opened = true
-		failed = r.look(ctx, limited, db)
+		var found []store.Fault
+		found, failed = db.Check(limited)
+		r.add(found)
 	}
 	around := also()
 	if err := cmp.Or(ctx.Err(), failed); err != nil {
@@ -164,31 +169,6 @@ func (p Patient) also(ctx context.Context, db *sqlite.DB) func() []Finding {
 	found := make(chan []Finding, 1)
 	go func() { found <- p.Also(ctx, db) }()
 	return func() []Finding { return <-found }
-}
-
-// unopened finds why a database cannot be opened.
-func (p Patient) unopened(ctx context.Context, cause error) []store.Fault {
-	if missing, err := check.Schema(ctx, p.Path); err == nil && len(missing) > 0 {
-		return missing
-	}
-	return []store.Fault{{Code: "file", Node: p.Path, Detail: "it cannot be opened: " + sqldb.WithoutHint(cause)}}
-}
-
-// look checks the database; limited bounds what may take long.
-func (r *Report) look(ctx, limited context.Context, db *sqlite.DB) error {
-	found, err := db.Check(limited)
-	if err != nil {
-		return err
-	}
-	var cutOff []store.Fault
-	if !slices.ContainsFunc(found, func(f store.Fault) bool { return f.Code == "erasure-missing" }) {
-		// The store lists erasures only if each has its note.
-		if cutOff, err = unfinished(ctx, db); err != nil && ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	r.add(slices.Concat(found, cutOff))
-	return nil
 }
 
 // open opens the database for writing, or for reading if that is all it allows.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
@@ -110,18 +111,21 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 	if err != nil {
 		return err
 	}
-	by := map[store.ConversationID][]store.SummaryID{}
+	var ids []store.SummaryID
 	for _, f := range faults {
-		if f.Code != "summary-text" && f.Code != "summary-broken" && f.Code != "summary-fallback" {
-			continue
-		}
-		s, err := store.First(db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{store.SummaryID(f.Node)}}))
-		if err == nil && !slices.Contains(by[s.Conversation], s.ID) {
-			by[s.Conversation] = append(by[s.Conversation], s.ID)
+		if strings.HasPrefix(f.Code, "summary-") && slices.Contains(inPlace, f.Code) && !slices.Contains(ids, store.SummaryID(f.Node)) {
+			ids = append(ids, store.SummaryID(f.Node))
 		}
 	}
-	if len(by) == 0 {
+	if len(ids) == 0 {
 		return nil
+	}
+	by := map[store.ConversationID][]store.SummaryID{}
+	for s, err := range db.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
+		if err != nil {
+			return err
+		}
+		by[s.Conversation] = append(by[s.Conversation], s.ID)
 	}
 	runner, err := compact.NewRunner(compact.Config{Store: db, Counter: p.Counter})
 	if err != nil {
@@ -138,17 +142,4 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// unfinished finds interrupted erasures: free space and the log may still hold content.
-func unfinished(ctx context.Context, db *sqlite.DB) ([]store.Fault, error) {
-	all, err := db.Tombstones(ctx)
-	var faults []store.Fault
-	for _, t := range all {
-		if !t.Finished {
-			faults = append(faults, store.Fault{Code: "erasure-unfinished", Node: fmt.Sprintf("tombstone %d", t.ID),
-				Detail: "what was erased is gone from every table, but parts of it may be left in free space of the file"})
-		}
-	}
-	return faults, err
 }

@@ -27,7 +27,7 @@ const Unchecked = "unchecked"
 
 // due are the codes of faults that are not damage: work that is due, and what others put
 // beside the record.
-var due = []string{Unchecked, "search-behind", "summary-broken", "summary-fallback", "schema-foreign"}
+var due = []string{Unchecked, "search-behind", "summary-broken", "summary-fallback", "schema-foreign", "erasure-unfinished"}
 
 // Damage returns the faults that are damage.
 func Damage(faults []store.Fault) []store.Fault {
@@ -63,7 +63,7 @@ type checkup struct {
 }
 
 func (k *checkup) all(ctx context.Context) error {
-	whole, err := k.schema()
+	whole, err := schema(k.Conn, &k.Findings)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (k *checkup) all(ctx context.Context) error {
 		name string
 		look func(context.Context) error
 	}{
-		{"the list of conversations and the tombstones", func(context.Context) error { return k.Take(verify.SetFaults(k.Conn)) }},
+		{"the list of conversations and the tombstones", func(context.Context) error { return errors.Join(k.Take(verify.SetFaults(k.Conn)), k.erasures()) }},
 		{"the conversations", k.conversations},
 		{"the references", func(context.Context) error { return k.Take(verify.OrphanFaults(k.Conn)) }},
 		{"the search index", func(ctx context.Context) error {
@@ -98,6 +98,14 @@ func (k *checkup) all(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// erasures finds interrupted erasures: free space and the log may still hold content.
+func (k *checkup) erasures() error {
+	return k.Query(`SELECT id FROM erasures WHERE NOT finished ORDER BY id`, func(s sqldb.Row) error {
+		k.Fault("erasure-unfinished", fmt.Sprintf("tombstone %d", s.ColumnInt64(0)), "what was erased is gone from every table, but parts of it may be left in free space of the file")
+		return nil
+	})
 }
 
 // maxPageFaults is how many faults of pages are listed.

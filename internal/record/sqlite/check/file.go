@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 
@@ -114,7 +113,7 @@ func (k *fileCheck) header(size int64) (sound bool, err error) {
 }
 
 // identity checks that the file belongs to lcm and has the version in its
-// header.
+// header, and its schema.
 func (k *fileCheck) identity(ctx context.Context) error {
 	err := dbfile.WithConn(ctx, k.path, dbfile.Options{ReadOnly: true}, k.versions)
 	if _, advised := errors.AsType[*hint.Error](err); advised || dbfile.Full(err) {
@@ -132,15 +131,11 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 	if err != nil {
 		return err
 	}
-	have, err := dbfile.Objects(c)
+	var parts verify.Findings
+	current, err := schema(c, &parts)
 	if err != nil {
 		return err
 	}
-	want, err := dbfile.Schema()
-	if err != nil {
-		return err
-	}
-	current := maps.Equal(tables(have), tables(want))
 	switch {
 	case app == dbfile.ApplicationID && says > dbfile.Version && (!current || says < implausible):
 		k.Fault("schema-newer", k.path, "it has schema version %d, this lcm reads version %d", says, dbfile.Version)
@@ -150,23 +145,14 @@ func (k *fileCheck) versions(c *dbfile.Conn) error {
 		k.Fault("file", k.path, "it is not marked as a database of lcm, but has the tables of one")
 	case current && says != dbfile.Version:
 		k.Fault("file", k.path, "it says it has schema version %d, but has the tables of version %d", says, dbfile.Version)
+	case says == dbfile.Version:
+		k.List = append(k.List, parts.List...)
 	}
 	return nil
 }
 
 // implausible is a schema version that no lcm will have: the header is damaged.
 const implausible = 1000
-
-// tables maps the tables of a schema to their columns.
-func tables(all map[string]dbfile.Object) map[string]string {
-	shape := map[string]string{}
-	for name, o := range all {
-		if o.Kind == "table" {
-			shape[name] = fmt.Sprint(o.Columns)
-		}
-	}
-	return shape
-}
 
 // Unopenable reports whether an error means that the file is damaged or not a
 // database.

@@ -1,20 +1,23 @@
 package check
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // schema compares the schema with that of a sound database. whole says that nothing
 // is missing that reading needs.
-func (k *checkup) schema() (whole bool, err error) {
-	have, want, err := dbfile.CompareSchema(k.Conn)
+func schema(c *dbfile.Conn, f *verify.Findings) (whole bool, err error) {
+	have, err := dbfile.Objects(c)
+	if err != nil {
+		return false, err
+	}
+	want, err := dbfile.Schema()
 	if err != nil {
 		return false, err
 	}
@@ -23,30 +26,24 @@ func (k *checkup) schema() (whole bool, err error) {
 		o, found := have[name]
 		switch {
 		case !found:
-			k.Fault("schema", want[name].Kind+" "+name, "it is missing")
+			f.Fault("schema", want[name].Kind+" "+name, "it is missing")
 		case !sameDefinition(o, want[name]):
-			k.Fault("schema", o.Kind+" "+name, "its definition is not the one that lcm gives it")
+			f.Fault("schema", o.Kind+" "+name, "its definition is not the one that lcm gives it")
 		}
-		whole = whole && (found || want[name].Kind != "table") && len(dbfile.MissingColumns(o, want[name])) == 0
+		columns := o.ColumnNames()
+		whole = whole && (found || want[name].Kind != "table") &&
+			!slices.ContainsFunc(want[name].ColumnNames(), func(name string) bool { return !slices.Contains(columns, name) })
 	}
-	return whole, k.foreign(have, want)
-}
-
-// foreign finds code, tables and indexes that are not part of lcm's schema.
-func (k *checkup) foreign(have, want map[string]dbfile.Object) error {
-	code, err := dbfile.ForeignCode(k.Conn)
-	if err != nil {
-		return err
-	}
+	code, err := dbfile.ForeignCode(c)
 	for _, o := range code {
-		k.Fault("schema-code", o.Kind+" "+o.Table, "it is not part of lcm's schema, and would run when the database is used")
+		f.Fault("schema-code", o.Kind+" "+o.Table, "it is not part of lcm's schema, and would run when the database is used")
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if _, known := want[name]; !known {
-			k.Fault("schema-foreign", have[name].Kind+" "+name, "it is not part of lcm's schema: something else has put it there")
+			f.Fault("schema-foreign", have[name].Kind+" "+name, "it is not part of lcm's schema: something else has put it there")
 		}
 	}
-	return nil
+	return whole, err
 }
 
 // sameDefinition reports whether an object has its expected definition, in any order of
@@ -69,16 +66,4 @@ func definition(sql string) (parts []string) {
 		}
 	}
 	return parts
-}
-
-// Schema finds missing and foreign parts of the schema. It works on databases
-// that cannot be opened for that reason.
-func Schema(ctx context.Context, path string) ([]store.Fault, error) {
-	var k checkup
-	err := dbfile.WithConn(ctx, path, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
-		k.Conn = c
-		_, err := k.schema()
-		return err
-	})
-	return k.List, err
 }

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/ncruces/go-sqlite3"
@@ -179,27 +178,6 @@ func ReadStamps(c *Conn) (version, app int, err error) {
 // WriteStamps writes a version and the application id into the header.
 func WriteStamps(c *Conn, version int) error {
 	return c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, ApplicationID))
-}
-
-// CompareSchema returns the schema of a database, and the one that a sound database has.
-func CompareSchema(c *Conn) (have, want map[string]Object, err error) {
-	v, err := SchemaVersion(c)
-	if err == nil {
-		err = CheckVersion(v, false)
-	}
-	if err == nil {
-		want, err = Schema()
-	}
-	if err == nil {
-		have, err = Objects(c)
-	}
-	return have, want, err
-}
-
-// MissingColumns returns the columns of a table that another lacks.
-func MissingColumns(have, want Object) []ColumnDef {
-	names := have.ColumnNames()
-	return slices.DeleteFunc(slices.Clone(want.Columns), func(c ColumnDef) bool { return slices.Contains(names, c.Name) })
 }
 
 // lcm's schema has only plain tables and indexes. Triggers, views and virtual
