@@ -44,10 +44,10 @@ type MapJob struct {
 	Model llms.Model
 	// Concurrency is how many items are asked about at once. Default 16.
 	Concurrency int
-	// MaxAttempts is how often an item is asked about until its reply fits. Default 3.
+	// MaxAttempts is how many replies of an item may not fit. Default 3.
 	MaxAttempts int
-	// ItemTimeout is how long all attempts of an item may take. Default 2 minutes, or 10 with
-	// an Agent.
+	// ItemTimeout is how long all attempts of an item may take, also those of a model that
+	// fails for a while. Default 2 minutes, or 10 with an Agent.
 	ItemTimeout time.Duration
 	// Budget is how many tokens, in and out, may be used before an item is begun. Those that
 	// run then are finished. Default: any number.
@@ -57,7 +57,7 @@ type MapJob struct {
 	Agent *agents.AgentConfig
 	// ReadOnly leaves the agent only the tools that declare to be read only, and no sub-agents.
 	ReadOnly bool
-	// Progress is called now and then while the job runs.
+	// Progress is called now and then while the job runs, and at its end with the whole report.
 	Progress func(MapReport)
 }
 
@@ -131,12 +131,15 @@ type mapRun struct {
 // and several processes may work on one job. A job that has ended is not asked again. An item
 // whose process died is asked again, after a minute at most: it may be asked twice, its
 // output is stored once. Map ends early, with an error, if the context ends, the budget is
-// used, or the model fails for every item; items that are done are kept.
+// used, the key is refused, or the model fails for every item; items that are done are kept.
 func (s *Session) Map(ctx context.Context, job MapJob) (MapReport, error) {
 	var report MapReport
 	j, err := prepareMap(s, job)
 	if err == nil {
 		report, err = j.run(ctx)
+	}
+	if err == nil && job.Progress != nil {
+		job.Progress(report)
 	}
 	if err != nil {
 		err = fmt.Errorf("map %q: %w", job.Key, err)
@@ -146,8 +149,8 @@ func (s *Session) Map(ctx context.Context, job MapJob) (MapReport, error) {
 
 // MapInto is [Session.Map] for replies of a type. It yields the outputs in the order of the
 // items once the job has ended, and a [*MapFailure] in place of one that failed. Any other
-// error is the last pair. Where the job has no schema, that of the struct T is used;
-// see [core.SchemaFor].
+// error is the last pair. Where the job has no schema, that of T is used, which is a struct; see
+// [core.SchemaFor]. A T of json.RawMessage needs none. MapJob.Progress gets the report.
 func MapInto[T any](ctx context.Context, s *Session, job MapJob) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

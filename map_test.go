@@ -173,22 +173,32 @@ func TestMapGoesOn(t *testing.T) {
 // A model that answers others is not at fault if it fails for one item, and one that answers
 // nobody fails no item.
 func TestMapOfAFailingModel(t *testing.T) {
-	for poison, want := range map[string]string{`"b"`: "1 failed", "": "0 failed, error"} {
+	for _, c := range []struct {
+		poison, want  string
+		status, times int
+	}{
+		{`"b"`, "1 failed", http.StatusInternalServerError, 99},
+		{`"b"`, "1 failed", http.StatusBadRequest, 99},
+		{`"b"`, "0 failed", http.StatusInternalServerError, 3},
+		{`"b"`, "0 failed", http.StatusTooManyRequests, 3},
+		{"", "0 failed, error", http.StatusInternalServerError, 99},
+	} {
 		session := mapSession(t)
+		var failures atomic.Int64
 		model := llmtest.New(func(r llms.Request) llmtest.Reply {
-			if strings.Contains(r.Messages[0].PlainText(), poison) {
-				return llmtest.Status(http.StatusInternalServerError, "no")
+			if strings.Contains(r.Messages[0].PlainText(), c.poison) && failures.Add(1) <= int64(c.times) {
+				return llmtest.Status(c.status, "no")
 			}
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 			return llmtest.Say("fine")
 		})
-		report, err := session.Map(t.Context(), lcm.MapJob{Key: "k", Items: []any{"a", "b", "c", "d", "e", "f"}, Prompt: "x", Model: model, Concurrency: 2, MaxAttempts: 2})
+		report, err := session.Map(t.Context(), lcm.MapJob{Key: "k", Items: []any{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, Prompt: "x", Model: model, Concurrency: 2, MaxAttempts: 2, ItemTimeout: 2 * time.Second})
 		got := fmt.Sprintf("%d failed", report.Failed)
 		if err != nil {
 			got += ", error"
 		}
-		if got != want {
-			t.Errorf("%q: %s (%v), want %s", poison, got, err, want)
+		if got != c.want {
+			t.Errorf("%+v: %s (%v)", c, got, err)
 		}
 	}
 }

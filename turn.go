@@ -22,7 +22,7 @@ func (s *Session) Pending(ctx context.Context) (agents.Pending, error) {
 	return agents.PendingOf(turn), err
 }
 
-// Approve approves a tool call that waits for it. The name says who does.
+// Approve approves a tool call that waits for it. The name, which must not be empty, says who does.
 func (s *Session) Approve(ctx context.Context, callID, by, reason string) error {
 	return agents.Decide(ctx, s.Memory(0), callID, agents.Decision{Approved: true, By: by, Reason: reason})
 }

@@ -22,9 +22,10 @@ import (
 	"github.com/lossless-context/lcm/tools"
 )
 
-// runAll runs the calls of one turn side by side. The results are in the order
-// of the calls; their events appear as they come.
-func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result {
+// runAll runs the calls of one round side by side. Each result is recorded as soon as it is
+// there, so that a crash during another call does not leave it unknown.
+func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) error {
+	recording := context.WithoutCancel(ctx)
 	ctx = core.WithEmitter(ctx, c.emit)
 	ctx = llms.WithModel(ctx, ownModel{c.config.LLMEngine, c.config.Model})
 	ctx = core.WithAgentContext(ctx, core.AgentContext{
@@ -33,6 +34,8 @@ func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result 
 		core.KeyAgentName: c.Name(),
 	})
 	results := make([]core.Result, len(calls))
+	var recorded error
+	var mu sync.Mutex // of recorded, and of the memory
 	slots := make(chan struct{}, c.config.MaxParallelTools)
 	var running sync.WaitGroup
 	for i, call := range calls {
@@ -40,11 +43,15 @@ func (c *chat) runAll(ctx context.Context, calls []llms.ToolCall) []core.Result 
 		running.Go(func() {
 			defer func() { <-slots }()
 			results[i] = c.runOne(ctx, call)
-			c.emit(core.Event{Kind: core.EventToolResult, Call: &core.Call{ID: call.ID, Name: call.Name}, Result: &results[i]})
+			shown := c.remarked(call, results[i])
+			mu.Lock()
+			recorded = errors.Join(recorded, c.record(recording, []llms.ToolCall{call}, []core.Result{shown}))
+			mu.Unlock()
+			c.emit(core.Event{Kind: core.EventToolResult, Call: &core.Call{ID: call.ID, Name: call.Name}, Result: &shown})
 		})
 	}
 	running.Wait()
-	return results
+	return errors.Join(recorded, c.repeats(calls, results))
 }
 
 // ownModel calls an agent's model port under the model name of its config.

@@ -27,8 +27,9 @@ func (e *ApprovalError) Error() string {
 // Continue prepares to go on with an unfinished turn: after a crash, a failure of the model,
 // a canceled context or an approval, in this process or another one. The agent's memory must
 // be [Resumable]. Tool calls without a result run again if the tool declares that they
-// may; of the others the model is told that it is unknown whether they ran. Start runs it
-// under ctx.
+// may; of the others the model is told that it is unknown whether they ran. A new chat instead of
+// Continue leaves the turn: calls that wait for approval, also approved ones, are not made, and the
+// model is told. Start runs it under ctx. For typed answers see [Continue].
 func (a *Agent) Continue(ctx context.Context) core.IResponseChStarter {
 	if a.err != nil {
 		return core.Fail(a.err)
@@ -146,9 +147,7 @@ func (c *chat) act(ctx context.Context, run []llms.ToolCall, wait []PendingCall)
 	if err := c.noteWaiting(ctx, wait); err != nil {
 		return err
 	}
-	results := c.runAll(ctx, run)
-	repeated := c.repeats(run, results)
-	if err := errors.Join(repeated, c.record(ctx, run, results)); err != nil {
+	if err := c.runAll(ctx, run); err != nil {
 		return err
 	}
 	for _, call := range waiting {

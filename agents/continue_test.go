@@ -77,7 +77,7 @@ func TestATurnWaitsForApproval(t *testing.T) {
 			if err != nil || text != "done" || deployed != test.ran || looked != 1 {
 				t.Errorf("%q, %v; deploy ran %d times, look %d", text, err, deployed, looked)
 			}
-			if got := lastResults(t, engine); len(got) != 2 || got[1] != test.result {
+			if got := lastResults(t, engine); len(got) != 2 || got[0] != test.result {
 				t.Errorf("the model reads %q", got)
 			}
 			for _, m := range engine.Requests()[1].Messages {

@@ -192,23 +192,35 @@ const (
 	mostRepeats = 6
 )
 
+// sameCall is equal for calls with the same arguments and the same result.
+func sameCall(call llms.ToolCall, result core.Result) string {
+	key := fmt.Sprintf("%q %q %v %v", call.Name, call.Arguments, result.IsError, result.Text)
+	for _, b := range result.Blobs {
+		key += fmt.Sprintf(" %q %x", b.URL, sha256.Sum256(b.Data))
+	}
+	return key
+}
+
+// remarked returns the result of a call as the model reads it. It reads what earlier rounds have
+// counted, which does not change while the calls of a round run.
+func (c *chat) remarked(call llms.ToolCall, result core.Result) core.Result {
+	if n := c.seen[sameCall(call, result)] + 1; n >= warnRepeats {
+		result.Text += fmt.Sprintf("\n\n[You made this call %d times with this result. Use it, or do something else.]", n)
+	}
+	return result
+}
+
 // repeats counts the rounds, one after the other, in which every call was made before with the same
 // arguments and the same result.
 func (c *chat) repeats(calls []llms.ToolCall, results []core.Result) error {
 	now := map[string]int{}
 	isNew := false
 	for i, call := range calls {
-		key := fmt.Sprintf("%q %q %v %v", call.Name, call.Arguments, results[i].IsError, results[i].Text)
-		for _, b := range results[i].Blobs {
-			key += fmt.Sprintf(" %q %x", b.URL, sha256.Sum256(b.Data))
-		}
+		key := sameCall(call, results[i])
 		now[key] = c.seen[key] + 1
 		isNew = isNew || now[key] == 1
-		switch n := now[key]; {
-		case n >= mostRepeats:
+		if n := now[key]; n >= mostRepeats {
 			return fmt.Errorf("%w: %s, %d times with the same arguments and the same result", ErrRepeated, call.Name, n)
-		case n >= warnRepeats:
-			results[i].Text += fmt.Sprintf("\n\n[You made this call %d times with this result. Use it, or do something else.]", n)
 		}
 	}
 	if isNew {
@@ -241,7 +253,7 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 		return llms.Response{}, fmt.Errorf("reading the conversation: %w", err)
 	}
 	request := llms.Request{
-		Model: c.config.Model, System: c.system, Messages: withoutPartial(messages), Tools: c.specs,
+		Model: c.config.Model, System: c.system, Messages: inOrder(withoutPartial(messages)), Tools: c.specs,
 		MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature, Effort: c.config.Effort,
 	}
 	if c.schema != nil {
@@ -275,6 +287,29 @@ func (c *chat) ask(ctx context.Context) (llms.Response, error) {
 func withoutPartial(messages []llms.Message) []llms.Message {
 	for len(messages) > 0 && messages[len(messages)-1].Role == llms.RoleAssistant && messages[len(messages)-1].Meta[MetaInterrupted] == true {
 		messages = messages[:len(messages)-1]
+	}
+	return messages
+}
+
+// inOrder puts the results of a round into the order of its calls. They were recorded as they came.
+func inOrder(messages []llms.Message) []llms.Message {
+	place := map[string]int{}
+	at := func(m llms.Message) int {
+		if r := m.ToolResults(); m.Role == llms.RoleTool && len(r) > 0 {
+			return place[r[0].CallID]
+		}
+		return -1
+	}
+	messages = slices.Clone(messages)
+	from := 0 // of the results up to i
+	for i, m := range messages {
+		for n, call := range m.ToolCalls() {
+			place[call.ID] = n
+		}
+		if at(m) < 0 {
+			from = i + 1
+		}
+		slices.SortStableFunc(messages[from:i+1], func(a, b llms.Message) int { return cmp.Compare(at(a), at(b)) })
 	}
 	return messages
 }

@@ -150,21 +150,26 @@ func TestNoToolsAtAll(t *testing.T) {
 	}
 }
 
-// Tools of one turn run side by side: each waits for the other here. Their
-// results keep the order of the calls.
+// Tools of one turn run side by side: each waits for the other here. A result is recorded as soon
+// as it is there, so that it is not lost if the program dies in another call; the model reads them
+// in the order of its calls.
 func TestToolCallsOfOneTurnRunInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet sync.WaitGroup
 		meet.Add(2)
+		memory := agents.NewTranscript()
 		wait := func(name string, pause time.Duration) handmade {
 			return tool(name, func(context.Context, map[string]any) (core.Result, error) {
 				meet.Done()
 				meet.Wait()
 				time.Sleep(pause) // virtual time
+				if turn, err := memory.Turn(t.Context()); name == "slow" && (err != nil || len(agents.PendingOf(turn).Calls) != 1) {
+					t.Errorf("the finished call is not recorded while another one runs: %v, %v", turn, err)
+				}
 				return core.TextResult(name), nil
 			})
 		}
-		agent, engine := build(t, agents.AgentConfig{Tools: []llms.Tool{wait("slow", 2*time.Second), wait("fast", time.Second)}},
+		agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{wait("slow", 2*time.Second), wait("fast", time.Second)}},
 			llmtest.Call("slow", "{}").And("fast", "{}"), llmtest.Say("ok"))
 		var finished []string
 		for e := range agent.ChatStream("go").StartContext(t.Context()).Events() {

@@ -20,8 +20,19 @@ const maxMisfits = 3
 // Run chats with an agent and returns the answer as a T, which is a struct; see
 // [core.SchemaFor] for how its fields become a schema. The model is held to the schema by its
 // provider where that is possible. An answer that does not fit goes back to the model with
-// the reason, up to three times.
+// the reason; the third that does not fit ends the chat with [ErrMisfit]. A turn that is cut short
+// or waits for approval goes on with [Continue].
 func Run[T any](ctx context.Context, a *Agent, prompt string) (T, error) {
+	return typed[T](ctx, a, func(c *chat, ctx context.Context) error { return c.begin(ctx, llms.User(prompt)) })
+}
+
+// Continue is [Agent.Continue] for a turn of [Run]: it returns the answer as a T.
+func Continue[T any](ctx context.Context, a *Agent) (T, error) {
+	return typed[T](ctx, a, (*chat).resume)
+}
+
+// typed runs a chat whose answer is a T.
+func typed[T any](ctx context.Context, a *Agent, open func(*chat, context.Context) error) (T, error) {
 	var out T
 	schema, err := core.SchemaFor[T]()
 	if err == nil {
@@ -32,7 +43,7 @@ func Run[T any](ctx context.Context, a *Agent, prompt string) (T, error) {
 	}
 	text, err := a.starter(func(c *chat, ctx context.Context) error {
 		c.schema = schema
-		return c.begin(ctx, llms.User(prompt))
+		return open(c, ctx)
 	}).StartContext(ctx).Text()
 	if err != nil {
 		return out, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
@@ -38,5 +39,24 @@ func TestRunEndsWhereNoAnswerFits(t *testing.T) {
 	agent := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main"})
 	if _, err := agents.Run[weather](t.Context(), agent, "How is the weather?"); !errors.Is(err, agents.ErrMisfit) || len(engine.Requests()) != 3 {
 		t.Errorf("%d requests, then %v", len(engine.Requests()), err)
+	}
+}
+
+// The answer of a turn that waited for approval has its type too.
+func TestContinueReturnsATypedAnswer(t *testing.T) {
+	memory, looked := agents.NewTranscript(), 0
+	agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("look", core.Behavior{NeedsApproval: true}, &looked)}},
+		llmtest.Call("look", `{}`), llmtest.Say("Warm."), llmtest.Say(`{"city":"Bergen","degrees":12}`))
+	_, err := agents.Run[weather](t.Context(), agent, "How is the weather?")
+	waits, ok := errors.AsType[*agents.ApprovalError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, agents.Decision{Approved: true, By: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := agents.Continue[weather](t.Context(), agent)
+	if err != nil || got != (weather{"Bergen", 12}) || looked != 1 || len(engine.Requests()) != 3 {
+		t.Errorf("%+v, %v after %d requests", got, err, len(engine.Requests()))
 	}
 }

@@ -3,6 +3,7 @@
 package mapjob
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -54,6 +55,7 @@ type worker struct {
 	held    map[int]bool
 	results chan store.MapItem
 	answers atomic.Int64 // of the model
+	alone   atomic.Bool  // no other item is left than those that are held
 
 	mu     sync.Mutex
 	broken error // why no more items are claimed
@@ -73,10 +75,11 @@ func (j Job) Do(ctx context.Context) (store.MapState, error) {
 		if err != nil { // other processes take the items over when their leases run out
 			return state, err
 		}
-		for _, n := range state.Claimed {
-			w.held[n] = true
-			go func() { w.results <- w.ask(asking, n) }()
+		for _, item := range state.Claimed {
+			w.held[item.N] = true
+			go func() { w.results <- w.ask(asking, item) }()
 		}
+		w.alone.Store(state.Open() <= len(w.held))
 		if len(w.held) == 0 {
 			if end, err := w.ended(ctx, state); end {
 				return state, err
@@ -159,49 +162,96 @@ func (w *worker) fail(item store.MapItem, err error) store.MapItem {
 	return item
 }
 
-// ask asks about one item until its reply is right.
-func (w *worker) ask(parent context.Context, n int) store.MapItem {
-	item := store.MapItem{N: n, Status: store.MapFailed}
+// ask asks about one item until its reply is right, or it has failed.
+func (w *worker) ask(parent context.Context, claimed store.MapItem) store.MapItem {
+	item := store.MapItem{N: claimed.N, Status: store.MapFailed}
 	ctx, cancel := context.WithTimeoutCause(parent, w.ItemTimeout, fmt.Errorf("no reply within %v", w.ItemTimeout))
 	defer cancel()
-	ask, message := w.Item(n), ""
-	answered := w.answers.Load()
-	var failed error // the last attempt, if the model failed
-	for item.Attempts < w.MaxAttempts {
+	ask, message := w.Item(item.N), ""
+	trouble := trouble{answered: w.answers.Load(), again: claimed.Attempts > 0}
+	for misfits := 0; misfits < w.MaxAttempts; {
 		reply, used, err := ask(ctx, message)
 		item.Attempts++
 		item.Usage = item.Usage.Add(used)
-		if failed = err; err == nil {
+		if err == nil {
 			w.answers.Add(1)
 			if item.Output, err = w.Check(reply); err == nil {
 				item.Status, item.Error = store.MapDone, ""
 				return item
 			}
+			misfits++
 			item.Error = "the reply does not fit: " + err.Error()
 			message = fmt.Sprintf("Your reply does not fit: %v. Reply again, with the corrected JSON and nothing else.", err)
 			continue
 		}
-		item.Error = err.Error()
-		switch class := llms.ClassOf(err); {
-		case parent.Err() != nil:
+		if parent.Err() != nil {
 			item.Status, item.Error = store.MapWaits, ""
 			return item
-		case ctx.Err() != nil:
-			item.Error = context.Cause(ctx).Error()
-			return item
-		case class == llms.ClassAuth || class == llms.ClassQuota:
+		}
+		switch verdict, err := w.judge(ctx, &trouble, err); verdict {
+		case modelBroken:
 			return w.fail(item, err)
-		case class == "" || class == llms.ClassContextLength:
+		case itemFailed:
+			item.Error = err.Error()
 			return item
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Duration(item.Attempts) * 100 * time.Millisecond):
-		}
-	}
-	// A model that answers nobody is broken. One that answers others has a reason in the item.
-	if failed != nil && w.answers.Load() == answered {
-		return w.fail(item, failed)
+		pause(ctx, item.Attempts, err)
 	}
 	return item
+}
+
+// trouble is what an item has seen of a failing model.
+type trouble struct {
+	last     error
+	failures int   // since the model is known to have answered others
+	answered int64 // how much it had answered then
+	again    bool  // the item was given back before
+}
+
+// verdict says what follows from a failed call.
+type verdict int
+
+const (
+	askAgain verdict = iota
+	itemFailed
+	modelBroken
+)
+
+// judge tells a failure of the item from one of the model. A model that answers others has a
+// reason in the item; one that answers nobody is broken. Where no other item is left to tell, a
+// model that answered before gets all of the item's time.
+func (w *worker) judge(ctx context.Context, t *trouble, err error) (verdict, error) {
+	late := ctx.Err() != nil
+	if class := llms.ClassOf(err); !late && (class == "" || class == llms.ClassContextLength) {
+		return itemFailed, err
+	}
+	if late {
+		err = cmp.Or(t.last, context.Cause(ctx))
+	}
+	t.last = err
+	t.failures++
+	class, answered := llms.ClassOf(err), w.answers.Load()
+	enough := late || t.failures >= w.MaxAttempts
+	last := w.alone.Load() && (answered > 0 || t.again)
+	switch {
+	case class == llms.ClassAuth, late && class == llms.ClassQuota, enough && answered == t.answered && !last:
+		return modelBroken, err
+	case late, enough && class == llms.ClassInvalid:
+		return itemFailed, err
+	case enough:
+		t.failures, t.answered = 0, answered
+	}
+	return askAgain, err
+}
+
+// pause waits before the next attempt: longer each time, and as long as the provider asks.
+func pause(ctx context.Context, attempts int, err error) {
+	wait := min(100*time.Millisecond<<min(attempts, 7), 10*time.Second)
+	if e, ok := errors.AsType[*llms.Error](err); ok {
+		wait = max(wait, e.RetryAfter)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
 }

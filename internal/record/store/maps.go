@@ -68,9 +68,10 @@ type MapStep struct {
 	Budget int
 }
 
-// MapState is how far a map is, and the numbers of the items that a step claimed.
+// MapState is how far a map is, and the items that a step claimed, with the attempts of others
+// that gave them back.
 type MapState struct {
-	Claimed             []int
+	Claimed             []MapItem
 	Items, Done, Failed int
 	Attempts            int
 	Usage               llms.Usage // of all attempts, also of items that were given back

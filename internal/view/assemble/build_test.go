@@ -86,19 +86,19 @@ func TestRepairs(t *testing.T) {
 		want string
 	}{
 		{"orphan result", []llms.Message{u("q"), res("c1", "x"), u("r")}, "user: q\nuser: r\n"},
-		{"missing result", []llms.Message{u("q"), call("c1"), u("r")}, "user: q\nassistant: → sh({})\ntool: ← error: [no result was recorded for this call]\nuser: r\n"},
+		{"missing result", []llms.Message{u("q"), call("c1"), u("r")}, "user: q\nassistant: → sh({})\ntool: ← error: [no result was recorded for this call: it may have taken effect]\nuser: r\n"},
 		{"result after another message", []llms.Message{call("c1"), u("wait"), res("c1", "x")}, "assistant: → sh({})\ntool: ← sh: x\nuser: wait\n"},
 		{"one reply in two records", []llms.Message{call("c1"), call("c2"), res("c1", "x"), res("c2", "y")},
 			"assistant: → sh({})\ntool: ← sh: x\nassistant: → sh({})\ntool: ← sh: y\n"},
 		{"one record answers two", []llms.Message{call("c1"), call("c2"), mixed("and?", res("c1", "x"), res("c2", "y"))},
 			"assistant: → sh({})\nuser: ← sh: x\nassistant: → sh({})\nuser: ← sh: y\nuser: and?\n"},
 		{"duplicate result", []llms.Message{call("c1"), res("c1", "x"), res("c1", "y"), u("q")}, "assistant: → sh({})\ntool: ← sh: x\nuser: q\n"},
-		{"real result after a stand-in", []llms.Message{call("c1", "c2"), res("c1", "[no result was recorded for this call]"), res("c1", "x"), res("c2", "y"), u("q")},
+		{"real result after a stand-in", []llms.Message{call("c1", "c2"), res("c1", "[no result was recorded for this call: it may have taken effect]"), res("c1", "x"), res("c2", "y"), u("q")},
 			"assistant: → sh({})\n→ sh({})\ntool: ← sh: x\ntool: ← sh: y\nuser: q\n"},
 		{"results before text", []llms.Message{call("c1"), {Role: llms.RoleUser, Parts: append(u("so").Parts, res("c1", "x").Parts...)}},
 			"assistant: → sh({})\nuser: ← sh: x\nso\n"},
 		{"missing beside answered", []llms.Message{call("c1", "c2"), mixed("go on", res("c2", "y"))},
-			"assistant: → sh({})\n→ sh({})\ntool: ← error: [no result was recorded for this call]\nuser: ← sh: y\ngo on\n"},
+			"assistant: → sh({})\n→ sh({})\ntool: ← error: [no result was recorded for this call: it may have taken effect]\nuser: ← sh: y\ngo on\n"},
 		{"empty messages", []llms.Message{u(""), {Role: llms.RoleAssistant}, u(" \n"), u("q")}, "user: q\n"},
 		{"call without id", []llms.Message{u("q"), call(""), u("r")}, "user: q\nuser: r\n"},
 	}

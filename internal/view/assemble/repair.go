@@ -11,7 +11,7 @@ import (
 
 // missingResult answers a call whose result was never recorded: providers
 // refuse a call without one.
-const missingResult = "[no result was recorded for this call]"
+const missingResult = "[no result was recorded for this call: it may have taken effect]"
 
 // namer gives call ids that occur more than once names of their own. Hosts
 // that number calls from one in every turn repeat ids, and providers refuse

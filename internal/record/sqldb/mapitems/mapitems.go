@@ -68,9 +68,9 @@ func (t Maps) StepMap(ctx context.Context, id store.ConversationID, run int64, s
 		}
 		return c.Query(`WITH free AS MATERIALIZED (
 				SELECT n FROM map_items WHERE run = ?1 AND status < 2 AND (status = 0 OR lease < ?2) ORDER BY n LIMIT ?3`+c.Dialect().SkipLocked+`)
-			UPDATE map_items SET status = 1, owner = ?4, lease = ?5 WHERE run = ?1 AND n IN (SELECT n FROM free) RETURNING n`,
+			UPDATE map_items SET status = 1, owner = ?4, lease = ?5 WHERE run = ?1 AND n IN (SELECT n FROM free) RETURNING n, attempts`,
 			func(r sqldb.Row) error {
-				state.Claimed = append(state.Claimed, r.ColumnInt(0))
+				state.Claimed = append(state.Claimed, store.MapItem{N: r.ColumnInt(0), Status: store.MapRuns, Attempts: r.ColumnInt(1)})
 				return nil
 			}, run, t.DB.Now(), s.Claim, s.Owner, until)
 	})
