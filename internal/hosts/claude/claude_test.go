@@ -25,13 +25,7 @@ func TestRecords(t *testing.T) {
 		hidden    = store.FlagHidden
 		synthetic = store.FlagSynthetic
 	)
-	for name, c := range map[string]struct {
-		line  string
-		role  llms.Role
-		shows string
-		flags store.Flag
-		typ   string
-	}{
+	hosttest.Shapes(t, one, map[string]hosttest.Shape{
 		"prompt":        {`{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hello"}}`, llms.RoleUser, "hello", 0, "user"},
 		"answer":        {`{"type":"assistant","uuid":"u","message":{"role":"assistant","id":"msg_1","content":[{"type":"text","text":"hi"}]}}`, llms.RoleAssistant, "hi", 0, "assistant"},
 		"result":        {`{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"out"}]},"toolUseResult":{"stdout":"out"}}`, llms.RoleTool, "← out", 0, "user"},
@@ -54,19 +48,7 @@ func TestRecords(t *testing.T) {
 		"no type":       {`{}`, llms.RoleSystem, "{}", hidden | store.FlagUnknown, "(none)"},
 		"not an object": {`[1]`, llms.RoleSystem, "[1]", hidden | store.FlagUnknown, "(none)"},
 		"not JSON":      {`{"type":`, llms.RoleSystem, `{"type":`, hidden | store.FlagUnknown, "(damaged)"},
-	} {
-		rec := one(c.line)
-		shows := rec.Render()
-		if len(rec.Parts) == 1 && rec.Parts[0].Kind == llms.PartOther {
-			shows = string(rec.Parts[0].Extra)
-		}
-		if rec.Role != c.role || shows != c.shows || rec.Flags != c.flags || rec.Type != c.typ {
-			t.Errorf("%s: %s %q flags %b type %q, want %s %q %b %q", name, rec.Role, shows, rec.Flags, rec.Type, c.role, c.shows, c.flags, c.typ)
-		}
-		if string(rec.Raw.Bytes) != c.line || rec.ID == "" {
-			t.Errorf("%s: id %q, record %q", name, rec.ID, rec.Raw.Bytes)
-		}
-	}
+	})
 }
 
 func TestSpilledOutputIsKept(t *testing.T) {

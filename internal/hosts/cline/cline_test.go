@@ -16,13 +16,7 @@ import (
 // Shapes of messages that the fixtures do not show.
 func TestRecords(t *testing.T) {
 	const hidden, synthetic = store.FlagHidden, store.FlagSynthetic
-	for name, c := range map[string]struct {
-		message string
-		role    llms.Role
-		shows   string
-		flags   store.Flag
-		typ     string
-	}{
+	hosttest.Shapes(t, func(raw string) hosts.Record { return read(t, doc("", raw))[1] }, map[string]hosttest.Shape{
 		"text":        {`{"id":"m","role":"user","content":"hello"}`, llms.RoleUser, "hello", 0, "user"},
 		"prompt":      {`{"id":"m","role":"user","content":[{"type":"text","text":"<user_input mode=\"plan\">a <b>\n</user_input>"}]}`, llms.RoleUser, "a <b>\n", 0, "user"},
 		"image":       {`{"id":"m","role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}`, llms.RoleUser, "[image/png 2 B]", 0, "user"},
@@ -33,21 +27,7 @@ func TestRecords(t *testing.T) {
 		"empty":       {`{"id":"m","role":"assistant","content":[]}`, llms.RoleAssistant, "", hidden, "assistant"},
 		"odd role":    {`{"id":"m","role":"ghost","content":[]}`, llms.RoleSystem, `{"id":"m","role":"ghost","content":[]}`, hidden | store.FlagUnknown, "ghost"},
 		"odd content": {`{"id":"m","role":"user","content":7}`, llms.RoleSystem, `{"id":"m","role":"user","content":7}`, hidden | store.FlagUnknown, "user"},
-	} {
-		records := read(t, doc("", c.message))
-		if len(records) != 2 {
-			t.Errorf("%s: %d records", name, len(records))
-			continue
-		}
-		rec := records[1]
-		shows := rec.Render()
-		if len(rec.Parts) == 1 && rec.Parts[0].Kind == llms.PartOther {
-			shows = string(rec.Parts[0].Extra)
-		}
-		if rec.Role != c.role || shows != c.shows || rec.Flags != c.flags || rec.Type != c.typ || string(rec.Raw.Bytes) != c.message {
-			t.Errorf("%s: %s %q flags %b type %q, want %s %q %b %q", name, rec.Role, shows, rec.Flags, rec.Type, c.role, c.shows, c.flags, c.typ)
-		}
-	}
+	})
 }
 
 func doc(members string, messages ...string) string {

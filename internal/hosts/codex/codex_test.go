@@ -25,13 +25,7 @@ func TestRecords(t *testing.T) {
 	event := func(payload string) string {
 		return `{"timestamp":"2026-01-01T00:00:00Z","type":"event_msg","payload":` + payload + `}`
 	}
-	for name, c := range map[string]struct {
-		line  string
-		role  llms.Role
-		shows string
-		flags store.Flag
-		typ   string
-	}{
+	hosttest.Shapes(t, func(raw string) hosts.Record { return record([]byte(raw), "", file{}) }, map[string]hosttest.Shape{
 		"prompt":        {item(`{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}`), llms.RoleUser, "hello", 0, "response_item/message"},
 		"environment":   {item(`{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>"}]}`), llms.RoleUser, "<environment_context>", synthetic, "response_item/message"},
 		"developer":     {item(`{"type":"message","role":"developer","content":[{"type":"input_text","text":"rules"}]}`), llms.RoleSystem, "rules", synthetic, "response_item/message"},
@@ -56,16 +50,7 @@ func TestRecords(t *testing.T) {
 		"new event":     {event(`{"type":"telepathy"}`), llms.RoleSystem, event(`{"type":"telepathy"}`), unknown, "event_msg/telepathy"},
 		"new type":      {`{"type":"telepathy","payload":{}}`, llms.RoleSystem, `{"type":"telepathy","payload":{}}`, unknown, "telepathy"},
 		"not JSON":      {`{"type":`, llms.RoleSystem, `{"type":`, unknown, "(damaged)"},
-	} {
-		rec := record([]byte(c.line), "", file{})
-		shows := rec.Render()
-		if !rec.Known && rec.Type != "(damaged)" {
-			shows = string(rec.Parts[0].Extra)
-		}
-		if rec.Role != c.role || shows != c.shows || rec.Flags != c.flags || rec.Type != c.typ {
-			t.Errorf("%s: %s %q flags %b type %q, want %s %q %b %q", name, rec.Role, shows, rec.Flags, rec.Type, c.role, c.shows, c.flags, c.typ)
-		}
-	}
+	})
 }
 
 // told is the session data of a record.

@@ -1,8 +1,6 @@
 package copilot
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -14,13 +12,7 @@ import (
 // Shapes of events that the fixtures do not show.
 func TestRecords(t *testing.T) {
 	const hidden, synthetic = store.FlagHidden, store.FlagSynthetic
-	for name, c := range map[string]struct {
-		line  string
-		role  llms.Role
-		shows string
-		flags store.Flag
-		typ   string
-	}{
+	hosttest.Shapes(t, func(raw string) hosts.Record { return read(t, raw+"\n")[0] }, map[string]hosttest.Shape{
 		"prompt":        {`{"type":"user.message","id":"e","parentId":"d","data":{"content":"hello"}}`, llms.RoleUser, "hello", 0, "user.message"},
 		"a skill's":     {`{"type":"user.message","id":"e","data":{"content":"x","source":"skill-pdf"}}`, llms.RoleUser, "x", synthetic, "user.message"},
 		"goes on":       {`{"type":"user.message","id":"e","data":{"content":"x","isAutopilotContinuation":true}}`, llms.RoleUser, "x", synthetic, "user.message"},
@@ -34,29 +26,10 @@ func TestRecords(t *testing.T) {
 		"without data":  {`{"type":"user.message","id":"e"}`, llms.RoleUser, "", hidden, "user.message"},
 		"no object":     {`[1]`, llms.RoleSystem, "[1]", hidden | store.FlagUnknown, "(none)"},
 		"not JSON":      {`{"type":`, llms.RoleSystem, `{"type":`, hidden | store.FlagUnknown, "(damaged)"},
-	} {
-		records := read(t, c.line+"\n")
-		rec := records[0]
-		shows := rec.Render()
-		if len(rec.Parts) == 1 && rec.Parts[0].Kind == llms.PartOther {
-			shows = string(rec.Parts[0].Extra)
-		}
-		if len(records) != 1 || rec.Role != c.role || shows != c.shows || rec.Flags != c.flags || rec.Type != c.typ {
-			t.Errorf("%s: %s %q flags %b type %q, want %s %q %b %q", name, rec.Role, shows, rec.Flags, rec.Type, c.role, c.shows, c.flags, c.typ)
-		}
-	}
+	})
 }
 
-func read(t testing.TB, content string) []hosts.Record {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	records := hosttest.Read(t, New(), hosts.Transcript{Host: Name, Path: path, Session: "s"})
-	hosttest.Lines(t, records, []byte(content))
-	return records
-}
+func read(t testing.TB, content string) []hosts.Record { return hosttest.ReadLines(t, New(), content) }
 
 func FuzzRead(f *testing.F) {
 	for _, line := range []string{

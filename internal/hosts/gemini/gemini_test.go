@@ -14,13 +14,7 @@ import (
 // Shapes of records that the fixtures do not show.
 func TestRecords(t *testing.T) {
 	const hidden = store.FlagHidden
-	for name, c := range map[string]struct {
-		line  string
-		role  llms.Role
-		shows string
-		flags store.Flag
-		typ   string
-	}{
+	hosttest.Shapes(t, func(raw string) hosts.Record { return read(t, raw+"\n")[0] }, map[string]hosttest.Shape{
 		"with lcm's lines": {`{"id":"u","type":"user","content":[{"text":"as before"},{"text":"<hook_context>&lt;lcm-context source=\"lcm\"&gt;x&lt;/lcm-context&gt;</hook_context>"}]}`, llms.RoleUser, "as before", 0, "user"},
 		"before a prompt":  {`{"id":"u","type":"user","content":[{"text":"<hook_context>&lt;lcm-context source=\"lcm\"&gt;x&lt;/lcm-context&gt;</hook_context>\n\nUse port 7443"}]}`, llms.RoleUser, "Use port 7443", 0, "user"},
 		"another's lines":  {`{"id":"u","type":"user","content":[{"text":"as before"},{"text":"<hook_context>x</hook_context>"}]}`, llms.RoleUser, "as before\n<hook_context>x</hook_context>", 0, "user"},
@@ -39,16 +33,7 @@ func TestRecords(t *testing.T) {
 		"taken back":      {`{"$rewindTo":"u"}`, llms.RoleSystem, "", hidden, "$rewindTo"},
 		"unknown type":    {`{"id":"x","type":"telepathy"}`, llms.RoleSystem, `{"id":"x","type":"telepathy"}`, hidden | store.FlagUnknown, "telepathy"},
 		"not JSON":        {`{"type":`, llms.RoleSystem, `{"type":`, hidden | store.FlagUnknown, "(damaged)"},
-	} {
-		rec := read(t, c.line+"\n")[0]
-		shows := rec.Render()
-		if len(rec.Parts) == 1 && rec.Parts[0].Kind == llms.PartOther {
-			shows = string(rec.Parts[0].Extra)
-		}
-		if rec.Role != c.role || shows != c.shows || rec.Flags != c.flags || rec.Type != c.typ {
-			t.Errorf("%s: %s %q flags %b type %q, want %s %q %b %q", name, rec.Role, shows, rec.Flags, rec.Type, c.role, c.shows, c.flags, c.typ)
-		}
-	}
+	})
 }
 
 // TestIDs: the two forms of an answer have ids of their own, and so have the two histories
@@ -113,16 +98,7 @@ func in(t *testing.T, path string) []hosts.Transcript {
 	return found
 }
 
-func read(t testing.TB, content string) []hosts.Record {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	records := hosttest.Read(t, New(), hosts.Transcript{Host: Name, Path: path, Session: "s"})
-	hosttest.Lines(t, records, []byte(content))
-	return records
-}
+func read(t testing.TB, content string) []hosts.Record { return hosttest.ReadLines(t, New(), content) }
 
 func FuzzRead(f *testing.F) {
 	for _, line := range []string{

@@ -5,12 +5,15 @@ package hosttest
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // maxResumed is how many positions a reading is resumed from.
@@ -113,5 +116,42 @@ func Lines(t testing.TB, records []hosts.Record, content []byte) {
 	}
 	if !slices.EqualFunc(want, got, bytes.Equal) {
 		t.Errorf("%d records of %d lines, or not the same bytes", len(got), len(want))
+	}
+}
+
+// ReadLines reads a file of lines and checks it with Read and Lines.
+func ReadLines(t testing.TB, h hosts.Host, content string) []hosts.Record {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	records := Read(t, h, hosts.Transcript{Host: h.About().Name, Path: path, Session: "s"})
+	Lines(t, records, []byte(content))
+	return records
+}
+
+// Shape is what becomes of the bytes of a record. It is an alias, so that vet lets tables leave out
+// the names of its fields.
+type Shape = struct {
+	Raw   string
+	Role  llms.Role
+	Shows string // the text, or the bytes of a record that is not known
+	Flags store.Flag
+	Type  string
+}
+
+// Shapes checks what read makes of records.
+func Shapes(t *testing.T, read func(raw string) hosts.Record, shapes map[string]Shape) {
+	t.Helper()
+	for name, want := range shapes {
+		rec := read(want.Raw)
+		got := Shape{string(rec.Raw.Bytes), rec.Role, rec.Render(), rec.Flags, rec.Type}
+		if len(rec.Parts) == 1 && rec.Parts[0].Kind == llms.PartOther {
+			got.Shows = string(rec.Parts[0].Extra)
+		}
+		if got != want || rec.ID == "" {
+			t.Errorf("%s: id %q, %+v, want %+v", name, rec.ID, got, want)
+		}
 	}
 }

@@ -17,13 +17,7 @@ import (
 // Shapes of records that the fixtures do not show.
 func TestRecords(t *testing.T) {
 	const hidden, synthetic = store.FlagHidden, store.FlagSynthetic
-	for name, c := range map[string]struct {
-		line  string
-		role  llms.Role
-		shows string
-		flags store.Flag
-		typ   string
-	}{
+	hosttest.Shapes(t, func(raw string) hosts.Record { return read(t, raw+"\n")[0] }, map[string]hosttest.Shape{
 		"with lcm's lines": {`{"type":"user","uuid":"u","provenance":"real_user","message":{"role":"user","parts":[{"text":"as before"},{"text":"<qwen:user-prompt-submit-context>\n&lt;lcm-context source=\"lcm\"&gt;x"}]}}`, llms.RoleUser, "as before", 0, "user"},
 		"typed meanwhile":  {`{"type":"user","subtype":"mid_turn_user_message","uuid":"u","provenance":"real_user","message":{"role":"user","parts":[{"text":"stop"}]}}`, llms.RoleUser, "stop", 0, "user/mid_turn_user_message"},
 		"a goal's":         {`{"type":"user","subtype":"goal_runtime","uuid":"u","provenance":"goal_runtime","message":{"role":"user","parts":[{"text":"go on"}]}}`, llms.RoleUser, "go on", synthetic, "user/goal_runtime"},
@@ -34,16 +28,7 @@ func TestRecords(t *testing.T) {
 		"unknown subtype":  {`{"type":"system","subtype":"telepathy","uuid":"u"}`, llms.RoleSystem, `{"type":"system","subtype":"telepathy","uuid":"u"}`, hidden | store.FlagUnknown, "system/telepathy"},
 		"no message":       {`{"type":"user","uuid":"u"}`, llms.RoleSystem, `{"type":"user","uuid":"u"}`, hidden | store.FlagUnknown, "user"},
 		"not JSON":         {`{"type":`, llms.RoleSystem, `{"type":`, hidden | store.FlagUnknown, "(damaged)"},
-	} {
-		rec := read(t, c.line+"\n")[0]
-		shows := rec.Render()
-		if len(rec.Parts) == 1 && rec.Parts[0].Kind == llms.PartOther {
-			shows = string(rec.Parts[0].Extra)
-		}
-		if rec.Role != c.role || shows != c.shows || rec.Flags != c.flags || rec.Type != c.typ {
-			t.Errorf("%s: %s %q flags %b type %q, want %s %q %b %q", name, rec.Role, shows, rec.Flags, rec.Type, c.role, c.shows, c.flags, c.typ)
-		}
-	}
+	})
 }
 
 // TestRewind: the record that says so goes back to the one before the prompt that was taken
@@ -80,16 +65,7 @@ func TestNotClaude(t *testing.T) {
 	}
 }
 
-func read(t testing.TB, content string) []hosts.Record {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	records := hosttest.Read(t, New(), hosts.Transcript{Host: Name, Path: path, Session: "s"})
-	hosttest.Lines(t, records, []byte(content))
-	return records
-}
+func read(t testing.TB, content string) []hosts.Record { return hosttest.ReadLines(t, New(), content) }
 
 func FuzzRead(f *testing.F) {
 	for _, line := range []string{
