@@ -1,7 +1,6 @@
 package lcm
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/record/mapjob"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -229,7 +229,7 @@ func prepareMap(s *Session, job MapJob) (*mapRun, error) {
 // readItems returns the items of a job as JSON.
 func readItems(job MapJob) (items []json.RawMessage, err error) {
 	for i, v := range job.Items {
-		item, err := json.Marshal(v)
+		item, err := jsonstring.Marshal(v) // the model is to read "<", not its escape
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
@@ -241,7 +241,7 @@ func readItems(job MapJob) (items []json.RawMessage, err error) {
 			return nil, err
 		}
 		defer f.Close()
-		if items, err = jsonLines(f); err != nil {
+		if items, err = mapjob.Lines(f); err != nil {
 			return nil, fmt.Errorf("%s: %w", job.InputPath, err)
 		}
 	}
@@ -249,26 +249,6 @@ func readItems(job MapJob) (items []json.RawMessage, err error) {
 		return nil, errors.New("there are no items")
 	}
 	return items, nil
-}
-
-// jsonLines reads one JSON value a line. Empty lines are skipped.
-func jsonLines(r io.Reader) (items []json.RawMessage, err error) {
-	lines := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if item := bytes.TrimSpace(line); len(item) > 0 {
-			if !json.Valid(item) {
-				return nil, fmt.Errorf("line %d is not JSON: the input has one JSON value a line", n)
-			}
-			items = append(items, item)
-		}
-		if err == io.EOF {
-			return items, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }
 
 // run finds the output of a job, or works on it.

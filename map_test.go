@@ -113,6 +113,21 @@ func TestMap(t *testing.T) {
 	}
 }
 
+// Items and replies keep their characters.
+func TestMapEscapesNothing(t *testing.T) {
+	const text = `"if a<b && c>d"`
+	var asked string
+	model := llmtest.New(func(r llms.Request) llmtest.Reply {
+		asked = r.Messages[0].PlainText()
+		return llmtest.Say(strings.Trim(text, `"`))
+	})
+	for reply, err := range lcm.MapInto[json.RawMessage](t.Context(), mapSession(t), lcm.MapJob{Key: "k", Items: []any{json.RawMessage(text)}, Prompt: "Repeat.", Model: model}) {
+		if asked != text || string(reply) != text || err != nil {
+			t.Errorf("asked about %s, output %s, %v", asked, reply, err)
+		}
+	}
+}
+
 // A job that was cut short goes on with the items that are left.
 func TestMapGoesOn(t *testing.T) {
 	session := mapSession(t)

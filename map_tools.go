@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/record/mapjob"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/record"
 )
@@ -138,7 +139,7 @@ func (t *toolset) readInput(ctx context.Context, name string) ([]any, error) {
 		defer f.Close()
 		from = f
 	}
-	lines, err := jsonLines(from)
+	lines, err := mapjob.Lines(from)
 	items := make([]any, len(lines))
 	for i, line := range lines {
 		items[i] = line

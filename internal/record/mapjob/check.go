@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 )
 
 // Checker returns a function for [Job].Check: the JSON of a reply, which fits the schema, on one
@@ -15,7 +17,7 @@ import (
 func Checker(schema json.RawMessage) (func(reply string) (string, error), error) {
 	if len(schema) == 0 {
 		return func(reply string) (string, error) {
-			text, err := json.Marshal(strings.TrimSpace(reply))
+			text, err := jsonstring.Marshal(strings.TrimSpace(reply))
 			return string(text), err
 		}, nil
 	}
