@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -26,6 +28,9 @@ func Checker(schema json.RawMessage) (func(reply string) (string, error), error)
 		return nil, fmt.Errorf("the schema is no JSON Schema: %w", err)
 	}
 	resolved, err := s.Resolve(nil)
+	if err == nil {
+		err = checkTypes(&s)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the schema is no JSON Schema: %w", err)
 	}
@@ -45,6 +50,31 @@ func Checker(schema json.RawMessage) (func(reply string) (string, error), error)
 		err = json.Compact(&line, text)
 		return line.String(), err
 	}, nil
+}
+
+var types = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
+
+// checkTypes returns an error if a schema has a type that does not exist, which no reply would
+// fit. [jsonschema.Schema.Resolve] does not look.
+func checkTypes(s *jsonschema.Schema) error {
+	if s == nil {
+		return nil
+	}
+	for _, t := range append(slices.Clone(s.Types), s.Type) {
+		if t != "" && !slices.Contains(types, t) {
+			return fmt.Errorf("there is no type %q; the types are %s", t, strings.Join(types, ", "))
+		}
+	}
+	below := slices.Concat([]*jsonschema.Schema{s.Items, s.Contains, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else}, s.PrefixItems, s.ItemsArray, s.AllOf, s.AnyOf, s.OneOf)
+	for _, named := range []map[string]*jsonschema.Schema{s.Properties, s.PatternProperties, s.Defs, s.Definitions} {
+		below = slices.AppendSeq(below, maps.Values(named))
+	}
+	for _, b := range below {
+		if err := checkTypes(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // jsonOf returns the JSON in a reply: all of it, or what is between the first and the last brace
