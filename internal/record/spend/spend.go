@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -42,6 +43,8 @@ type account struct {
 	purpose string
 	limits  Limits
 	clock   func() time.Time
+	// turn is held during a change. Many calls at once would only make each other repeat it.
+	turn *sync.Mutex
 }
 
 var (
@@ -61,7 +64,7 @@ func newAccount(name string, state store.State, purpose string, limits Limits, c
 	if clock == nil {
 		clock = time.Now
 	}
-	return account{name: name, state: state, purpose: purpose, limits: limits, clock: clock}
+	return account{name: name, state: state, purpose: purpose, limits: limits, clock: clock, turn: new(sync.Mutex)}
 }
 
 // Name implements [llms.Model].
@@ -144,7 +147,7 @@ func (m *account) allow(ctx context.Context, estimate int64) (hold string, err e
 	now := m.clock()
 	hold = rand.Text()
 	var refused error
-	err = change(ctx, m.state, store.SpendDaySpace, day(now), func(d *dayTotal) {
+	err = change(ctx, m, store.SpendDaySpace, day(now), func(d *dayTotal) {
 		refused = nil
 		taken := d.Used
 		for id, h := range d.Held {
@@ -199,7 +202,7 @@ type held struct {
 // record records the usage and the result of a call.
 func (m *account) record(ctx context.Context, model, hold string, used llms.Usage, guessed bool, failure error) error {
 	entry := Entry{Purpose: m.purpose, Model: model, Day: day(m.clock())}
-	errs := []error{change(ctx, m.state, store.SpendSpace, entry.key(), func(e *Entry) {
+	errs := []error{change(ctx, m, store.SpendSpace, entry.key(), func(e *Entry) {
 		e.Purpose, e.Model, e.Day = entry.Purpose, entry.Model, entry.Day
 		e.Calls++
 		if failure != nil {
@@ -212,7 +215,7 @@ func (m *account) record(ctx context.Context, model, hold string, used llms.Usag
 		e.InputTokens += int64(used.InputTokens)
 		e.OutputTokens += int64(used.OutputTokens)
 	})}
-	errs = append(errs, change(ctx, m.state, store.SpendDaySpace, entry.Day, func(d *dayTotal) {
+	errs = append(errs, change(ctx, m, store.SpendDaySpace, entry.Day, func(d *dayTotal) {
 		d.Used += int64(used.InputTokens + used.OutputTokens)
 		delete(d.Held, hold)
 	}))
@@ -266,10 +269,12 @@ func Usage(ctx context.Context, state store.State) ([]Entry, error) {
 const maxRaces = 100
 
 // change applies fn to a value in state with compare-and-set.
-func change[T any](ctx context.Context, state store.State, space, key string, fn func(*T)) error {
+func change[T any](ctx context.Context, m *account, space, key string, fn func(*T)) error {
+	m.turn.Lock()
+	defer m.turn.Unlock()
 	for range maxRaces {
 		var value T
-		v, err := state.Get(ctx, space, key)
+		v, err := m.state.Get(ctx, space, key)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
@@ -284,7 +289,7 @@ func change[T any](ctx context.Context, state store.State, space, key string, fn
 		if err != nil {
 			return err
 		}
-		if _, err = state.Put(ctx, space, key, data, v.Version, time.Time{}); !errors.Is(err, store.ErrConflict) {
+		if _, err = m.state.Put(ctx, space, key, data, v.Version, time.Time{}); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}

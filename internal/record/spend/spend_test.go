@@ -83,6 +83,39 @@ func (b *bed) ask(t *testing.T, l spend.Limits, r llms.Request) error {
 	return err
 }
 
+// Many calls at once, of two processes, are all recorded: none fails because others are faster.
+func TestManyCallsAtOnce(t *testing.T) {
+	const meters, callers, calls = 2, 40, 10
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	var wg sync.WaitGroup
+	for range meters {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{Relaxed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		m, err := spend.NewMeter(&model{}, db, "map", spend.Limits{TokensPerDay: 1e9}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range callers {
+			wg.Go(func() {
+				for range calls {
+					if _, err := llms.Complete(t.Context(), m, llms.Request{}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		defer func() {
+			if all, err := spend.Usage(t.Context(), db); err != nil || len(all) == 0 || all[0].Calls != meters*callers*calls {
+				t.Errorf("%+v, %v", all, err)
+			}
+		}()
+	}
+	wg.Wait()
+}
+
 func TestTheLedgerIsWhatTheProviderSaid(t *testing.T) {
 	b := newBed(t)
 	var wg sync.WaitGroup
