@@ -18,6 +18,7 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -62,14 +63,22 @@ func (cmd *chatCommand) run(c *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if cmd.model = cmp.Or(cmd.model, cfg.Agents.ChatModel); cmd.model == "" {
-		return failed(exitConfig, "`lcm chat --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
-			"there is no model to talk with")
-	}
-	if _, err := fromconfig.Provided(cfg, "", cmd.model); err != nil {
-		return advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
+	if cmd.model, err = chosenModel(cfg, cmd.model, "chat"); err != nil {
+		return err
 	}
 	return cmd.useWith(c.Context(), cfg, toWrite, func(rec *openRecord) error { return cmd.chat(c.Context(), rec) })
+}
+
+// chosenModel returns the model that a command names, or chat.model, if it can be asked.
+func chosenModel(cfg *config.Config, model, command string) (string, error) {
+	if model = cmp.Or(model, cfg.Agents.ChatModel); model == "" {
+		return "", failed(exitConfig, "`lcm "+command+" --model NAME`, or `lcm config set chat.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
+			"there is no model to talk with")
+	}
+	if _, err := fromconfig.Provided(cfg, "", model); err != nil {
+		return "", advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
+	}
+	return model, nil
 }
 
 func (cmd *chatCommand) chat(ctx context.Context, rec *openRecord) error {

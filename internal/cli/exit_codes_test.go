@@ -49,6 +49,7 @@ var others = []struct {
 	{"describe nonsense", exitUsage}, {"describe msg_99", exitNotFound}, {"describe sum_0123456789abcdef", exitNotFound}, {"show 99", exitNotFound},
 	{"describe msg_99", exitNotFound}, {"context 99", exitNotFound}, {"compact 99", exitNotFound}, {"verify 99", exitNotFound}, {"forget 99 --yes", exitNotFound},
 	{"grep nothing-has-this", exitFailure}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig}, {"db embed", exitConfig}, {"chat", exitConfig},
+	{"map items", exitUsage}, {"map items --prompt x", exitConfig},
 	{"setup emacs", exitUsage}, {"setup --remove emacs", exitUsage}, {"setup claude --yes", exitNotFound}, {"setup --all", exitNotFound},
 	{"run -- vim", exitUsage}, {"run -- missing/claude", exitNotFound}, {"run --listen x:y", exitUsage}, {"run", exitUsage},
 	{"mcp --http x:y", exitUsage}, {"team serve --http x:y", exitUsage}, {"team token add", exitUsage},
@@ -95,7 +96,7 @@ func TestExitCodes(t *testing.T) {
 		check(o.code, o.line)
 	}
 	t.Setenv("LCM_TOKEN_BUDGET", "x")
-	for _, line := range append(slices.Clone(readers), "doctor", "import", "chat", "mcp", "config", "db restore lcm.db") {
+	for _, line := range append(slices.Clone(readers), "doctor", "import", "chat", "map items --prompt x", "mcp", "config", "db restore lcm.db") {
 		check(exitConfig, line)
 	}
 	t.Setenv("LCM_TOKEN_BUDGET", "")

@@ -20,6 +20,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/engineconfig"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -114,8 +115,8 @@ func (cmd *importCommand) importMessages(ctx context.Context, path string) error
 		return err
 	}
 	in.key = cmp.Or(cmd.session, in.key)
-	if err := ingest.CheckIgnored(engineconfig.Privacy(cfg), in.key, project); err != nil {
-		return failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
+	if err := checkIgnored(cfg, in.key, project); err != nil {
+		return err
 	}
 	return cmd.useWith(ctx, cfg, toWrite, func(rec *openRecord) error {
 		r, err := rec.storeMessages(ctx, rec.engine.Session(in.key, lcm.WithProject(project), lcm.WithAgent(cmd.agent), lcm.WithTitle(cmd.title)), in)
@@ -126,6 +127,15 @@ func (cmd *importCommand) importMessages(ctx context.Context, path string) error
 		current, err := rec.pick(ctx, choice{})
 		return cmd.printImport(safetext.Line(path), r, err == nil && current.ID == r.Conversation)
 	})
+}
+
+// checkIgnored refuses a session that the settings keep out of the record.
+func checkIgnored(cfg *config.Config, key string, in store.Project) error {
+	err := ingest.CheckIgnored(engineconfig.Privacy(cfg), key, in)
+	if err == nil {
+		return nil
+	}
+	return failed(exitConfig, "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns, and where they are set", "%w", err)
 }
 
 // storeMessages stores the messages of a file as a whole: by their ids, or by their place in

@@ -65,13 +65,13 @@ func newRoot(p *program) *cobra.Command {
 			root.AddGroup(&cobra.Group{ID: group, Title: group})
 		}
 	}
-	add(recalling, newGrep(p), newAsk(p), newDescribe(p), newShow(p), newConversations(p), newUI(p), newChat(p))
+	add(recalling, newGrep(p), newAsk(p), newDescribe(p), newShow(p), newConversations(p), newUI(p), newChat(p), newMap(p))
 	add(theHosts, newSetup(p), newRun(p), newMCP(p))
 	add(theRecord, newImport(p), newForget(p), newVerify(p))
-	add(theView, newContext(p), newCompact(p))
+	add(theView, newContext(p))
 	add(theTeam, newSync(p), newTeamGroup(p))
 	add(upkeep, newDoctor(p), newDBGroup(p), newConfig(p))
-	add("", newDemo(p), newHook(p), newStatusline(p), newVersion(p))
+	add("", newCompact(p), newDemo(p), newHook(p), newStatusline(p), newVersion(p))
 	root.SetHelpCommand(newHelp(root))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.InitDefaultCompletionCmd()

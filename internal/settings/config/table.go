@@ -119,7 +119,7 @@ var table = []Setting{
 	{Key: "subagents.model", Env: "LCM_SUBAGENTS_MODEL", Kind: String,
 		Doc: "The model of sub-agents, where no model is set for their task."},
 	{Key: "chat.model", Env: "LCM_CHAT_MODEL", Kind: String,
-		Doc: "The model that `lcm chat` talks with, where the command line names none."},
+		Doc: "The model that `lcm chat` talks with and `lcm map` asks, where the command line names none."},
 
 	{Key: "mcp.max_result_tokens", Env: "LCM_MCP_MAX_RESULT_TOKENS", Kind: Int, Default: "6000", Min: 1000, Max: 60000,
 		Doc: "The most tokens that one answer of `lcm mcp` has; the rest follows by cursor. Claude Code warns from 10,000 on and refuses 25,000."},
