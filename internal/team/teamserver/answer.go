@@ -111,31 +111,25 @@ func write(w http.ResponseWriter, code int, answer any) {
 	_, _ = w.Write(append(data, '\n'))                                        // the client has gone
 }
 
-// read decodes the body of a request.
-func read[T any](body []byte) (request T, err error) {
-	if err := json.Unmarshal(body, &request); err != nil {
-		return request, fmt.Errorf("%w: %w", errBadRequest, err)
+// decoded returns what serves a request from its body.
+func decoded[T any](serve func(*client, context.Context, T) (any, error)) func(*client, context.Context, []byte) (any, error) {
+	return func(c *client, ctx context.Context, body []byte) (any, error) {
+		var request T
+		if err := json.Unmarshal(body, &request); err != nil {
+			return nil, fmt.Errorf("%w: %w", errBadRequest, err)
+		}
+		return serve(c, ctx, request)
 	}
-	return request, nil
 }
 
 // grep answers `lcm grep --team`.
-func (c *client) grep(ctx context.Context, body []byte) (any, error) {
-	q, err := read[recall.GrepRequest](body)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) grep(ctx context.Context, q recall.GrepRequest) (any, error) {
 	q.AllConversations, q.Compact, q.OrWords = q.ConversationID == 0, true, q.Mode != store.FullText
-	a, err := c.engine.Grep(ctx, q)
-	return a, err
+	return c.engine.Grep(ctx, q)
 }
 
 // describe answers `lcm describe --team`.
-func (c *client) describe(ctx context.Context, body []byte) (any, error) {
-	q, err := read[recall.DescribeRequest](body)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) describe(ctx context.Context, q recall.DescribeRequest) (any, error) {
 	q.AllConversations = q.ConversationID == 0
 	a, err := c.engine.Describe(ctx, q)
 	if err != nil {
@@ -146,11 +140,7 @@ func (c *client) describe(ctx context.Context, body []byte) (any, error) {
 }
 
 // ask answers `lcm ask --team`.
-func (c *client) ask(ctx context.Context, body []byte) (any, error) {
-	q, err := read[recall.Question](body)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) ask(ctx context.Context, q recall.Question) (any, error) {
 	q.AllConversations, q.Caller = q.ConversationID == 0, c.token.ID
 	a, err := c.engine.Ask(ctx, q)
 	if err != nil && !errors.Is(err, recall.ErrRefused) && !errors.Is(err, store.ErrNotFound) && ctx.Err() == nil {

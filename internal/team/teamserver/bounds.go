@@ -45,13 +45,13 @@ type route struct {
 }
 
 var routes = map[string]route{
-	teamsync.GrepPath:     {serve: (*client).grep, max: maxQuestion},
-	teamsync.AskPath:      {serve: (*client).ask, max: maxQuestion},
-	teamsync.DescribePath: {serve: (*client).describe, max: maxQuestion},
-	teamsync.StatusPath:   {serve: (*client).status, max: maxQuestion},
-	teamsync.PushPath:     {serve: (*client).push, max: teamsync.MaxBody, may: mayAppend},
-	teamsync.ErasePath:    {serve: (*client).erase, max: maxNumbers, may: mayErase, long: true},
-	teamsync.VerifyPath:   {serve: (*client).verify, max: maxNumbers},
+	teamsync.GrepPath:     {serve: decoded((*client).grep), max: maxQuestion},
+	teamsync.AskPath:      {serve: decoded((*client).ask), max: maxQuestion},
+	teamsync.DescribePath: {serve: decoded((*client).describe), max: maxQuestion},
+	teamsync.StatusPath:   {serve: decoded((*client).status), max: maxQuestion},
+	teamsync.PushPath:     {serve: decoded((*client).push), max: teamsync.MaxBody, may: mayAppend},
+	teamsync.ErasePath:    {serve: decoded((*client).erase), max: maxNumbers, may: mayErase, long: true},
+	teamsync.VerifyPath:   {serve: decoded((*client).verify), max: maxNumbers},
 }
 
 func mayAppend(t access.Token) error {

@@ -89,11 +89,7 @@ func (c *client) readProgress(ctx context.Context, row string) (progress, error)
 }
 
 // status says what the token allows and how much of each source is here.
-func (c *client) status(ctx context.Context, body []byte) (any, error) {
-	q, err := read[teamsync.StatusRequest](body)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) status(ctx context.Context, q teamsync.StatusRequest) (any, error) {
 	if len(q.Sources) > teamsync.StatusSources {
 		return nil, fmt.Errorf("%w: %d sources, and one request may ask for %d", errTooMuch, len(q.Sources), teamsync.StatusSources)
 	}
@@ -114,11 +110,7 @@ func (c *client) status(ctx context.Context, body []byte) (any, error) {
 }
 
 // push stores a batch and reads it back.
-func (c *client) push(ctx context.Context, body []byte) (any, error) {
-	b, err := read[teamsync.Batch](body)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) push(ctx context.Context, b teamsync.Batch) (any, error) {
 	inputs, err := c.inputs(b)
 	if err != nil {
 		return nil, err

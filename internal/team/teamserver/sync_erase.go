@@ -12,11 +12,7 @@ import (
 )
 
 // erase erases messages that a source pushed before.
-func (c *client) erase(ctx context.Context, body []byte) (any, error) {
-	q, err := read[teamsync.EraseRequest](body)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) erase(ctx context.Context, q teamsync.EraseRequest) (any, error) {
 	p, err := c.progress(ctx, q.Source)
 	if err != nil {
 		return nil, err
@@ -128,11 +124,7 @@ func (c *client) order(ctx context.Context, ids []store.MessageID) (order store.
 }
 
 // verify digests all messages of a source that are here, from the record.
-func (c *client) verify(ctx context.Context, body []byte) (any, error) {
-	q, err := read[teamsync.VerifyRequest](body)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) verify(ctx context.Context, q teamsync.VerifyRequest) (any, error) {
 	except, held := map[int64]bool{}, map[int64]bool{}
 	for _, seq := range q.Except {
 		except[seq] = true
