@@ -385,6 +385,28 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// The tokens of the sources of a damaged summary are counted again: with a wrong number it
+// would be named as larger than its sources for ever.
+func TestTokensOfSourcesAreCountedAgain(t *testing.T) {
+	sound, _ := snapshot(t, made(t))
+	path := laid(t, sound)
+	tokens := func() (n int64) {
+		rows(t, path, `SELECT source_tokens FROM summaries WHERE num = 1`, func(s *sqlite3.Stmt) { n = s.ColumnInt64(0) })
+		return n
+	}
+	want := tokens()
+	with("UPDATE summaries SET source_tokens = 1, tokens = 1000 WHERE num = 1")(t, path)
+	p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
+	named(t, examine(t, p), is("summary-broken", "summary-text"))
+	treated, err := doctor.Treat(t.Context(), p)
+	if err != nil || !treated.Healthy() {
+		t.Fatalf("%+v, %v", treated, err)
+	}
+	if got := tokens(); got != want {
+		t.Errorf("%d tokens, there were %d", got, want)
+	}
+}
+
 func examine(t *testing.T, p doctor.Patient) doctor.Report {
 	t.Helper()
 	r, err := doctor.Examine(t.Context(), p)

@@ -151,14 +151,21 @@ func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	if s.Conversation != w.ID {
 		return s, fmt.Errorf("%s belongs to conversation %d, not %d", id, s.Conversation, w.ID)
 	}
+	if s.Damaged { // so may be this number, which nothing else checks
+		known, err := Derive(w.Conn, num, nil)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return s, err
+		}
+		s.SourceTokens = known.SourceTokens
+	}
 	err = w.Exec(seal.Revisions.Insert(), // a damaged text is kept as it is
 		seal.Revisions.Row(num, s.Revision, s.Body, s.Tokens, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, w.Now)...)
 	if err != nil {
 		return s, err
 	}
 	err = w.Exec(`
-		UPDATE summaries SET body = ?, tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1, earlier = earlier + 1
-		WHERE num = ?`, to.Body, to.Tokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut, num)
+		UPDATE summaries SET body = ?, tokens = ?, source_tokens = ?, level = ?, method = ?, model = ?, tokens_in = ?, tokens_out = ?, revision = revision + 1, earlier = earlier + 1
+		WHERE num = ?`, to.Body, to.Tokens, s.SourceTokens, string(to.Level), to.Method, to.Model, to.TokensIn, to.TokensOut, num)
 	if err == nil {
 		err = SealSummary(w.Conn, num)
 	}
