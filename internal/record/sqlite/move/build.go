@@ -158,7 +158,7 @@ func (b *Built) settle(ctx context.Context, f *dbfile.File) (err error) {
 // must be whole.
 func Fill(ctx context.Context, to sqldb.DB, from Source, progress func(messages int64)) error {
 	return to.Transact(ctx, func(c sqldb.Conn) error {
-		used, err := c.Has(`SELECT 1 FROM conversations UNION ALL SELECT 1 FROM erasures UNION ALL SELECT 1 FROM messages LIMIT 1`)
+		used, err := c.Has(anything)
 		if err != nil {
 			return err
 		}

@@ -77,17 +77,18 @@ func (r *rebuild) load() error {
 // of the chain stay where they disagree: they show a loss.
 func (r *rebuild) countTotals() error {
 	var count, tokens, bytes int64
-	_, err := r.One(`SELECT count(*), sum(tokens), sum(size) FROM messages WHERE conversation = ?`,
-		sqldb.Into(&count, &tokens, &bytes), int64(r.ID))
+	var last [sha256.Size]byte
+	_, err := r.One(`
+		SELECT count(*), sum(tokens), sum(size), ifnull((SELECT chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1), ?2)
+		FROM messages WHERE conversation = ?1`, sqldb.Into(&count, &tokens, &bytes, &last), int64(r.ID), store.Genesis[:])
 	if err != nil {
 		return err
 	}
-	head, linked, err := r.lastLink(count)
-	if err != nil {
-		return err
-	}
-	if linked && (head == r.Head || count == r.Row.Messages) {
-		err := r.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, head[:], int64(r.ID))
+	if last == r.Head || count == r.Row.Messages {
+		if !r.Damaged {
+			last = r.Head
+		}
+		err := r.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, last[:], int64(r.ID))
 		if err != nil {
 			return err
 		}
@@ -100,26 +101,4 @@ func (r *rebuild) countTotals() error {
 		return err
 	}
 	return record.Recount(r.Conn, r.ID)
-}
-
-// lastLink returns the link of the last of count messages, and whether it
-// follows from the one before.
-func (r *rebuild) lastLink(count int64) (head [sha256.Size]byte, linked bool, err error) {
-	if !r.ErasedAt.IsZero() { // its chain is gone
-		return r.Head, true, nil
-	}
-	if count == 0 {
-		return store.Genesis, true, nil
-	}
-	prev, found, err := record.LinkAt(r.Conn, r.ID, count-1)
-	if err != nil || !found {
-		return head, false, err
-	}
-	found, err = r.One(`SELECT `+record.MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq = ?`, func(s sqldb.Row) error {
-		m := record.ScanMessage(s, 0)
-		// The link of an erased message cannot be checked: its content is gone.
-		head, linked = m.Chain, m.Flags&store.FlagErased != 0 || m.Follows(prev)
-		return nil
-	}, int64(r.ID), count)
-	return head, linked && found, err
 }

@@ -20,21 +20,18 @@ import (
 // fixPayloads makes the row of each payload fit its content, and links payloads to the
 // messages that refer to them.
 func fixPayloads(c *dbfile.Conn) error {
-	known := map[int64]record.PayloadRow{}
 	rows, err := record.PayloadRows(c, "TRUE")
+	if err != nil {
+		return err
+	}
+	lost, err := sqldb.Column[int64](c, `SELECT DISTINCT payload FROM chunks WHERE payload NOT IN (SELECT num FROM payloads)`)
+	if err != nil {
+		return err
+	}
+	for _, num := range lost {
+		rows = append(rows, record.PayloadRow{Num: num})
+	}
 	for _, p := range rows {
-		known[p.Num] = p
-	}
-	if err != nil {
-		return err
-	}
-	nums, err := sqldb.Column[int64](c, `SELECT DISTINCT payload FROM chunks`)
-	if err != nil {
-		return err
-	}
-	for _, num := range nums {
-		p := known[num]
-		p.Num = num
 		found, err := record.ReadContent(c, p)
 		if err == nil {
 			err = fixPayload(c, p, found)
