@@ -124,18 +124,15 @@ func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, err error) {
 			continue
 		}
 		seen[s.Edge] = true
-		pos, err := record.NodePosition(r.Conn, s.Edge)
-		switch {
-		case errors.Is(err, store.ErrNotFound): // its edge still has the position
-		case err != nil:
+		belongs, err := r.belongs(s.Edge)
+		if err == nil && !belongs {
+			continue
+		}
+		if err == nil {
+			s.pos, err = record.NodePosition(r.Conn, s.Edge)
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // its edge still has the position
 			return nil, err
-		default:
-			s.pos = pos
-			if belongs, err := r.belongs(s.Edge); err != nil {
-				return nil, err
-			} else if !belongs {
-				continue
-			}
 		}
 		have = append(have, s)
 	}

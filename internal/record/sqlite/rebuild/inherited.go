@@ -74,7 +74,7 @@ func (r *rebuild) proveInherited() error {
 }
 
 // belongs reports whether the conversation may lead to a node: one of its own,
-// or, in a fork, an inherited one.
+// or, in a fork, an inherited one. A message that is missing is [store.ErrNotFound].
 func (r *rebuild) belongs(e record.Edge) (bool, error) {
 	if e.Num != 0 {
 		of, err := sqldb.Value[store.ConversationID](r.Conn, `SELECT conversation FROM summaries WHERE num = ?`, e.Num)
@@ -84,16 +84,11 @@ func (r *rebuild) belongs(e record.Edge) (bool, error) {
 	if _, own := r.messages[e.Message]; own {
 		return true, nil
 	}
+	m, err := record.FindMessage(r.Conn, e.Message)
 	if r.origin.messages != nil {
 		_, inherited := r.origin.messages[e.Message]
-		return inherited, nil
+		return inherited, err
 	}
-	shared := false
-	_, err := r.One(`SELECT m.conversation, m.seq + c.base, m.flags FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
-		func(s sqldb.Row) error {
-			until, known := r.origin.until[store.ConversationID(s.ColumnInt64(0))]
-			shared = known && s.ColumnInt64(1) <= until && store.Flag(s.ColumnInt64(2))&(store.FlagHidden|store.FlagErased) == 0
-			return nil
-		}, int64(e.Message))
-	return shared, err
+	until, shared := r.origin.until[m.Conversation]
+	return shared && m.Pos <= until, err
 }

@@ -48,11 +48,25 @@ func (r *rebuild) place(all []placement) error {
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
-		if p.pos = pos; err == nil {
-			err = r.placeIfFree(p)
+		p.pos = pos
+		free, below := true, map[record.Edge]bool{}
+		if err == nil {
+			err = r.descend(p.Edge, func(e record.Edge) error {
+				belongs, err := r.belongs(e)
+				if errors.Is(err, store.ErrNotFound) { // a missing message is left out
+					return nil
+				}
+				free = free && belongs && !r.claimed[e] && !below[e] && !r.messages[e.Message].hidden
+				below[e] = true
+				return err
+			})
 		}
 		if err != nil {
 			return err
+		}
+		if free { // nothing else leads to a part of it
+			maps.Copy(r.claimed, below)
+			r.placed = append(r.placed, p)
 		}
 	}
 	return nil
@@ -72,37 +86,9 @@ func (r *rebuild) readPlacements() ([]placement, error) {
 	}, int64(r.ID))
 }
 
-// placeIfFree places a node, unless something else leads to a part of it already
-// or the conversation may not lead to it.
-func (r *rebuild) placeIfFree(p placement) error {
-	below := map[record.Edge]bool{}
-	free := true
-	err := r.descend(p.Edge, func(e record.Edge) error {
-		belongs, err := r.belongs(e)
-		free = free && belongs && !r.claimed[e] && !below[e] && !r.messages[e.Message].hidden
-		below[e] = true
-		return err
-	})
-	if err == nil && free {
-		maps.Copy(r.claimed, below)
-		r.placed = append(r.placed, p)
-	}
-	return err
-}
-
-// descend visits a node and the nodes below it. Missing messages are left out.
+// descend visits a node and the nodes below it.
 func (r *rebuild) descend(e record.Edge, visit func(record.Edge) error) error {
-	if e.Num == 0 {
-		if _, own := r.messages[e.Message]; !own {
-			if _, err := record.MessagePosition(r.Conn, e.Message); errors.Is(err, store.ErrNotFound) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-		}
-		return visit(e)
-	}
-	if err := visit(e); err != nil {
+	if err := visit(e); err != nil || e.Num == 0 {
 		return err
 	}
 	sources, err := record.Edges(r.Conn, e.Num) // they were made again, and are older
