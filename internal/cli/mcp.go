@@ -73,11 +73,14 @@ func (cmd *mcpCommand) serveMCP(ctx context.Context) error {
 	if cmd.doubled() {
 		return mcpserver.ServeNothing(ctx, cmd.in, cmd.out, mcpserver.Config{Version: version, Log: cmd.logger(cfg)})
 	}
-	child := os.Getenv(childGuard) != ""
+	child, open := os.Getenv(childGuard) != "", cmd.openWith
 	if child {
 		cfg.Recall.ExpansionModel, cfg.Agents.SubAgentModel = "", ""
 	}
-	rec, err := cmd.openWith(ctx, cfg, toWrite)
+	if child && missingFile(cfg) {
+		open = cmd.openMemory // `lcm doctor` lists the tools, and must not make a database
+	}
+	rec, err := open(ctx, cfg, toWrite)
 	writable := err == nil
 	if errors.Is(err, store.ErrReadOnly) || dbfile.Full(err) {
 		cmd.note("the database cannot be written: what is stored is searched, and nothing is added")

@@ -247,15 +247,24 @@ func missingFile(cfg *config.Config) bool {
 	return errors.Is(err, fs.ErrNotExist) && !postgres.IsURL(cfg.Storage.DatabasePath)
 }
 
-// useMemory is useWith for an empty database in memory.
-func (p *program) useMemory(ctx context.Context, cfg *config.Config, _ need, fn func(*openRecord) error) error {
+// openMemory is openWith for an empty database in memory.
+func (p *program) openMemory(ctx context.Context, cfg *config.Config, _ need) (*openRecord, error) {
 	db, err := sqlite.Open(ctx, sqlite.Memory, sqlite.Options{Log: p.logger(cfg)})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rec, err := newOpenRecord(cfg, db, p.logger(cfg))
 	if err != nil {
-		return errors.Join(err, db.Close())
+		return nil, errors.Join(err, db.Close())
+	}
+	return rec, nil
+}
+
+// useMemory is useWith for an empty database in memory.
+func (p *program) useMemory(ctx context.Context, cfg *config.Config, n need, fn func(*openRecord) error) error {
+	rec, err := p.openMemory(ctx, cfg, n)
+	if err != nil {
+		return err
 	}
 	return errors.Join(fn(rec), rec.close(ctx))
 }

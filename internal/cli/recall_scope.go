@@ -91,12 +91,24 @@ func (w *where) runs(p *program, at *recall.Where, complete func(*cobra.Command,
 			return err
 		}
 		return p.runs(toRead, func(ctx context.Context, rec *openRecord) (err error) {
+			if err := rec.hasMessages(ctx); err != nil {
+				return err
+			}
 			if *at, err = w.resolve(ctx, rec); err != nil {
 				return err
 			}
 			return recallFailure(c, fn(ctx, rec, rec.engine))
 		})(c, args)
 	}
+}
+
+// hasMessages returns an error if nothing was ever stored.
+func (rec *openRecord) hasMessages(ctx context.Context) error {
+	some, err := rec.db.Conversations(ctx, store.ConversationQuery{Limit: 1})
+	if err != nil || len(some) > 0 {
+		return nil // what is damaged may still be searched
+	}
+	return failed(exitNotFound, "`lcm import` stores the sessions of the agents on this machine; --db names another database", "nothing is stored in %s yet", rec.db.Path())
 }
 
 // recallWords translates messages of package recall into flags and commands.
