@@ -93,6 +93,7 @@ func Check(ctx context.Context, in Inspection) []Finding {
 type configured struct {
 	server []string   // of the MCP server
 	hooks  [][]string // or only their programs
+	status [][]string // the program of the status line
 }
 
 // readSettings reads lcm's entries from the settings of a host. A missing file is empty.
@@ -112,9 +113,12 @@ func readSettings(m hosts.Machine, h Host) (c configured, err error) {
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", e.path, err)
 		}
-		if e.server {
+		switch {
+		case e.server:
 			c.server = found[0]
-		} else {
+		case e.what == statusName:
+			c.status = found
+		default:
 			c.hooks = found
 		}
 	}
@@ -209,7 +213,7 @@ func (c *check) inTime(ctx context.Context, what string, look func(context.Conte
 func (c *check) programs(now configured, setup string) {
 	var looked []string
 	self, _ := os.Stat(c.Self) // nil is compared with nothing
-	for _, command := range append([][]string{now.server}, now.hooks...) {
+	for _, command := range slices.Concat([][]string{now.server}, now.hooks, now.status) {
 		if len(command) == 0 || slices.Contains(looked, command[0]) {
 			continue
 		}

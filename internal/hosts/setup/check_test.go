@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,22 @@ func TestCheck(t *testing.T) {
 	in.Self = m.Home
 	expect("warning host-other-program", "note host-alive")
 	in.Self = ""
+
+	settings := filepath.Join(m.Home, ".claude", "settings.json")
+	written, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string][]string{"/gone/lcm statusline": {"problem host-program", "note host-alive"}, "/gone/mine": {"note host-alive"}} {
+		text := regexp.MustCompile(`"[^"]* statusline[^"]*"`).ReplaceAllString(string(written), `"`+command+`"`)
+		if err := os.WriteFile(settings, []byte(text), 0o600); err != nil || text == string(written) {
+			t.Fatal(err, text)
+		}
+		expect(want...)
+	}
+	if err := os.WriteFile(settings, written, 0o600); err != nil {
+		t.Fatal(err)
+	}
 
 	in.Feed = lagging{hosts.Lag{Behind: true, Bytes: 7, Written: now.Add(-time.Hour)}}
 	expect("warning host-lag", "note host-alive")

@@ -23,8 +23,8 @@ type Entry struct {
 	// put adds or updates the entry; it is nil if the entry is not wanted. cut removes
 	// it, and the containers that are empty then.
 	put, cut func(src []byte) ([]byte, error)
-	// commands reads the commands that the entry starts: of the MCP server, or of
-	// hooks.
+	// commands reads the commands that the entry starts: of the MCP server, of hooks,
+	// or of the status line.
 	commands func(src []byte) ([][]string, error)
 	server   bool
 	// extra lists the keys in lcm's entry that the user wrote.
@@ -348,21 +348,34 @@ func Skill(dir string, o Options) Entry {
 const skillDescription = "How to recall what was said, decided, run and read in earlier work, also before a compaction and in other sessions of this project. " +
 	"Use it when the user refers to earlier work, or when something that was done before is needed exactly."
 
+// statusName is the name of the entry of the status line.
+const statusName = "status line"
+
 var ownStatusLine = lazyregexp.New(`(?:^|[/\\'"])` + ownProgram + `['"]?\s+statusline(?:\s|$)`)
 
 // StatusLine is the entry of `lcm statusline` in the settings of Claude Code. A status line of
 // the user's own stays.
 func StatusLine(file string, o Options) Entry {
+	command := func(d *edit.JSON) string {
+		var now hookCommand
+		_ = json.Unmarshal(d.Get("statusLine"), &now) // an unknown form is the user's
+		return now.Command
+	}
 	get := func(src []byte) (d *edit.JSON, there, own bool, err error) {
 		d, err = edit.ParseJSON(src)
 		if err != nil {
 			return nil, false, false, err
 		}
-		var now hookCommand
-		_ = json.Unmarshal(d.Get("statusLine"), &now) // an unknown form is the user's
-		return d, d.Get("statusLine") != nil, ownStatusLine().MatchString(now.Command), nil
+		return d, d.Get("statusLine") != nil, ownStatusLine().MatchString(command(d)), nil
 	}
-	return Entry{path: file, what: "status line",
+	return Entry{path: file, what: statusName,
+		commands: func(src []byte) ([][]string, error) {
+			d, _, own, err := get(src)
+			if err != nil || !own {
+				return nil, err
+			}
+			return [][]string{{programOf(command(d))}}, nil
+		},
 		put: func(src []byte) ([]byte, error) {
 			d, there, own, err := get(src)
 			switch {
