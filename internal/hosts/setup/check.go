@@ -277,13 +277,16 @@ func (c *check) lag(ctx context.Context) {
 		c.add(SeverityWarning, "host-transcripts", "see that its files can be read", "its sessions cannot be listed: %v", err)
 	}
 	var behind int64
-	sessions := 0
+	sessions, stored := 0, 0
 	var newest time.Time
 	for _, t := range found {
 		l, err := c.Feed.Lag(ctx, t)
 		if err != nil {
 			c.add(SeverityWarning, "host-transcripts", "see that its files can be read", "%v", err)
 			return
+		}
+		if !l.Ingested.IsZero() {
+			stored++
 		}
 		if l.Ingested.After(newest) {
 			newest = l.Ingested
@@ -296,7 +299,7 @@ func (c *check) lag(ctx context.Context) {
 		c.add(SeverityWarning, "host-lag", "`lcm import "+c.Name+"` stores it", "%s of the last two weeks with %d bytes that are not stored yet", prose.Count(sessions, "session", "sessions"), behind)
 		return
 	}
-	if !newest.IsZero() {
-		c.good = append(c.good, fmt.Sprintf("%s of the last two weeks stored, last %s", prose.Count(len(found), "session", "sessions"), newest.UTC().Format("2006-01-02 15:04")))
+	if stored > 0 {
+		c.good = append(c.good, fmt.Sprintf("%s of the last two weeks stored, last %s", prose.Count(stored, "session", "sessions"), newest.UTC().Format("2006-01-02 15:04")))
 	}
 }

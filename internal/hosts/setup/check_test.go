@@ -21,13 +21,21 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// lagging is a feed whose transcripts are all as far behind.
+// lagging is a feed of a transcript that is as far behind, and of one that began just now.
 type lagging struct{ lag hosts.Lag }
 
 func (l lagging) Recent(context.Context, hosts.Filter) ([]hosts.Transcript, error) {
-	return []hosts.Transcript{{Host: "claude", Session: "s"}}, nil
+	return []hosts.Transcript{{Host: "claude", Session: "s"}, {Host: "claude", Session: "new"}}, nil
 }
-func (l lagging) Lag(context.Context, hosts.Transcript) (hosts.Lag, error) { return l.lag, nil }
+func (l lagging) Lag(_ context.Context, t hosts.Transcript) (hosts.Lag, error) {
+	if t.Session == "new" {
+		return hosts.Lag{Behind: true, Bytes: 7, Written: checkTime}, nil
+	}
+	return l.lag, nil
+}
+
+// checkTime is when the checks are made.
+var checkTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // nothing is a feed of transcripts that do not exist.
 type nothing struct{}
@@ -40,7 +48,7 @@ func (nothing) CatchUp(context.Context, hosts.Transcript, hosts.Limits) (hosts.R
 }
 
 func TestCheck(t *testing.T) {
-	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	now := checkTime
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +92,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("note host-alive")
-	if all := setup.Check(t.Context(), in); !strings.Contains(all[0].Message, "hooks last ran 2026-03-04 05:06 (Stop)") || !strings.HasSuffix(all[0].Message, "; 4 tools visible") {
+	if all := setup.Check(t.Context(), in); !strings.Contains(all[0].Message, "hooks last ran 2026-03-04 05:06 (Stop); 1 session of the last two weeks stored") || !strings.HasSuffix(all[0].Message, "; 4 tools visible") {
 		t.Error(all[0].Message)
 	}
 
