@@ -9,9 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/agents"
@@ -49,8 +49,8 @@ type MapJob struct {
 	// ItemTimeout is how long all attempts of an item may take, also those of a model that
 	// fails for a while. Default 2 minutes, or 10 with an Agent.
 	ItemTimeout time.Duration
-	// Budget is how many tokens, in and out, may be used before an item is begun. Those that
-	// run then are finished. Default: any number.
+	// Budget is how many tokens, in and out, all runs of the job may have used when an item is
+	// begun. Items that run then are finished. Default: any number.
 	Budget int
 	// Agent has a sub-agent with its config work on each item, in a session of its own. Its
 	// Memory is not used.
@@ -59,6 +59,8 @@ type MapJob struct {
 	ReadOnly bool
 	// Progress is called now and then while the job runs, and at its end with the whole report.
 	Progress func(MapReport)
+
+	maps *MapTools // that the agents of items have
 }
 
 // The defaults of MapJob.
@@ -124,8 +126,8 @@ type mapRun struct {
 // With [MapJob].Agent, a sub-agent with tools works on each item: prompt and item are its task.
 //
 // The output is a file of the session (MapReport.FileID), which lcm_grep and lcm_describe read:
-// one line of JSON for each item, {"item":0,"output":…} or {"item":1,"error":"…"}. [MapInto]
-// reads it as Go values.
+// one line of JSON for each item, {"item":0,"output":…} or {"item":1,"error":"…"}, with secrets
+// masked as everywhere. [MapInto] reads it as Go values, as they were made.
 //
 // A job survives its process: the next call with its key goes on with the items that are left,
 // and several processes may work on one job. A job that has ended is not asked again. An item
@@ -162,21 +164,25 @@ func MapInto[T any](ctx context.Context, s *Session, job MapJob) iter.Seq2[T, er
 			}
 			job.Schema = schema.JSON()
 		}
-		report, err := s.Map(ctx, job)
+		_, err := s.Map(ctx, job)
+		var j *mapRun
+		if err == nil {
+			j, err = prepareMap(s, job)
+		}
 		if err != nil {
 			yield(none, err)
 			return
 		}
-		for line, err := range mapLines(ctx, s.engine.store, report.FileID) {
+		for line, err := range j.lines(ctx) {
 			var v T
-			switch {
-			case err != nil:
-			case line.Error != "":
-				err = &MapFailure{line.Item, line.Error}
-			default:
+			if err == nil && line.Error == "" {
 				err = json.Unmarshal(line.Output, &v)
 			}
-			if !yield(v, err) {
+			wrong := err != nil // else it is the item's
+			if line.Error != "" {
+				err = &MapFailure{line.Item, line.Error}
+			}
+			if !yield(v, err) || wrong {
 				return
 			}
 		}
@@ -214,12 +220,13 @@ func prepareMap(s *Session, job MapJob) (*mapRun, error) {
 		return nil, err
 	}
 	asked := struct {
-		Prompt, System string
-		Schema         json.RawMessage
-		Items          []json.RawMessage
+		Prompt string
+		Agent  *string // its system prompt
+		Schema json.RawMessage
+		Items  []json.RawMessage
 	}{Prompt: job.Prompt, Schema: job.Schema, Items: j.items}
 	if job.Agent != nil {
-		asked.System = job.Agent.SystemPrompt
+		asked.Agent = &job.Agent.SystemPrompt
 	}
 	all, err := json.Marshal(asked)
 	j.sum = sha256.Sum256(all)
@@ -253,47 +260,63 @@ func readItems(job MapJob) (items []json.RawMessage, err error) {
 
 // run finds the output of a job, or works on it.
 func (j *mapRun) run(ctx context.Context) (MapReport, error) {
-	report, err := j.ended(ctx)
+	report, home, err := j.ended(ctx)
 	if err != nil || report.FileID != "" {
 		return report, err
 	}
-	conversation, err := j.session.active(ctx)
-	if err != nil {
+	gone, err := j.session.engine.store.Forgotten(ctx, j.session.Key(), j.session.open.Project, slices.Values([]store.Fingerprint{{Native: mapID(j.Key)}}))
+	if err != nil || slices.Contains(gone, true) {
+		return report, cmp.Or(err, errors.New("its output was erased: choose another key"))
+	}
+	if home == 0 {
+		if home, err = j.session.active(ctx); err != nil {
+			return report, err
+		}
+	}
+	work := mapjob.Job{
+		Store: j.session.engine.store, Conversation: home, Check: j.checkClean, Clean: j.session.engine.ingest.Clean,
+		Concurrency: j.Concurrency, MaxAttempts: j.MaxAttempts, ItemTimeout: j.ItemTimeout, Budget: j.Budget,
+	}
+	if j.Progress != nil {
+		work.Progress = func(state store.MapState) { j.Progress(reportOf(j.Key, state)) }
+	}
+	if err := j.asker(ctx, home, &work); err != nil {
 		return report, err
 	}
-	db := j.session.engine.store
-	run, err := db.StartMap(ctx, conversation, store.NewMap{Key: j.Key, Job: j.sum, Items: len(j.items)})
+	work.Run, err = work.Store.StartMap(ctx, home, store.NewMap{Key: j.Key, Job: j.sum, Items: len(j.items)})
 	if errors.Is(err, store.ErrConflict) {
 		return report, errOtherJob
 	}
 	if err != nil {
 		return report, err
 	}
-	ask, err := j.asker(ctx, conversation)
-	if err != nil {
-		return report, err
-	}
-	work := mapjob.Job{
-		Store: db, Conversation: conversation, Run: run, Item: ask, Check: j.check,
-		Concurrency: j.Concurrency, MaxAttempts: j.MaxAttempts, ItemTimeout: j.ItemTimeout, Budget: j.Budget,
-	}
-	if j.Progress != nil {
-		work.Progress = func(state store.MapState) { j.Progress(reportOf(j.Key, state)) }
-	}
 	state, err := work.Do(ctx)
-	if errors.Is(err, store.ErrNotFound) { // another process has stored the output, or an erasure has ended the job
-		if report, err := j.ended(ctx); err != nil || report.FileID != "" {
-			return report, err
-		}
-		return report, errors.New("something of the session was erased, which ends its jobs: begin again")
+	if err == nil {
+		err = j.store(ctx, work)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return reportOf(j.Key, state), err
 	}
-	return j.store(ctx, conversation, run, state)
+	report, _, err = j.ended(ctx)
+	if err == nil && report.FileID == "" {
+		err = errors.New("something of the session was erased, which ends its jobs: begin again")
+	}
+	return report, err
 }
 
 var errOtherJob = errors.New("the key belongs to a job with other items, another prompt or another schema: choose another key")
+
+// checkClean checks a reply, and removes what may not be stored.
+func (j *mapRun) checkClean(reply string) (string, error) {
+	output, err := j.check(reply)
+	if err != nil {
+		return "", err
+	}
+	if output = j.session.engine.ingest.Clean(output); !json.Valid([]byte(output)) {
+		return "", errors.New("it has a private block that is not closed")
+	}
+	return output, nil
+}
 
 func reportOf(key string, s store.MapState) MapReport {
 	return MapReport{Key: key, Items: s.Items, Done: s.Done, Failed: s.Failed, Calls: s.Attempts,
@@ -303,88 +326,97 @@ func reportOf(key string, s store.MapState) MapReport {
 // mapID is the id of the message with the output of a job.
 func mapID(key string) string { return "map:" + key }
 
-// ended returns the report of a job that has ended, or one without a file.
-func (j *mapRun) ended(ctx context.Context) (MapReport, error) {
+// output returns the message with the output of a job, if it has ended, and the conversation in
+// which the job is kept until then: the first one of the session.
+func (j *mapRun) output(ctx context.Context) (found record.Message, home record.ConversationID, err error) {
 	db := j.session.engine.store
 	segments, err := db.Conversations(ctx, store.ConversationQuery{Key: j.session.Key()})
-	if err != nil {
-		return MapReport{}, err
-	}
 	for _, c := range segments {
+		if home == 0 || c.ID < home {
+			home = c.ID
+		}
 		for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: c.ID, Natives: []string{mapID(j.Key)}}) {
 			if err != nil {
-				return MapReport{}, err
+				return found, home, err
 			}
-			var note mapNote
-			if len(m.Body.Parts) != 2 || m.Body.Parts[1].Ref == nil || json.Unmarshal([]byte(m.Body.Parts[0].Text), &note) != nil {
-				return MapReport{}, fmt.Errorf("%v is not the output of a job", m.ID)
-			}
-			if note.Job != hex.EncodeToString(j.sum[:]) {
-				return MapReport{}, errOtherJob
-			}
-			note.FileID = record.PayloadID(m.Body.Parts[1].Ref.ID)
-			return note.MapReport, db.EndMap(ctx, c.ID, j.Key) // a process may have died before it did
+			found = m
 		}
 	}
-	return MapReport{}, nil
+	return found, home, err
 }
 
-// store stores the output of a job as a message that no model is shown, and ends the job. Two
-// processes may do so at once: the message has an id, and is stored once.
-func (j *mapRun) store(ctx context.Context, conversation record.ConversationID, run int64, state store.MapState) (MapReport, error) {
-	note := mapNote{MapReport: reportOf(j.Key, state), Job: hex.EncodeToString(j.sum[:])}
-	var output bytes.Buffer
-	lines := json.NewEncoder(&output)
-	lines.SetEscapeHTML(false)
-	n := 0
-	for item, err := range j.session.engine.store.MapItems(ctx, conversation, run) {
+// ended returns the report of a job that has ended, or one without a file.
+func (j *mapRun) ended(ctx context.Context) (MapReport, record.ConversationID, error) {
+	m, home, err := j.output(ctx)
+	var note mapNote
+	switch {
+	case err != nil || m.ID == 0:
+		return note.MapReport, home, err
+	case len(m.Body.Parts) != 2 || m.Body.Parts[1].Ref == nil || json.Unmarshal([]byte(m.Body.Parts[0].Text), &note) != nil:
+		return note.MapReport, home, fmt.Errorf("%v is not the output of a job", m.ID)
+	case note.Job != hex.EncodeToString(j.sum[:]):
+		return MapReport{}, home, errOtherJob
+	}
+	note.FileID = record.PayloadID(m.Body.Parts[1].Ref.ID)
+	return note.MapReport, home, j.session.engine.store.EndMap(ctx, home, j.Key) // a process may have died before it did
+}
+
+// store stores the output of a job as a message that no model is shown. Two processes may do so
+// at once: the message has an id and is made of the items alone, so that it is stored once.
+func (j *mapRun) store(ctx context.Context, work mapjob.Job) error {
+	note := mapNote{MapReport: MapReport{Key: j.Key, Items: len(j.items)}, Job: hex.EncodeToString(j.sum[:])}
+	var lines [][]byte
+	for item, err := range work.Store.MapItems(ctx, work.Conversation, work.Run) {
 		if err != nil {
-			return note.MapReport, err
+			return err
 		}
-		n++
-		line := mapLine{Item: item.N, Output: json.RawMessage(item.Output), Error: item.Error}
-		if item.Status == store.MapFailed && len(note.Failures) < shownFailures {
+		note.Calls += item.Attempts
+		note.TokensIn, note.TokensOut = note.TokensIn+item.Usage.InputTokens, note.TokensOut+item.Usage.OutputTokens
+		if item.Status == store.MapDone {
+			note.Done++
+		} else if note.Failed++; len(note.Failures) < shownFailures {
 			note.Failures = append(note.Failures, MapFailure{item.N, item.Error})
 		}
-		if err := lines.Encode(line); err != nil {
-			return note.MapReport, err
+		line, err := jsonstring.Marshal(mapLine{Item: item.N, Output: json.RawMessage(item.Output), Error: item.Error})
+		if err != nil {
+			return err
 		}
+		lines = append(lines, line)
 	}
-	if n != len(j.items) { // another process was faster and has ended the job
-		return j.ended(ctx)
+	if len(lines) != len(j.items) {
+		return store.Missing("the map") // another process was faster and has ended it, or an erasure
 	}
 	text, err := json.Marshal(note)
 	if err != nil {
-		return note.MapReport, err
+		return err
 	}
-	m := llms.Assistant(string(text))
+	m := record.Input{Message: llms.Assistant(string(text)), Flags: record.FlagHidden}
 	m.ID = mapID(j.Key)
-	m.Parts = append(m.Parts, llms.Part{Kind: llms.PartBlob, Blob: &llms.Blob{Name: j.Key + ".jsonl", MIME: "application/jsonl", Data: output.Bytes()}})
-	done, err := j.session.AppendInputs(ctx, record.Input{Message: m, Flags: record.FlagHidden})
-	switch {
-	case err != nil:
-		return note.MapReport, err
-	case done[0].Forgotten:
-		return note.MapReport, errors.New("its output was erased: choose another key")
+	if _, err := work.Store.StepMap(ctx, work.Conversation, work.Run, store.MapStep{}); err != nil {
+		return err // an erasure has ended the job
 	}
-	return j.ended(ctx)
+	return j.session.onActive(ctx, j.session.active, func(id record.ConversationID) error {
+		_, err := j.session.engine.ingest.AppendLines(ctx, id, m, j.Key+".jsonl", "application/jsonl", lines)
+		return err
+	})
 }
 
-// mapLines yields the lines of an output.
-func mapLines(ctx context.Context, db Store, file record.PayloadID) iter.Seq2[mapLine, error] {
+// lines yields the lines of the output of a job that has ended, as they were made: the file that
+// recall shows has masks in place of secrets.
+func (j *mapRun) lines(ctx context.Context) iter.Seq2[mapLine, error] {
 	return func(yield func(mapLine, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		p, err := db.Payload(ctx, file)
+		m, _, err := j.output(ctx)
+		if err == nil {
+			m, err = j.session.engine.asCalled(ctx, m)
+		}
 		if err != nil {
 			yield(mapLine{}, err)
 			return
 		}
-		lines := json.NewDecoder(io.NewSectionReader(p.Content, 0, p.Size))
-		for {
+		lines := json.NewDecoder(bytes.NewReader(m.Body.Parts[1].Blob.Data))
+		for range j.items {
 			var line mapLine
-			err := lines.Decode(&line)
-			if err == io.EOF || !yield(line, err) || err != nil {
+			if err := lines.Decode(&line); !yield(line, err) || err != nil {
 				return
 			}
 		}

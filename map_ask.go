@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/lossless-context/lcm/agents"
@@ -17,25 +16,40 @@ import (
 	"github.com/lossless-context/lcm/tools"
 )
 
-// asker returns the function that asks about an item: a model, or an agent.
-func (j *mapRun) asker(ctx context.Context, parent record.ConversationID) (func(n int) mapjob.Ask, error) {
-	scope := tools.ScopeFrom(ctx)
-	if scope == nil {
-		scope = tools.NewScope(tools.Budget{Tokens: math.MaxInt})
-	} else if left := scope.Left().Tokens; j.Budget == 0 || left < j.Budget {
-		j.Budget = max(left, 1) // of the agent that has the job done
+// asker sets how a job is done: a model is asked about an item, or an agent.
+func (j *mapRun) asker(ctx context.Context, parent record.ConversationID, work *mapjob.Job) error {
+	chat := tools.ScopeFrom(ctx)
+	if chat != nil {
+		work.Room = max(chat.Left().Tokens, 1) // of the agent that has the job done
 	}
 	if j.Agent == nil {
-		return func(n int) mapjob.Ask { return j.askModel(scope, n) }, nil
-	}
-	inner, err := scope.HandOff(j.Prompt, "what is made of the results")
-	if err != nil {
-		return nil, err
+		work.Item = func(n int) mapjob.Ask { return j.askModel(chat, n) }
+		return nil
 	}
 	if _, err := agents.New(j.itemConfig(parent, 0)); err != nil {
-		return nil, err
+		return err
 	}
-	return func(n int) mapjob.Ask { return j.askAgent(parent, inner, n) }, nil
+	handOff := func(from *tools.Scope) (*tools.Scope, error) {
+		return from.HandOff(j.Prompt, "what is made of the results")
+	}
+	var shared *tools.Scope
+	var err error
+	if chat != nil {
+		if shared, err = handOff(chat); err != nil {
+			return err
+		}
+	}
+	work.Item = func(n int) mapjob.Ask {
+		scope, err := shared, error(nil)
+		if chat == nil { // nobody shares its limits
+			scope, err = handOff(tools.NewScope(tools.Budget{}))
+		}
+		if err != nil {
+			return func(context.Context, string) (string, llms.Usage, error) { return "", llms.Usage{}, err }
+		}
+		return j.askAgent(parent, scope, n)
+	}
+	return nil
 }
 
 // form tells the model how to reply.
@@ -59,13 +73,15 @@ func (j *mapRun) askModel(scope *tools.Scope, n int) mapjob.Ask {
 			r.Messages = append(r.Messages, llms.User(message))
 		}
 		answer, err := llms.Complete(ctx, j.Model, r)
-		scope.Charge(answer.Usage)
+		if scope != nil {
+			scope.Charge(answer.Usage)
+		}
 		told(ctx, toolname.LLMMap, answer.Usage)
 		if err != nil {
 			return "", answer.Usage, err
 		}
 		if answer.Stop == llms.StopRefusal {
-			return "", answer.Usage, fmt.Errorf("%w: %s", agents.ErrRefused, answer.Message.PlainText())
+			return "", answer.Usage, mapjob.OfItem(fmt.Errorf("%w: %s", agents.ErrRefused, answer.Message.PlainText()))
 		}
 		r.Messages = append(r.Messages, answer.Message)
 		return answer.Message.PlainText(), answer.Usage, nil
@@ -78,7 +94,11 @@ func (j *mapRun) itemConfig(parent record.ConversationID, n int) agents.AgentCon
 	c.LLMEngine = j.Model
 	s := j.session
 	child := s.engine.Session(fmt.Sprintf("%s/map/%s/%d", s.Key(), j.Key, n), WithParent(parent), WithAgent(c.AgentName), WithProject(s.open.Project))
-	c.Memory = child.Memory(0, WithCallerModel(j.Model))
+	options := []ToolOption{WithCallerModel(j.Model)}
+	if j.maps != nil && !j.ReadOnly {
+		options = append(options, WithMaps(*j.maps))
+	}
+	c.Memory = child.Memory(0, options...)
 	if j.ReadOnly {
 		c.SubAgents = nil
 		c.Tools = slices.DeleteFunc(slices.Clone(c.Tools), func(t llms.Tool) bool { return !core.BehaviorOf(t).ReadOnly })
@@ -130,8 +150,14 @@ func answerOf(ctx context.Context, call core.IResponseChStarter) (text string, u
 		if end.Usage != nil {
 			used = used.Add(*end.Usage)
 		}
-		if !errors.Is(end.Err, errTurnTaken) || ctx.Err() != nil {
-			return end.Text, used, end.Err
+		if errors.Is(end.Err, errTurnTaken) && ctx.Err() == nil {
+			continue
 		}
+		for _, own := range []error{agents.ErrTooManyIterations, agents.ErrRepeated, agents.ErrChatBudget, agents.ErrRefused, agents.ErrEmpty, tools.ErrBudgetSpent} {
+			if errors.Is(end.Err, own) {
+				return "", used, mapjob.OfItem(end.Err)
+			}
+		}
+		return end.Text, used, end.Err
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,11 +26,17 @@ import (
 
 func mapSession(t *testing.T) *lcm.Session {
 	t.Helper()
+	session, _ := mapEngine(t)
+	return session
+}
+
+func mapEngine(t *testing.T) (*lcm.Session, *lcm.Engine) {
+	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := lcm.New(db, lcm.WithoutBackground())
+	engine, err := lcm.New(db, lcm.WithoutBackground(), lcm.WithPrivacy(record.Privacy{Redact: record.RedactSearch}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +45,7 @@ func mapSession(t *testing.T) *lcm.Session {
 			t.Error(err)
 		}
 	})
-	return engine.Session("boss")
+	return engine.Session("boss"), engine
 }
 
 type size struct {
@@ -257,12 +264,17 @@ func TestMapTools(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "words.jsonl"), []byte("\"four\"\n\"sevenths\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	worker := &agents.AgentConfig{AgentName: "worker", LLMEngine: llmtest.New(llmtest.ByTurn(llmtest.Say("done")))}
+	var nested atomic.Bool // the agents of items may map too, but not if they may only read
+	worker := &agents.AgentConfig{AgentName: "worker", LLMEngine: llmtest.New(func(r llms.Request) llmtest.Reply {
+		nested.Store(slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == "agentic_map" }))
+		return llmtest.Say("done")
+	})}
 	schema := map[string]any{"type": "object", "properties": map[string]any{"letters": map[string]any{"type": "integer"}}, "required": []string{"letters"}}
 	boss := llmtest.New(llmtest.ByTurn(
 		llmtest.Call("llm_map", map[string]any{"prompt": "Count.", "input": "words.jsonl", "schema": schema}),
 		llmtest.Call("llm_map", map[string]any{"prompt": "Count.", "input": "../secret.jsonl"}),
 		llmtest.Call("agentic_map", map[string]any{"prompt": "Do it.", "items": []any{"a", map[string]any{"b": 1}}, "readOnly": true, "key": "deeds"}),
+		llmtest.Call("agentic_map", map[string]any{"prompt": "Do it.", "items": []any{"a"}}),
 		llmtest.Call("expand", map[string]any{"subject_type": "tool", "subject_name": "agentic_map"}),
 		llmtest.Call("lcm_grep", map[string]any{"pattern": `"letters":8`}),
 		llmtest.Say("ready")))
@@ -275,7 +287,9 @@ func TestMapTools(t *testing.T) {
 	items := 0
 	for e := range agent.ChatStream("go").StartContext(t.Context()).Events() {
 		if e.Kind == core.EventToolResult {
-			results = append(results, e.Result.Text)
+			if results = append(results, e.Result.Text); len(results) == 3 && nested.Load() || len(results) == 4 && !nested.Load() {
+				t.Errorf("after call %d the agents of items map: %v", len(results), nested.Load())
+			}
 		}
 		if e.Kind == core.EventUsage && len(e.From) > 0 {
 			items++
@@ -284,12 +298,77 @@ func TestMapTools(t *testing.T) {
 			t.Fatal(e.Err)
 		}
 	}
-	for i, want := range []string{`"done":2,"failed":0`, "escapes", `"done":2`, "Has a sub-agent with tools", "file_"} {
+	for i, want := range []string{`"done":2,"failed":0`, "escapes", `"done":2`, `"done":1`, "Has a sub-agent with tools", "file_"} {
 		if i >= len(results) || !strings.Contains(results[i], want) {
 			t.Errorf("result %d is %q, want %q in it", i, results[i], want)
 		}
 	}
-	if calls.Load() != 2 || items != 4 {
+	if calls.Load() != 2 || items != 5 {
 		t.Errorf("%d calls, %d events of items", calls.Load(), items)
+	}
+}
+
+// A secret in one output and the end of one in another do not swallow what is between them. The
+// file shows masks; Go programs get the outputs as they were made.
+func TestMapMasksOutputsOneByOne(t *testing.T) {
+	ctx, session := t.Context(), mapSession(t)
+	outputs := []string{"-----BEGIN RSA PRIVATE KEY-----", "harmless", "-----END RSA PRIVATE KEY-----", "GH_TOKEN=ghp_" + "x7Kq2mZ9vTb4LwR8" + "sYc1NdF6hJp3QaUe5oGi"}
+	model := llmtest.New(func(r llms.Request) llmtest.Reply {
+		n := 0
+		_, _ = fmt.Sscan(r.Messages[0].PlainText(), &n)
+		return llmtest.Say(outputs[n])
+	})
+	job := lcm.MapJob{Key: "k", Items: []any{0, 1, 2, 3}, Prompt: "x", Model: model}
+	n := 0
+	for text, err := range lcm.MapInto[json.RawMessage](ctx, session, job) {
+		if want := fmt.Sprintf("%q", outputs[n]); err != nil || string(text) != want {
+			t.Errorf("%s, %v, want %s", text, err, want)
+		}
+		n++
+	}
+	report, err := session.Map(ctx, job)
+	if err != nil || n != len(outputs) {
+		t.Fatal(n, err)
+	}
+	shown, err := session.Describe(ctx, recall.DescribeRequest{ID: record.ID{Payload: report.FileID}})
+	if text := fmt.Sprint(shown); err != nil || strings.Contains(text, "x7Kq2mZ9") || strings.Count(text, `"item":`) != len(outputs) {
+		t.Errorf("describe shows %s, %v", text, err)
+	}
+}
+
+// A job goes on after its session was archived, and is not done again after its output was erased.
+func TestMapOfAnArchivedAndAnErasedSession(t *testing.T) {
+	session, engine := mapEngine(t)
+	var calls atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	model := llmtest.New(func(llms.Request) llmtest.Reply {
+		if calls.Add(1) == 10 {
+			cancel()
+		}
+		return llmtest.Say("fine")
+	})
+	job := lcm.MapJob{Key: "k", Items: make([]any, 20), Prompt: "x", Model: model, Concurrency: 1}
+	if _, err := session.Map(ctx, job); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := session.Archive(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Map(t.Context(), job); err != nil || calls.Load() > 21 {
+		t.Fatalf("%v after %d calls", err, calls.Load())
+	}
+	asked := calls.Load()
+	var stored []record.MessageID
+	for m, err := range session.Messages(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, m.ID)
+	}
+	if _, err := engine.Erase(t.Context(), record.EraseRequest{Messages: stored}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Map(t.Context(), job); err == nil || !strings.Contains(err.Error(), "erased") || calls.Load() != asked {
+		t.Errorf("%v after %d more calls", err, calls.Load()-asked)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/record/mapjob"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/record"
 )
 
@@ -59,7 +60,7 @@ func (t *toolset) mapTools() []core.Tool {
 	})}
 	if t.maps.Agent != nil {
 		all = append(all, newMapTool(toolname.AgenticMap, func(ctx context.Context, in agenticMapArgs) (MapReport, error) {
-			return t.runMap(ctx, in.mapArgs, MapJob{Agent: t.maps.Agent, ReadOnly: in.ReadOnly})
+			return t.runMap(ctx, in.mapArgs, MapJob{Agent: t.maps.Agent, ReadOnly: in.ReadOnly, maps: t.maps})
 		}))
 	}
 	return all
@@ -101,7 +102,7 @@ func (t *toolset) runMap(ctx context.Context, in mapArgs, job MapJob) (MapReport
 		}
 	}
 	if job.Key == "" {
-		asked, err := json.Marshal([]any{job.Prompt, job.Schema, job.Items})
+		asked, err := json.Marshal([]any{job.Agent != nil, job.ReadOnly, job.Prompt, job.Schema, job.Items})
 		if err != nil {
 			return MapReport{}, err
 		}
@@ -119,7 +120,11 @@ func (t *toolset) readInput(ctx context.Context, name string) ([]any, error) {
 	var from io.Reader
 	switch {
 	case strings.HasPrefix(name, "file_"):
-		p, err := t.session.engine.store.Payload(ctx, record.PayloadID(name))
+		id := record.PayloadID(name)
+		if _, err := t.session.Describe(ctx, recall.DescribeRequest{ID: record.ID{Payload: id}, Where: t.where(ctx, 0, false), MaxTokens: 1}); err != nil {
+			return nil, err // it belongs to another session
+		}
+		p, err := t.session.engine.store.Payload(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -111,6 +111,7 @@ func testEraseMaps(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	boss := f.conversation(t, "boss").ID
 	child := must(f.Open(ctx, store.NewConversation{Key: "boss/child", Parent: boss}))(t).ID
+	child = must(f.Open(ctx, store.NewConversation{Key: "boss/child/child", Parent: child}))(t).ID
 	apart := f.conversation(t, "apart").ID
 	runs := map[store.ConversationID]int64{}
 	for _, id := range []store.ConversationID{boss, apart} {

@@ -110,6 +110,11 @@ func (in *Ingester) Append(ctx context.Context, id store.ConversationID, inputs 
 	if err != nil {
 		return Stored{}, err
 	}
+	return in.append(ctx, id, ms)
+}
+
+// append is Append for messages that are cleaned already.
+func (in *Ingester) append(ctx context.Context, id store.ConversationID, ms []input) (Stored, error) {
 	ready, err := in.prepareAll(ctx, ms)
 	if err != nil {
 		return Stored{}, err

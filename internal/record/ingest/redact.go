@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -83,6 +85,43 @@ func (in *Ingester) cleanOne(given Input) (input, error) {
 	}
 	m.Message, m.Flags, m.said = shown, m.Flags|store.FlagMasked, &whole
 	return m, nil
+}
+
+// Clean removes from a text what may not be stored: private blocks and, if Redact says so,
+// secrets.
+func (in *Ingester) Clean(text string) string {
+	if out, _ := (redact.Redactor{Secrets: in.privacy.Redact == redact.All}).Text([]byte(text)); out != nil {
+		return string(out)
+	}
+	return text
+}
+
+// AppendLines stores a message with a file of lines that are cleaned already. They are masked one by one, so
+// that no secret reaches from one into another.
+func (in *Ingester) AppendLines(ctx context.Context, id store.ConversationID, m Input, name, mime string, lines [][]byte) (Stored, error) {
+	file := func(lines [][]byte) llms.Part {
+		return llms.Part{Kind: llms.PartBlob, Blob: &llms.Blob{Name: name, MIME: mime, Data: append(bytes.Join(lines, []byte("\n")), '\n')}}
+	}
+	ready := input{Input: m}
+	ready.Parts = append(slices.Clone(m.Parts), file(lines))
+	whole, hidden := ready.Message, false
+	if in.privacy.Redact == redact.Search {
+		lines = slices.Clone(lines)
+		for i, line := range lines {
+			if shown, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text(line); shown != nil {
+				lines[i], hidden = shown, true
+			}
+		}
+	}
+	if hidden {
+		format, record, _, err := recordOf(whole)
+		if err != nil {
+			return Stored{}, err
+		}
+		ready.Parts = append(slices.Clone(m.Parts), file(lines))
+		ready.Raw, ready.Flags, ready.said = llms.Raw{Format: format, Bytes: record}, m.Flags|store.FlagMasked, &whole
+	}
+	return in.append(ctx, id, []input{ready})
 }
 
 // Masked returns the mask of a stored message whose body shows secrets. It is for

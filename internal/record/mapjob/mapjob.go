@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/kit/guard"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -25,6 +27,15 @@ var ErrBudget = errors.New("the map has used its budget of tokens")
 // reply before.
 type Ask func(ctx context.Context, message string) (reply string, used llms.Usage, err error)
 
+// ofItem is an error of one item, which says nothing about the model.
+type ofItem struct{ error }
+
+// OfItem marks an error of [Ask] that would come again for the same item, and for no other.
+func OfItem(err error) error { return ofItem{err} }
+
+// Unwrap returns the error itself.
+func (e ofItem) Unwrap() error { return e.error }
+
 // Job is the work on a map.
 type Job struct {
 	Store        store.Maps
@@ -34,11 +45,14 @@ type Job struct {
 	Item func(n int) Ask
 	// Check returns the output of a reply, or what is wrong with it.
 	Check func(reply string) (output string, err error)
+	// Clean removes from a reason what may not be stored.
+	Clean func(string) string
 
 	Concurrency int
 	MaxAttempts int
 	ItemTimeout time.Duration
-	Budget      int // of tokens; 0: any
+	Budget      int // of tokens, for the whole map; 0: any
+	Room        int // of tokens, for this process; 0: any
 	Progress    func(store.MapState)
 }
 
@@ -69,12 +83,20 @@ func (j Job) Do(ctx context.Context) (store.MapState, error) {
 	defer cancel()
 	renew := time.NewTicker(j.lease() / 3)
 	defer renew.Stop()
+	state, err := w.step(ctx, nil, false)
+	if err != nil {
+		return state, err
+	}
+	if used := state.Usage.Total(); w.Room > 0 && (w.Budget == 0 || used+w.Room < w.Budget) {
+		w.Budget = used + w.Room
+	}
 	var settle []store.MapItem
 	for {
-		state, err := w.step(ctx, settle)
+		now, err := w.step(ctx, settle, true)
 		if err != nil { // other processes take the items over when their leases run out
 			return state, err
 		}
+		state = now
 		for _, item := range state.Claimed {
 			w.held[item.N] = true
 			go func() { w.results <- w.ask(asking, item) }()
@@ -93,13 +115,19 @@ func (j Job) Do(ctx context.Context) (store.MapState, error) {
 	}
 }
 
-// step writes what was settled and claims as many items as there is room for.
-func (w *worker) step(ctx context.Context, settle []store.MapItem) (store.MapState, error) {
+// step writes what was settled and claims as many items as there is room for. It tries again if
+// the store fails, because the replies were paid for.
+func (w *worker) step(ctx context.Context, settle []store.MapItem, claim bool) (state store.MapState, err error) {
 	s := store.MapStep{Owner: w.owner, Settle: settle, Hold: slices.Collect(maps.Keys(w.held)), Lease: w.lease(), Budget: w.Budget}
-	if ctx.Err() == nil && w.failure() == nil {
+	if claim && ctx.Err() == nil && w.failure() == nil {
 		s.Claim = w.Concurrency - len(w.held)
 	}
-	state, err := w.Store.StepMap(context.WithoutCancel(ctx), w.Conversation, w.Run, s)
+	for range 3 {
+		state, err = w.Store.StepMap(context.WithoutCancel(ctx), w.Conversation, w.Run, s)
+		if err == nil || errors.Is(err, store.ErrNotFound) {
+			break
+		}
+	}
 	if err == nil && w.Progress != nil {
 		w.Progress(state)
 	}
@@ -162,6 +190,14 @@ func (w *worker) fail(item store.MapItem, err error) store.MapItem {
 	return item
 }
 
+// maxReason is how many characters of a reason are kept. It may quote the reply.
+const maxReason = 500
+
+type reply struct {
+	text string
+	used llms.Usage
+}
+
 // ask asks about one item until its reply is right, or it has failed.
 func (w *worker) ask(parent context.Context, claimed store.MapItem) store.MapItem {
 	item := store.MapItem{N: claimed.N, Status: store.MapFailed}
@@ -170,18 +206,22 @@ func (w *worker) ask(parent context.Context, claimed store.MapItem) store.MapIte
 	ask, message := w.Item(item.N), ""
 	trouble := trouble{answered: w.answers.Load(), again: claimed.Attempts > 0}
 	for misfits := 0; misfits < w.MaxAttempts; {
-		reply, used, err := ask(ctx, message)
+		reply, err := guard.Call(ctx, 0, func(ctx context.Context) (reply reply, err error) {
+			reply.text, reply.used, err = ask(ctx, message)
+			return reply, err
+		})
 		item.Attempts++
-		item.Usage = item.Usage.Add(used)
+		item.Usage = item.Usage.Add(reply.used)
 		if err == nil {
 			w.answers.Add(1)
-			if item.Output, err = w.Check(reply); err == nil {
+			if item.Output, err = w.Check(reply.text); err == nil {
 				item.Status, item.Error = store.MapDone, ""
 				return item
 			}
 			misfits++
-			item.Error = "the reply does not fit: " + err.Error()
-			message = fmt.Sprintf("Your reply does not fit: %v. Reply again, with the corrected JSON and nothing else.", err)
+			reason := prose.Clip(err.Error(), maxReason)
+			item.Output, item.Error = "", w.Clean("the reply does not fit: "+reason)
+			message = fmt.Sprintf("Your reply does not fit: %s. Reply again, with the corrected JSON and nothing else.", reason)
 			continue
 		}
 		if parent.Err() != nil {
@@ -192,7 +232,7 @@ func (w *worker) ask(parent context.Context, claimed store.MapItem) store.MapIte
 		case modelBroken:
 			return w.fail(item, err)
 		case itemFailed:
-			item.Error = err.Error()
+			item.Error = w.Clean(prose.Clip(err.Error(), maxReason))
 			return item
 		}
 		pause(ctx, item.Attempts, err)
@@ -222,7 +262,7 @@ const (
 // model that answered before gets all of the item's time.
 func (w *worker) judge(ctx context.Context, t *trouble, err error) (verdict, error) {
 	late := ctx.Err() != nil
-	if class := llms.ClassOf(err); !late && (class == "" || class == llms.ClassContextLength) {
+	if own := new(ofItem); !late && (errors.As(err, own) || llms.ClassOf(err) == llms.ClassContextLength) {
 		return itemFailed, err
 	}
 	if late {

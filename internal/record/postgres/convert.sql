@@ -25,7 +25,7 @@ CREATE TABLE map_items (
     tokens_out bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (run, n)
 );
-CREATE INDEX map_items_open ON map_items (run, n) WHERE status < 2;
-ALTER TABLE map_runs ALTER COLUMN job SET STATISTICS 0;
+CREATE INDEX map_items_open ON map_items (run, n, status, lease) WHERE status < 2;
+ALTER TABLE map_runs ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN job SET STATISTICS 0;
 ALTER TABLE map_items ALTER COLUMN output SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0;
 INSERT INTO lcm_schema VALUES (6);

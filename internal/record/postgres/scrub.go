@@ -14,7 +14,7 @@ import (
 
 // textTables are the tables with text of messages, or data made from it. The other
 // tables that an erasure changes hold numbers only; autovacuum cleans them.
-const textTables = "messages, summaries, revisions, view, conversations, projects, payloads, chunks, state, sections, vectors, vector_blocks, map_items"
+const textTables = "messages, summaries, revisions, view, conversations, projects, payloads, chunks, state, sections, vectors, vector_blocks, map_runs, map_items"
 
 // scrubPatience is how long Scrub waits for older transactions, and for the lock of each
 // table.

@@ -14,7 +14,7 @@ import (
 // may be claimed again, so that it may be asked twice; its result is stored once.
 //
 // A map is not part of the record. Its caller stores what the map has made as a message and then
-// ends it. Erasing anything of a conversation, or of one whose parent it is, ends its maps.
+// ends it. Erasing anything of a conversation, or of one below it, ends its maps.
 type Maps interface {
 	// StartMap begins the map with a key in a conversation, or joins it, and returns its
 	// number. It fails with ErrConflict if the map is one of another job.

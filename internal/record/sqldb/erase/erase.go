@@ -89,11 +89,11 @@ func (e *erasing) run() error {
 	return nil
 }
 
-// endMaps ends the unfinished maps of the affected conversations and of their parents: their
+// endMaps ends the unfinished maps of the affected conversations and of those above them: their
 // results may quote what is erased.
 func (e *erasing) endMaps() error {
-	return mapitems.End(e.Conn, `conversation IN (SELECT id FROM temp.touched)
-		OR conversation IN (SELECT parent FROM conversations WHERE id IN (SELECT id FROM temp.touched))`)
+	return mapitems.End(e.Conn, `conversation IN (WITH RECURSIVE up (id) AS (
+		SELECT id FROM temp.touched UNION SELECT c.parent FROM conversations c JOIN up ON c.id = up.id WHERE c.parent IS NOT NULL) SELECT id FROM up)`)
 }
 
 // lock keeps others from writing to the conversations that lose messages and to their

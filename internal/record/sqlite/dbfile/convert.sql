@@ -27,4 +27,4 @@ CREATE TABLE map_items (
     tokens_out INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run, n)
 ) WITHOUT ROWID;
-CREATE INDEX map_items_open ON map_items (run, n) WHERE status < 2;
+CREATE INDEX map_items_open ON map_items (run, n, status, lease) WHERE status < 2;

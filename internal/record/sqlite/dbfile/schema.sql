@@ -262,7 +262,7 @@ CREATE TABLE segments (
 );
 CREATE UNIQUE INDEX segments_lane ON segments (lane, last_id);
 CREATE TABLE sections (
-    segment INTEGER NOT NULL REFERENCES segments,
+    segment INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
     n       INTEGER NOT NULL,
     data    BLOB    NOT NULL,
     PRIMARY KEY (segment, n)
@@ -314,7 +314,7 @@ CREATE TABLE map_runs (
     UNIQUE (conversation, key)
 );
 CREATE TABLE map_items (
-    run        INTEGER NOT NULL REFERENCES map_runs ON DELETE CASCADE,
+    run        INTEGER NOT NULL REFERENCES map_runs,
     n          INTEGER NOT NULL,
     status     INTEGER NOT NULL DEFAULT 0, -- 0 waits, 1 runs, 2 is done, 3 has failed
     attempts   INTEGER NOT NULL DEFAULT 0,
@@ -326,4 +326,4 @@ CREATE TABLE map_items (
     tokens_out INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run, n)
 ) WITHOUT ROWID;
-CREATE INDEX map_items_open ON map_items (run, n) WHERE status < 2;
+CREATE INDEX map_items_open ON map_items (run, n, status, lease) WHERE status < 2;
