@@ -36,7 +36,7 @@ func copyFile(ctx context.Context, from, beside string, alone bool, progress fun
 	if err == nil && len(damage) == 0 && !alone {
 		err = dbfile.WithConn(ctx, from, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error { return dbfile.CheckSchema(c, true) })
 	}
-	if err != nil && !check.Unopenable(err) {
+	if err != nil {
 		return nil, err
 	}
 	part, err := newPart(beside)
@@ -71,19 +71,15 @@ func copyFile(ctx context.Context, from, beside string, alone bool, progress fun
 	return built, nil
 }
 
-// copyPages copies the pages of a file at one moment. With raw, or where SQLite cannot, it
-// copies the bytes of the file and of its log.
+// copyPages copies the pages of a file at one moment, or, with raw, the bytes of the file and
+// of its log.
 func (b *Built) copyPages(ctx context.Context, from string, raw bool, progress func(done, total int)) error {
-	err := error(nil)
-	if !raw {
-		err = dbfile.WithConn(ctx, from, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
-			return c.Read(func() error { return dbfile.CopyTo(ctx, c, b.path, progress) })
-		})
+	if raw {
+		return dbfile.Explain(from, copyFiles(ctx, from, b.path))
 	}
-	if raw || check.Unopenable(err) {
-		err = copyFiles(ctx, from, b.path)
-	}
-	return dbfile.Explain(from, err)
+	return dbfile.Explain(from, dbfile.WithConn(ctx, from, dbfile.Options{ReadOnly: true}, func(c *dbfile.Conn) error {
+		return c.Read(func() error { return dbfile.CopyTo(ctx, c, b.path, progress) })
+	}))
 }
 
 // prove checks a database, and returns its damage.
