@@ -11,7 +11,7 @@ import (
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	return []setup.Entry{
 		setup.JSONServer(filepath.Join(dir, "mcp-config.json"), o.StdioServer("local", "*"), "mcpServers", "lcm"),
-		setup.Hooks(filepath.Join(dir, "hooks", "lcm.json"), Name, o, 10, "PostToolUse"),
+		setup.Hooks(filepath.Join(dir, "hooks", "lcm.json"), Name, o, setup.InSeconds, 10, "PostToolUse"),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	return []setup.Entry{
 		setup.JSONServer(filepath.Join(dir, "mcp.json"), o.StdioServer("stdio"), "mcpServers", "lcm"),
-		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, 10, "PostToolUse"),
+		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, setup.InSeconds, 10, "PostToolUse"),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

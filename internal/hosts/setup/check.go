@@ -93,6 +93,7 @@ func Check(ctx context.Context, in Inspection) []Finding {
 type configured struct {
 	server []string   // of the MCP server
 	hooks  [][]string // or only their programs
+	short  bool       // a hook has less than a second
 	status [][]string // the program of the status line
 }
 
@@ -119,7 +120,7 @@ func readSettings(m hosts.Machine, h Host) (c configured, err error) {
 		case e.what == statusName:
 			c.status = found
 		default:
-			c.hooks = found
+			c.hooks, c.short = found, e.short != nil && e.short(src)
 		}
 	}
 	return c, nil
@@ -184,6 +185,9 @@ func (c *check) run(ctx context.Context) {
 		c.add(SeverityProblem, "host-no-tools", setup, "the hooks are set up, but not the tools")
 	case len(now.hooks) == 0:
 		c.add(SeverityWarning, "host-no-hooks", setup, "the tools are set up, but not the hooks: sessions start without knowing of earlier work")
+	}
+	if now.short {
+		c.add(SeverityProblem, "host-hook-time", setup, "some versions of it read the timeouts of hooks as milliseconds, and an older lcm wrote seconds: they stop the hooks")
 	}
 	c.programs(now, setup)
 	if (len(now.hooks) > 0 || plugin) && c.State != nil {

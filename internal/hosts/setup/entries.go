@@ -27,6 +27,8 @@ type Entry struct {
 	// or of the status line.
 	commands func(src []byte) ([][]string, error)
 	server   bool
+	// short reports whether a hook has a timeout below a second; it is nil if e has no hooks.
+	short func(src []byte) bool
 	// extra lists the keys in lcm's entry that the user wrote.
 	extra func(src []byte) []string
 	// whole says that only lcm writes the file.
@@ -168,36 +170,43 @@ type hookGroup struct {
 type hookCommand struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
-	Timeout int    `json:"timeout,omitempty"` // seconds, in most hosts
+	Timeout int    `json:"timeout,omitempty"` // in the host's unit
 }
 
-// event is an event for which a host calls lcm, and how long it waits.
+// event is an event for which a host calls lcm, and how many seconds it waits.
 type event struct {
 	name    string
-	timeout int
+	seconds int
 }
 
-// Hooks is the entry of lcm's commands for events, in the form of Claude Code. atEnd is how
-// many seconds the host waits at the end of a session, and more are further events.
-func Hooks(file, host string, o Options, atEnd int, more ...string) Entry {
+// The second in the unit in which a host reads the timeouts of hooks.
+const (
+	InSeconds = 1
+	InMillis  = 1000
+)
+
+// Hooks is the entry of lcm's commands for events, in the form of Claude Code. second is
+// [InSeconds] or [InMillis], atEnd how many seconds the host waits at the end of a session, and
+// more are further events.
+func Hooks(file, host string, o Options, second, atEnd int, more ...string) Entry {
 	events := []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", atEnd}}
 	for _, name := range more {
 		events = append(events, event{name, 5})
 	}
-	return hooks(file, host, o, events)
+	return hooks(file, host, o, second, events)
 }
 
 // HooksNamed is the entry of lcm's commands for events with names of the host's own. The host
-// counts time in milliseconds.
+// reads timeouts in milliseconds.
 func HooksNamed(file, host string, o Options, names ...string) Entry {
 	var events []event
 	for _, name := range names {
-		events = append(events, event{name, 10_000})
+		events = append(events, event{name, 10})
 	}
-	return hooks(file, host, o, events)
+	return hooks(file, host, o, InMillis, events)
 }
 
-func hooks(file, host string, o Options, events []event) Entry {
+func hooks(file, host string, o Options, second int, events []event) Entry {
 	within := [][]string{{"hooks"}}
 	for _, e := range events {
 		within = append(within, []string{"hooks", e.name})
@@ -210,7 +219,7 @@ func hooks(file, host string, o Options, events []event) Entry {
 				return nil, err
 			}
 			for _, e := range events {
-				if err := setHook(d, host, e, command); err != nil {
+				if err := setHook(d, host, e, second, command); err != nil {
 					return nil, err
 				}
 			}
@@ -233,6 +242,10 @@ func hooks(file, host string, o Options, events []event) Entry {
 				all = append(all, []string{programOf(h.Command)})
 			}
 			return all, nil
+		},
+		short: func(src []byte) bool {
+			d, err := edit.ParseJSON(src)
+			return err == nil && slices.ContainsFunc(allHooks(d, host), func(h hookAt) bool { return h.Timeout > 0 && h.Timeout < second })
 		},
 	}
 }
@@ -282,22 +295,24 @@ func allHooks(d *edit.JSON, host string) (all []hookAt) {
 }
 
 // setHook gives the first hook of lcm for an event the command, also one of an older lcm in a
-// group of the user, and removes others. If there is none it adds a group.
-func setHook(d *edit.JSON, host string, e event, command string) (err error) {
+// group of the user, and removes others. If there is none it adds a group. A timeout of the
+// user's own stays, but not one below a second: older lcm wrote seconds where the host reads
+// milliseconds.
+func setHook(d *edit.JSON, host string, e event, second int, command string) (err error) {
 	found := hooksFor(d, host, e.name)
 	if len(found) == 0 {
-		return d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.timeout}}}, "hooks", e.name)
+		return d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.seconds * second}}}, "hooks", e.name)
 	}
 	for _, h := range slices.Backward(found[1:]) {
 		err = cmp.Or(err, h.cut(d))
 	}
 	first := found[0]
-	if err != nil || first.Command == command {
-		return err
+	changed := first.Command != command
+	if err == nil && changed {
+		err = d.Set(command, slices.Concat(first.path, []string{"command"})...)
 	}
-	err = d.Set(command, slices.Concat(first.path, []string{"command"})...)
-	if err == nil && first.Timeout == 0 {
-		err = d.Set(e.timeout, slices.Concat(first.path, []string{"timeout"})...)
+	if err == nil && (changed || first.Timeout > 0) && first.Timeout < second {
+		err = d.Set(e.seconds*second, slices.Concat(first.path, []string{"timeout"})...)
 	}
 	return err
 }

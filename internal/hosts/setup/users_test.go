@@ -36,6 +36,30 @@ func TestOlderHookInAGroupOfTheUser(t *testing.T) {
 	}
 }
 
+// TestTimeoutsInMilliseconds: setup wrote seconds for Qwen Code once, of which 0.15 makes
+// milliseconds. It says so and corrects them, and leaves a time that the user chose.
+func TestTimeoutsInMilliseconds(t *testing.T) {
+	const old = `{"type":"command","command":"/opt/lcm/bin/lcm hook qwen","timeout":`
+	m := home(t, map[string]string{".qwen/settings.json": `{"hooks":{"Stop":[{"hooks":[` + old + `30}]}],"UserPromptSubmit":[{"hooks":[` + old + `2000}]}]}}`})
+	short := func() bool {
+		found := setup.Check(t.Context(), setup.Inspection{Machine: m, Hosts: all.Those[setup.Host]()})
+		return slices.ContainsFunc(found, func(f setup.Finding) bool { return f.Code == "host-hook-time" })
+	}
+	if !short() {
+		t.Error("doctor does not say that a hook has 30 ms")
+	}
+	apply(t, "qwen", options(m), filepath.Join(t.TempDir(), "kept"))
+	got := tree(t, m.Home)[".qwen/settings.json"]
+	for _, want := range []string{`"Stop":[{"hooks":[` + old + `30000}]}]`, `"UserPromptSubmit":[{"hooks":[` + old + `2000}]}]`, `"SessionStart":[{"hooks":[` + old + `10000}]}]`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nlacks %s", got, want)
+		}
+	}
+	if short() {
+		t.Error("doctor still says that a hook has too little time")
+	}
+}
+
 // TestRemoveWithoutReceipts: what only held lcm's entries goes, what was empty stays.
 func TestRemoveWithoutReceipts(t *testing.T) {
 	m := home(t, map[string]string{".claude.json": `{"a":1}`, ".claude/settings.json": `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say"}]}],"Notification":[]}}`, ".config/opencode/opencode.json": `{"agent":{}}`})
