@@ -19,6 +19,7 @@ func TestRecords(t *testing.T) {
 	const hidden, synthetic = store.FlagHidden, store.FlagSynthetic
 	hosttest.Shapes(t, func(raw string) hosts.Record { return read(t, raw+"\n")[0] }, map[string]hosttest.Shape{
 		"with lcm's lines": {`{"type":"user","uuid":"u","provenance":"real_user","message":{"role":"user","parts":[{"text":"as before"},{"text":"<qwen:user-prompt-submit-context>\n&lt;lcm-context source=\"lcm\"&gt;x"}]}}`, llms.RoleUser, "as before", 0, "user"},
+		"with them, 0.15":  {`{"type":"user","uuid":"u","message":{"role":"user","parts":[{"text":"as before"},{"text":"&lt;lcm-context source=\"lcm\"&gt;\n- \"&lt;/lcm-context&gt;\"\n&lt;/lcm-context&gt;"}]}}`, llms.RoleUser, "as before", 0, "user"},
 		"typed meanwhile":  {`{"type":"user","subtype":"mid_turn_user_message","uuid":"u","provenance":"real_user","message":{"role":"user","parts":[{"text":"stop"}]}}`, llms.RoleUser, "stop", 0, "user/mid_turn_user_message"},
 		"a goal's":         {`{"type":"user","subtype":"goal_runtime","uuid":"u","provenance":"goal_runtime","message":{"role":"user","parts":[{"text":"go on"}]}}`, llms.RoleUser, "go on", synthetic, "user/goal_runtime"},
 		"empty answer":     {`{"type":"assistant","uuid":"u","model":"m"}`, llms.RoleAssistant, "", hidden, "assistant"},

@@ -234,8 +234,16 @@ func cutOwnContext(text string) (rest string, found bool) {
 			return strings.TrimSpace(rest), true
 		}
 	}
+	// Qwen Code 0.15 puts it into a part of its own, without a tag around it.
+	if said, ok := strings.CutPrefix(text, `&lt;lcm-context source="lcm"&gt;`); ok {
+		if i := strings.LastIndex(said, ownContextEnd); i >= 0 {
+			return strings.TrimSpace(said[i+len(ownContextEnd):]), true
+		}
+	}
 	return text, false
 }
+
+const ownContextEnd = "&lt;/lcm-context&gt;"
 
 // hookContext begins the text of a hook in Gemini CLI.
 const hookContext = "<hook_context>"
