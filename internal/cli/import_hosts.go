@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -43,16 +44,16 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 	if !present { // no database is made for nothing
 		return nothingFound(missing, filter)
 	}
-	use := cmd.useWith
+	open := cmd.openWith
 	if filter.DryRun && missingFile(cfg) {
-		use = cmd.useMemory
+		open = cmd.openMemory
 	}
-	var sums []hosts.Summary
-	err = use(ctx, cfg, toWrite, func(rec *openRecord) (err error) {
-		sums, err = cmd.feedAll(ctx, rec, filter)
-		return err
-	})
+	rec, err := open(ctx, cfg, toWrite)
 	if err != nil {
+		return err
+	}
+	sums, err := cmd.feedAll(ctx, rec, filter)
+	if err = errors.Join(err, rec.close(ctx)); err != nil {
 		return err
 	}
 	if err := cmd.printHosts(sums, filter, time.Since(begun)); err != nil {

@@ -260,15 +260,6 @@ func (p *program) openMemory(ctx context.Context, cfg *config.Config, _ need) (*
 	return rec, nil
 }
 
-// useMemory is useWith for an empty database in memory.
-func (p *program) useMemory(ctx context.Context, cfg *config.Config, n need, fn func(*openRecord) error) error {
-	rec, err := p.openMemory(ctx, cfg, n)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(rec), rec.close(ctx))
-}
-
 // close closes a database. Its error matters if something was written. A fold that is
 // under way may still end; a command does not wait for longer.
 func (rec *openRecord) close(ctx context.Context) error {
