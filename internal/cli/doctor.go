@@ -242,6 +242,7 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 		name string
 		look func() []doctor.Finding
 	}{
+		{"the last sync", func() []doctor.Finding { return syncFindings(ctx, cfg, db) }},
 		{"the runs", func() []doctor.Finding { return runFindings(ctx, db, time.Now()) }},
 		{"older messages for secrets", func() []doctor.Finding { return cmd.unmasked(ctx, cfg, db) }},
 	} {

@@ -303,7 +303,8 @@ func (h *hookCommand) rest(ctx context.Context) (err error) {
 		err = errors.Join(err, rec.foldInBackground(ctx, h.fold))
 	}
 	if h.sync {
-		err = errors.Join(err, (&syncCommand{program: h.program}).unasked(ctx, rec))
+		e := (&syncCommand{program: h.program}).unasked(ctx, rec)
+		err = errors.Join(err, e, noteSync(ctx, rec.db, e))
 	}
 	return err
 }

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/lease"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/team/access"
 	"github.com/lossless-context/lcm/internal/team/peersync"
 	"github.com/lossless-context/lcm/internal/team/teamserver"
@@ -37,7 +41,11 @@ func (cmd *syncCommand) exchange(ctx context.Context, rec *openRecord, url strin
 // call starts lcm on another machine and exchanges messages with it. With quiet, ssh asks for
 // nothing.
 func (cmd *syncCommand) call(ctx context.Context, rec *openRecord, url string, quiet bool) (done exchanged, err error) {
-	ssh, err := peersync.Command(ctx, url, cmd.remoteLCM, quiet)
+	path := cmd.remoteLCM
+	if path == "" && url == rec.cfg.Sync.URL {
+		path = rec.cfg.Sync.RemoteLCM
+	}
+	ssh, err := peersync.Command(ctx, url, path, quiet)
 	if err != nil {
 		return done, &failure{exitUsage, err}
 	}
@@ -191,6 +199,30 @@ func (rec *openRecord) settle(ctx context.Context) error {
 		return err
 	}
 	return startRest(startDetached, "sync", rec.cfg, "--fold-all")
+}
+
+// syncEvent is the last sync in the background, among the last events of hosts.
+const syncEvent = "lcm/sync"
+
+// noteSync records the outcome of a sync in the background, for `lcm doctor`.
+func noteSync(ctx context.Context, s store.State, problem error) error {
+	f := hosts.Fired{At: time.Now()}
+	if problem != nil {
+		f.Problem, _ = hint.Split(problem)
+	}
+	return store.Set(ctx, s, store.HookFiredSpace, syncEvent, f, time.Time{})
+}
+
+// syncFindings reports that the last sync in the background failed.
+func syncFindings(ctx context.Context, cfg *config.Config, s store.State) (found []doctor.Finding) {
+	fired, _ := hosts.Noted(ctx, s) // the check of hosts reports its error
+	for _, f := range fired {
+		if cfg.Sync.Hook && f.Host+"/"+f.Event == syncEvent && f.Problem != "" {
+			found = append(found, doctor.Finding{Code: "sync-failed", Severity: doctor.Warning, Where: cfg.Sync.URL,
+				Message: "the last sync in the background failed at " + stamp(f.At) + ": " + f.Problem, Advice: "`lcm sync` tries it again, and says what to do"})
+		}
+	}
+	return found
 }
 
 // unasked pushes to the server or exchanges messages with the machine that sync.url names, in

@@ -151,6 +151,7 @@ type Sync struct {
 	Machine                string   `key:"sync.machine"`
 	PrivateProjectPatterns []string `key:"sync.private_project_patterns"`
 	Hook                   bool     `key:"sync.hook"`
+	RemoteLCM              string   `key:"sync.remote_lcm"`
 }
 
 // Proxy configures `lcm run`.

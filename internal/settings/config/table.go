@@ -139,6 +139,8 @@ var table = []Setting{
 		Doc: "Projects that are stored on this machine and never pushed, by directory or git origin; `*` stands for any characters. A leading `~/` is the home directory. Ignored sessions and projects are never pushed either."},
 	{Key: "sync.hook", Env: "LCM_SYNC_HOOK", Kind: Bool, Default: "false",
 		Doc: "Whether the hooks of agents run `lcm sync` after a turn, in the background. ssh asks for nothing then: it needs a key without a passphrase, or an agent."},
+	{Key: "sync.remote_lcm", Env: "LCM_SYNC_REMOTE_LCM", Kind: String,
+		Doc: "The path of lcm on the machine that `sync.url` names, like `--remote-lcm` of `lcm sync`. Empty means that it is looked for there."},
 
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
 		Doc: "The most tokens of a request that `lcm run` sends to a model. Above it lcm replaces the oldest messages with their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},

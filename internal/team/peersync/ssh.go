@@ -92,7 +92,7 @@ func explain(url string, code int) error {
 	case 255:
 		return hint.New("its message is above; try `ssh` to that machine first", "ssh cannot reach %s", url)
 	case 126, 127:
-		return hint.New("install it there (docs/INSTALL.md), or name its path there with --remote-lcm", "there is no lcm on the PATH of %s", url)
+		return hint.New("install it there (docs/INSTALL.md), or name its path there with --remote-lcm, or for good with `lcm config set sync.remote_lcm PATH`", "there is no lcm on the PATH of %s", url)
 	case 2:
 		return hint.New("install the same version of lcm on both machines; `lcm version` tells it", "lcm on %s does not know `sync --stdio`", url)
 	}
