@@ -37,11 +37,21 @@ func (a geminiAgent) run(b *bed, prompt string, goOn bool) string {
 }
 
 func (geminiAgent) line(b *bed, prompt string, goOn bool) []string {
-	line := []string{b.nodeProgram("gemini", "@google/gemini-cli/bundle/gemini.js"), "-p", prompt, "--yolo", "-m", "gemini-2.5-flash"}
+	line := []string{b.nodeProgram("gemini", "@google/gemini-cli/bundle/gemini.js"), "-p", prompt, "-m", "gemini-2.5-flash"}
+	line = append(line, approve(b, ".gemini", prompt)...)
 	if goOn {
 		line = append(line, "--resume", "latest")
 	}
 	return line
+}
+
+// approve lets an agent call every tool. To recall after `lcm setup` it must need no approval.
+func approve(b *bed, dir, prompt string) []string {
+	settings, err := os.ReadFile(filepath.Join(b.home, dir, "settings.json"))
+	if err == nil && prompt == recall && bytes.Contains(settings, []byte("mcpServers")) {
+		return nil
+	}
+	return []string{"--yolo"}
 }
 
 // compact has it compact before a turn, because there is more in the context than it is

@@ -33,7 +33,8 @@ func (a qwenAgent) run(b *bed, prompt string, more ...string) string {
 }
 
 func (qwenAgent) line(b *bed, prompt string, goOn bool) []string {
-	line := []string{b.nodeProgram("qwen", "@qwen-code/qwen-code/cli-entry.js"), "-p", prompt, "--yolo", "--auth-type", "openai"}
+	line := []string{b.nodeProgram("qwen", "@qwen-code/qwen-code/cli-entry.js"), "-p", prompt, "--auth-type", "openai"}
+	line = append(line, approve(b, ".qwen", prompt)...)
 	if goOn {
 		line = append(line, "--continue")
 	}

@@ -47,16 +47,28 @@ func (o Options) ServerCommand() []string {
 	return slices.Concat([]string{o.Binary, "mcp"}, o.Args)
 }
 
-// StdioServer returns the entry of the MCP server in the form of most hosts. kind and tools are
-// for those that have a type of servers and a list of the tools that the model gets.
-func (o Options) StdioServer(kind string, tools ...string) any {
+// Server is the entry of the MCP server in the form of most hosts.
+type Server struct {
+	Type    string   `json:"type,omitempty"` // stdio or local, for hosts that have a type of servers
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Tools   []string `json:"tools,omitempty"` // those that the model gets, for hosts that have such a list
+	// Trust lets the model call the tools, which only read, without asking the user: some hosts
+	// refuse every call that needs approval where there is nobody to ask.
+	Trust bool `json:"trust,omitempty"`
+}
+
+// StdioServer returns the entry of the MCP server. kind and tools are its type and tools.
+func (o Options) StdioServer(kind string, tools ...string) Server {
 	command := o.ServerCommand()
-	return struct {
-		Type    string   `json:"type,omitempty"`
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-		Tools   []string `json:"tools,omitempty"`
-	}{kind, command[0], command[1:], tools}
+	return Server{Type: kind, Command: command[0], Args: command[1:], Tools: tools}
+}
+
+// TrustedServer returns the entry of the MCP server for a host that trusts servers.
+func (o Options) TrustedServer() Server {
+	server := o.StdioServer("")
+	server.Trust = true
+	return server
 }
 
 // HookCommand returns the command of a host's hooks.
