@@ -145,6 +145,20 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestOffers: a tool that only a text names is offered where the model can search for tools.
+func TestOffers(t *testing.T) {
+	const named = `"contents":[{"role":"user","parts":[{"text":"use mcp_lcm_lcm_grep"}]}],"systemInstruction":{"parts":[{"text":"lcm_grep searches"}]},"tools":[{"functionDeclarations":[{"name":`
+	for tool, want := range map[string]bool{"mcp_lcm_lcm_grep": true, "ls": false, "tool_search": true, "ToolSearch": true} {
+		r, err := apiform.Parse(apiform.Gemini, []byte(`{`+named+`"`+tool+`"}]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Offers("lcm_grep"); got != want {
+			t.Errorf("with the tool %s: offered %v", tool, got)
+		}
+	}
+}
+
 // TestMarks: there are never more than four cache marks.
 func TestMarks(t *testing.T) {
 	mark := `"cache_control":{"type":"ephemeral"}`

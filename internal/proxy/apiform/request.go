@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/wire"
 )
 
@@ -139,6 +140,7 @@ type Request struct {
 
 	from, to int // the range of the elements in the body
 	outside  int // cache marks outside of the messages
+	tools    []byte
 }
 
 // Parse reads a body. Reading 10,000 messages takes 50 ms.
@@ -160,7 +162,7 @@ func Parse(form Form, body []byte) (*Request, error) {
 		}
 	}
 	for range wire.Elements(v[4]) {
-		r.Tools = true
+		r.Tools, r.tools = true, v[4]
 	}
 	if len(v[0]) == 0 || v[0][0] != '[' {
 		return nil, shapeError("no %s", name)
@@ -202,9 +204,16 @@ func (r *Request) add(from, to int) error {
 	return nil
 }
 
-// Offers reports whether a tool is named in the list of tools, in the instructions, or
-// before the first answer: hosts that load tools when they are needed name them there.
+// searchTool matches the tool with which a model loads others: tool_search, ToolSearch.
+var searchTool = lazyregexp.New(`(?i)"tool_?search`)
+
+// Offers reports whether a tool is in the list of tools. Hosts that load tools when they are
+// needed have one to search for them, and name them in the instructions or before the first
+// answer.
 func (r *Request) Offers(tool string) bool {
+	if listed := bytes.Contains(r.tools, []byte(tool)); listed || !searchTool().Match(r.tools) {
+		return listed
+	}
 	end := r.from
 	for i := range r.Messages {
 		if r.Messages[i].Role == Assistant {
