@@ -137,6 +137,24 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCodesAreDocumented: docs/hosts/README.md explains the code of every finding.
+func TestCodesAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("check.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../../docs/hosts/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`"(hooks?|host)-[a-z-]+"`).FindAllString(string(source), -1)
+	for _, code := range append(codes, `"no-host"`, `"absent"`) {
+		if !strings.Contains(string(page), "`"+strings.Trim(code, `"`)+"`") {
+			t.Errorf("there is no row for %s", code)
+		}
+	}
+}
+
 // TestCheckInTime: a check that ctx ended says what it left out, and nothing false.
 func TestCheckInTime(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
