@@ -191,7 +191,7 @@ func (c *check) run(ctx context.Context) {
 	}
 	c.programs(now, setup)
 	if (len(now.hooks) > 0 || plugin) && c.State != nil {
-		c.hooks()
+		c.hooks(len(now.hooks) == 0)
 	}
 	if c.Feed != nil {
 		c.inTime(ctx, "sessions", c.lag)
@@ -251,10 +251,13 @@ func (c *check) tools(ctx context.Context, command []string) {
 	c.good = append(c.good, fmt.Sprintf("%d tools visible", len(wanted)))
 }
 
-// hooks checks when hooks last ran.
-func (c *check) hooks() {
+// hooks checks when hooks last ran; plugin says that only the plugin has them.
+func (c *check) hooks(plugin bool) {
 	if len(c.fired) == 0 {
 		fix := "start a session in it; if this stays, `lcm setup " + c.Name + "`"
+		if plugin {
+			fix = "start a session in it; if this stays, install its plugin again"
+		}
 		c.add(SeverityWarning, "host-hooks-silent", cmp.Or(c.Trust, fix), "its hooks are set up, but none has run yet")
 		return
 	}
