@@ -98,6 +98,10 @@ func TestDistFiles(t *testing.T) {
 		}
 		got[name] = listed(t, name, raw)
 	}
+	readme := unpacked(t, readDist(t, "npm/lossless-context-lcm-"+distVersion+".tgz"))["package/README.md"]
+	if wrong := regexp.MustCompile(`(?i)\bclone\b|\bgo install\b|\bdocs/`).FindAll(readme, -1); len(wrong) > 0 {
+		t.Errorf("the README of the npm package is about what it does not have: %s", wrong)
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the packages have other files (-want +got):\n%s", diff)
 	}

@@ -45,7 +45,8 @@ third_party() {
 	done
 }
 
-cp LICENSE README.md docs/lcm.1 "$work/common"
+cp LICENSE docs/lcm.1 "$work/common"
+cp scripts/package-readme.md "$work/common/README.md" # that of the repository is for a clone
 third_party >"$work/common/THIRD-PARTY.txt"
 bin/lcm completion bash >"$work/common/completions/lcm.bash"
 bin/lcm completion zsh >"$work/common/completions/_lcm"
@@ -133,7 +134,7 @@ done
 
 # The command for npm: a few lines that start the program of the package for this platform.
 mkdir -p "$work/npm/package/bin"
-cp LICENSE README.md "$work/npm/package"
+cp LICENSE "$work/common/README.md" "$work/npm/package"
 cp scripts/npm-wrapper.js "$work/npm/package/bin/lcm.js"
 chmod +x "$work/npm/package/bin/lcm.js"
 cat >"$work/npm/package/package.json" <<END
