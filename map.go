@@ -57,7 +57,8 @@ type MapJob struct {
 	Agent *agents.AgentConfig
 	// ReadOnly leaves the agent only the tools that declare to be read only, and no sub-agents.
 	ReadOnly bool
-	// Progress is called now and then while the job runs, and at its end with the whole report.
+	// Progress is called now and then while the job runs, and at its end with the whole report:
+	// one call at a time.
 	Progress func(MapReport)
 
 	maps *MapTools // that the agents of items have
@@ -79,7 +80,7 @@ type MapReport struct {
 	Calls     int              `json:"calls"`              // of the model or the agent
 	TokensIn  int              `json:"tokensIn"`           // that the model read, in all calls
 	TokensOut int              `json:"tokensOut"`          // that it wrote
-	FileID    record.PayloadID `json:"fileId,omitempty"`   // the output, once the job has ended
+	FileID    record.PayloadID `json:"fileId,omitempty"`   // the output, once the job has ended; see [recall.DescribeRequest]
 	Failures  []MapFailure     `json:"failures,omitempty"` // the first ones, once the job has ended
 }
 

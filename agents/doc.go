@@ -39,6 +39,21 @@
 // A turn that broke off is continued with [Agent.Continue], also by another process, if the
 // memory is [Resumable]. A tool call that needs approval ends the chat with an [ApprovalError]; after
 // [Decide], Continue goes on. What a tool declares of its calls is its [core.Behavior].
+// One process asks, and another one decides, with the same session of package lcm as memory:
+//
+//	answer, err := agents.Run[Order](ctx, agent, "Order two pumps.")
+//	if waits, ok := errors.AsType[*agents.ApprovalError](err); ok {
+//		fmt.Println("waits for approval:", waits.Calls) // the program may end here
+//	}
+//
+//	pending, err := session.Pending(ctx) // in the other process
+//	for _, call := range pending.Waiting() {
+//		err = session.Approve(ctx, call.ID, "ann", "it is in the budget") // or Deny
+//	}
+//	answer, err = agents.Continue[Order](ctx, agent) // or agent.Continue(ctx)
+//
+// Continue also goes on with a turn of which nothing waits, and ends with an ApprovalError again
+// while a call is undecided. A turn whose answer did not fit its type is over.
 //
 // # Agents as sub-agents
 //

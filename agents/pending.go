@@ -44,7 +44,7 @@ type PendingCall struct {
 // Decision is the answer to a call that waits for approval.
 type Decision struct {
 	Approved bool      // or denied
-	By       string    // who decided
+	By       string    // who decided; it must not be empty
 	Reason   string    // why; the model reads it if the call is denied
 	At       time.Time // when; Decide sets it if it is zero
 }

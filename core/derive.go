@@ -31,7 +31,7 @@ func SchemaFor[T any]() (*Schema, error) {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("arguments must be a struct, not %v", t)
+		return nil, fmt.Errorf("a schema is made from a struct, not from %v", t)
 	}
 	root, err := derive(t, nil)
 	if err != nil {

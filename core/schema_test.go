@@ -166,7 +166,7 @@ func TestSchemaOfAnUnusableTypeIsRefused(t *testing.T) {
 		}
 	}
 	_, err := core.SchemaFor[string]()
-	check("no struct", "must be a struct", err)
+	check("no struct", "made from a struct", err)
 	_, err = core.SchemaFor[recursive]()
 	check("recursive", "contains itself", err)
 	_, err = core.SchemaFor[struct{ F func() }]()

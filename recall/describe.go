@@ -10,7 +10,8 @@ import (
 
 // DescribeRequest asks for one thing whole: a summary, a file or a message.
 type DescribeRequest struct {
-	// ID is sum_…, file_… or msg_…, bare or in a pasted reference.
+	// ID has the summary, file or message: record.ID{Payload: fileID}. [record.ParseID] reads one
+	// from a text.
 	ID record.ID `json:"id"`
 	Where
 	// MaxTokens bounds the content of one answer; the rest follows with NextCursor. 0 is no bound.

@@ -39,7 +39,9 @@ type ExpandTool struct {
 
 // NewExpandTool returns the tool "expand".
 func NewExpandTool() *ExpandTool {
-	described := core.MustTool(core.MustToolInfo(ExpandName, expandText),
+	info := core.MustToolInfo(ExpandName, expandText)
+	info.Behavior.ReadOnly = true
+	described := core.MustTool(info,
 		func(context.Context, expandArgs) (core.Result, error) { return core.Result{}, nil })
 	return &ExpandTool{described}
 }

@@ -19,7 +19,8 @@ import (
 
 // MCPServer is an MCP server whose tools an agent shall have. Set Command or URL.
 type MCPServer struct {
-	// Name begins the names of its tools, so that those of two servers differ: files_read.
+	// Name begins the names of its tools, so that those of two servers differ: files_read. It must
+	// not be empty.
 	Name    string
 	Command []string    // program and arguments of a server over standard input and output
 	Env     []string    // further variables of the program, as KEY=value
@@ -42,7 +43,9 @@ type MCP struct {
 	closed  bool
 }
 
-// ConnectMCP starts an MCP server, or connects to one, and reads the list of its tools.
+// ConnectMCP starts an MCP server, or connects to one, and reads the list of its tools. To have
+// calls that may change something wait for a person, let AgentConfig.NeedsApproval of package agents return
+// true for tools of which [core.BehaviorOf] does not say ReadOnly.
 func ConnectMCP(ctx context.Context, s MCPServer) (*MCP, error) {
 	if s.Name == "" || (len(s.Command) == 0) == (s.URL == "") {
 		return nil, fmt.Errorf("MCP server %q: it needs a name, and a command or a URL", s.Name)
