@@ -164,7 +164,7 @@ func (cmd *doctorCommand) printDoctor(r doctorReport, found doctor.Report) error
 			problems++
 		}
 	}
-	hint := "what cannot be mended is said above; everything else stays readable"
+	hint := "below each problem is what to do about it"
 	if !cmd.fix && found.Fixable() {
 		hint = "`lcm doctor --fix` mends what can be mended, and keeps a backup"
 	}
