@@ -74,8 +74,9 @@ func (r *Receipts) keep(path string, content []byte) (name string, err error) {
 	return name, write(to, content, 0o600)
 }
 
-// restore restores the original of a file in which nothing else has changed.
-func (r *Receipts) restore(c *Change) {
+// restore restores the original of a file in which nothing else has changed, and reports whether
+// it did.
+func (r *Receipts) restore(c *Change) bool {
 	one, ok := r.files[c.target]
 	c.dirs = one.Dirs
 	left := string(bytes.Join(bytes.Fields(c.After), nil))
@@ -90,8 +91,10 @@ func (r *Receipts) restore(c *Change) {
 	case one.Original != "" && one.known(c.Before):
 		if original := r.original(one); original != nil { // else only remove the entries
 			c.After = original
+			return true
 		}
 	}
+	return c.Delete
 }
 
 // original returns the copy of a file without lcm, or nil.

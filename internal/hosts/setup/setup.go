@@ -192,7 +192,10 @@ func Removal(h Host, m hosts.Machine, kept *Receipts) (Plan, error) {
 		}
 	}
 	for i := range p.Changes {
-		kept.restore(&p.Changes[i])
+		c := &p.Changes[i]
+		if whole := kept.restore(c); !whole && !bytes.Equal(c.Before, c.After) {
+			p.Notes = append(p.Notes, "in "+c.Path+" only lcm's entries are removed: it has changed since `lcm setup`, or there is no copy of it")
+		}
 	}
 	p.settle()
 	return p, nil

@@ -86,7 +86,7 @@ func apply(t *testing.T, host string, o setup.Options, dir string) setup.Plan {
 	return p
 }
 
-func remove(t *testing.T, host string, m hosts.Machine, dir string) {
+func remove(t *testing.T, host string, m hosts.Machine, dir string) setup.Plan {
 	t.Helper()
 	kept, err := setup.OpenReceipts(dir)
 	if err != nil {
@@ -99,6 +99,7 @@ func remove(t *testing.T, host string, m hosts.Machine, dir string) {
 	if err := p.Undo(kept); err != nil {
 		t.Fatal(err)
 	}
+	return p
 }
 
 // worlds are homes as people have them.
@@ -201,7 +202,26 @@ func TestRemoveLeavesWhatOthersChanged(t *testing.T) {
 	edit(".codex/config.toml", `model = "m"`, `model = "n"`)
 	edit(".config/opencode/opencode.jsonc", `"x", // dark`, `"y", // light`)
 	for _, host := range all.Names[setup.Host]() {
-		remove(t, host, m, kept)
+		p := remove(t, host, m, kept)
+		if said := strings.Count(strings.Join(p.Notes, "\n"), "only lcm's entries"); said != map[string]int{"claude": 2, "codex": 1, "opencode": 1}[host] {
+			t.Errorf("%s: %q", host, p.Notes)
+		}
+	}
+	if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRemoveDirectories: the directories that setup made go, also if the skill came later.
+func TestRemoveDirectories(t *testing.T) {
+	m, kept := home(t, map[string]string{"bin/claude": ""}), filepath.Join(t.TempDir(), "kept")
+	m.Getenv = func(name string) string { return map[string]string{"PATH": filepath.Join(m.Home, "bin")}[name] }
+	before, o := tree(t, m.Home), options(m)
+	apply(t, "claude", o, kept)
+	o.Skill = "Recall."
+	apply(t, "claude", o, kept)
+	if p := remove(t, "claude", m, kept); len(p.Notes) > 0 {
+		t.Error(p.Notes)
 	}
 	if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
 		t.Error(diff)

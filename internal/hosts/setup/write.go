@@ -38,10 +38,11 @@ func (p Plan) Apply(kept *Receipts) error {
 	return nil
 }
 
-// Undo makes the changes of a [Removal] plan. It drops a receipt after its file was changed.
+// Undo makes the changes of a [Removal] plan. It drops a receipt after its file was changed. It
+// begins with the last file: a skill, which is below the directory of the settings.
 func (p Plan) Undo(kept *Receipts) error {
 	p.sweep(kept)
-	for _, c := range p.Changes {
+	for _, c := range slices.Backward(p.Changes) {
 		if err := c.prepare(kept); err != nil {
 			return fmt.Errorf("%s: %w", c.Path, err)
 		}
