@@ -217,7 +217,7 @@ func (cmd *setupCommand) change(ctx context.Context, names []string) error {
 		}
 	}
 	if due && !cmd.print {
-		if err := cmd.confirm(ctx, cmd.yes, "Make these changes?", "add --yes to make these changes, or --print to only see them", "nothing was changed"); err != nil {
+		if err := cmd.confirm(ctx, cmd.yes, "Make these changes? --print shows each line.", "add --yes to make these changes, or --print to only see them", "nothing was changed"); err != nil {
 			return err
 		}
 	}
@@ -284,6 +284,10 @@ func (cmd *setupCommand) showPlan(p setup.Plan) {
 	}
 	cmd.printf("%s\n", cmd.paint(bold, p.Title))
 	for _, ch := range p.Changes {
+		if !cmd.print {
+			cmd.printf("  %s: %s\n", safetext.Line(ch.Path), ch.What)
+			continue
+		}
 		for _, line := range strings.Split(strings.TrimSuffix(ch.Diff(), "\n"), "\n") {
 			style := dim
 			switch {
