@@ -3,6 +3,7 @@ package lcm_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,8 +59,8 @@ func (f *forgetful) messages(t *testing.T, id store.ConversationID) []store.Mess
 	return all
 }
 
-// sound fails the test unless every conversation verifies.
-func (f *forgetful) sound(t *testing.T) {
+// sound fails the test unless every conversation verifies. Faults that are due are left out.
+func (f *forgetful) sound(t *testing.T, due ...string) {
 	t.Helper()
 	all, err := f.db.Conversations(t.Context(), store.ConversationQuery{Erased: true})
 	if err != nil {
@@ -83,7 +84,7 @@ func (f *forgetful) sound(t *testing.T) {
 	}
 	for _, fault := range faults {
 		// Of few messages that are left nothing shorter may be said.
-		if fault.Code != "summary-fallback" {
+		if fault.Code != "summary-fallback" && !slices.Contains(due, fault.Code) {
 			t.Errorf("%s: %s: %s", fault.Code, fault.Node, fault.Detail)
 		}
 	}
@@ -335,7 +336,7 @@ func forgettingGoesOn(t *testing.T, b backendtest.Backend) {
 	if _, err := f.db.Erase(ctx, order); err != nil { // and here the power fails
 		t.Fatal(err)
 	}
-	f.sound(t)
+	f.sound(t, "erasure-unfinished")
 	if err := f.FinishErasing(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
