@@ -209,6 +209,7 @@ func noteSync(ctx context.Context, s store.State, problem error) error {
 	f := hosts.Fired{At: time.Now()}
 	if problem != nil {
 		f.Problem, _ = hint.Split(problem)
+		f.Problem = prose.Clip(f.Problem, 300) // the other machine may have worded it
 	}
 	return store.Set(ctx, s, store.HookFiredSpace, syncEvent, f, time.Time{})
 }

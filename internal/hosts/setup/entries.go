@@ -52,7 +52,7 @@ func JSONServer(file string, value any, path ...string) Entry {
 	for n := 1; n < len(path); n++ {
 		within = append(within, path[:n])
 	}
-	return serverEntry(file, path, sortedKeys(fields), get, func(src []byte) ([]byte, error) {
+	e := serverEntry(file, path, sortedKeys(fields), get, func(src []byte) ([]byte, error) {
 		d, err := edit.ParseJSON(src)
 		if err != nil {
 			return nil, err
@@ -62,6 +62,9 @@ func JSONServer(file string, value any, path ...string) Entry {
 			return d.Bytes(), err
 		}
 		for _, name := range sortedKeys(fields) { // keys of the user's own in lcm's entry stay
+			if at := append(slices.Clone(path), name); name == "trust" && d.Get(at...) != nil {
+				continue // the user decides
+			}
 			if err := d.Set(fields[name], append(slices.Clone(path), name)...); err != nil {
 				return nil, err
 			}
@@ -70,6 +73,10 @@ func JSONServer(file string, value any, path ...string) Entry {
 	}, func(src []byte) ([]byte, error) {
 		return cutJSON(src, within, func(d *edit.JSON) error { return d.Cut(path...) })
 	})
+	if fields["trust"] != nil {
+		e.what += ", whose tools need no approval"
+	}
+	return e
 }
 
 // TOMLServer is an entry for the MCP server in a TOML file: a table with lines like

@@ -299,6 +299,15 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 	}
 }
 
+// A user who wants to be asked before lcm's tools are called is not overruled.
+func TestTrustIsTheUsers(t *testing.T) {
+	m := home(t, map[string]string{".gemini/settings.json": `{"mcpServers":{"lcm":{"command":"/old/lcm","args":["mcp"],"trust":false}}}`})
+	apply(t, "gemini", options(m), filepath.Join(t.TempDir(), "kept"))
+	if text := tree(t, m.Home)[".gemini/settings.json"]; !strings.Contains(text, `"trust":false`) && !strings.Contains(text, `"trust": false`) || strings.Contains(text, "/old/lcm") {
+		t.Error(text)
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	tests := []struct {
 		name, host string

@@ -11,6 +11,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/record/doctor"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -87,6 +88,40 @@ func TestCheckEnds(t *testing.T) {
 	}
 	if !whole || !left["2 of 3 conversations"] || !left["the pages of the file"] {
 		t.Errorf("whole %v, left out: %v", whole, left)
+	}
+}
+
+// TestCheckEndsWithWhatItFound: damage that was found before the end is named.
+func TestCheckEndsWithWhatItFound(t *testing.T) {
+	path := small(t)
+	with("UPDATE messages SET record = x'41' || substr(record, 2) WHERE id = (SELECT max(id) FROM messages)")(t, path)
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Relaxed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	early := 0
+	for n := 1; n < 1000; n++ {
+		found, err := db.Check(&ending{Context: t.Context(), n: n, done: make(chan struct{})})
+		if err != nil {
+			t.Fatalf("after %d: %v", n, err)
+		}
+		left := func(f store.Fault) bool { return f.Code == doctor.Unchecked }
+		damaged := slices.ContainsFunc(found, func(f store.Fault) bool { return f.Code == "record" })
+		if !slices.ContainsFunc(found, left) {
+			if !damaged {
+				t.Error("the whole check finds nothing")
+			}
+			break
+		}
+		if some := slices.ContainsFunc(found, func(f store.Fault) bool { return f.Node == "1 of 3 conversations" }); some {
+			if early++; !damaged {
+				t.Errorf("after %d: %+v", n, found)
+			}
+		}
+	}
+	if early == 0 {
+		t.Error("no check ended between conversations")
 	}
 }
 

@@ -121,17 +121,20 @@ func (p Patient) remake(ctx context.Context, db *sqlite.DB) error {
 		return nil
 	}
 	by := map[store.ConversationID][]store.SummaryID{}
-	for s, err := range db.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
-		if err != nil {
-			return err
+	var errs []error
+	for _, id := range ids {
+		for s, err := range db.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{id}}) {
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			by[s.Conversation] = append(by[s.Conversation], s.ID)
 		}
-		by[s.Conversation] = append(by[s.Conversation], s.ID)
 	}
 	runner, err := compact.NewRunner(compact.Config{Store: db, Counter: p.Counter})
 	if err != nil {
 		return err
 	}
-	var errs []error
 	// Origins come before forks: a fork's summaries may have them as sources.
 	for _, conversation := range slices.Sorted(maps.Keys(by)) {
 		if err := runner.Remake(ctx, conversation, by[conversation]); err != nil {

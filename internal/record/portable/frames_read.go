@@ -28,7 +28,7 @@ type frameReader struct {
 	unpacked int64
 	next     uint64 // the expected offset
 	ahead    *frame // the one that peek returned
-	over     bool   // there are no more
+	over     error  // what peek returns if there are no more
 }
 
 func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
@@ -36,14 +36,19 @@ func newFrameReader(r io.Reader, l Limits) (*frameReader, error) {
 	return &frameReader{r: bufio.NewReaderSize(r, 4*maxPacked), zip: z, limits: l}, err
 }
 
-// peek returns the next frame without taking it. It returns an error once, and then io.EOF.
+// peek returns the next frame without taking it. It returns an error once, and then io.EOF; it
+// goes on refusing an archive that unpacks to too much.
 func (f *frameReader) peek() (_ *frame, err error) {
-	if f.over {
-		return nil, io.EOF
+	if f.over != nil {
+		return nil, f.over
 	}
 	if f.ahead == nil {
-		f.ahead, err = f.frame()
-		f.over = err != nil
+		if f.ahead, err = f.frame(); err != nil {
+			f.over = io.EOF
+		}
+		if err == errBomb {
+			f.over = err
+		}
 	}
 	return f.ahead, err
 }

@@ -187,6 +187,15 @@ func TestBomb(t *testing.T) {
 	if _, _, err := read(bomb, Limits{Ratio: 1000}); !errors.Is(err, errBomb) {
 		t.Errorf("error %v, want %v (%d bytes)", err, errBomb, len(bomb))
 	}
+	frames, err := newFrameReader(bytes.NewReader(bomb), Limits{Ratio: 1000})
+	for err == nil {
+		if _, err = frames.peek(); err == nil {
+			frames.ahead = nil
+		}
+	}
+	if _, err := frames.peek(); !errors.Is(err, errBomb) { // a loader that goes on must not take it for damage
+		t.Errorf("after the error: %v", err)
+	}
 	if _, _, err := read(bomb, Limits{Ratio: 1 << 40}); err != nil {
 		t.Errorf("believed: %v", err)
 	}

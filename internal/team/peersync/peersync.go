@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/team/access"
@@ -237,7 +238,9 @@ func (c *connection) serve(ctx context.Context, h http.Handler, last string, val
 			err = json.NewDecoder(io.LimitReader(r.Body, teamsync.MaxBody)).Decode(value)
 			a.body.WriteString("{}")
 		} else {
-			h.ServeHTTP(a, r.WithContext(ctx))
+			if err := guard.Run(func() error { h.ServeHTTP(a, r.WithContext(ctx)); return nil }); err != nil {
+				return err // it panicked
+			}
 		}
 		// If one of these fails, so does the next request.
 		_, _ = io.Copy(io.Discard, r.Body)

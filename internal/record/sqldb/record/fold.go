@@ -153,10 +153,11 @@ func (w *Writer) Reword(_ context.Context, id store.SummaryID, to store.Wording)
 	}
 	if s.Damaged { // so may be this number, which nothing else checks
 		known, err := Derive(w.Conn, num, nil)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err == nil {
+			s.SourceTokens = known.SourceTokens
+		} else if !errors.Is(err, store.ErrNotFound) {
 			return s, err
 		}
-		s.SourceTokens = known.SourceTokens
 	}
 	err = w.Exec(seal.Revisions.Insert(), // a damaged text is kept as it is
 		seal.Revisions.Row(num, s.Revision, s.Body, s.Tokens, string(s.Level), s.Method, s.Model, s.TokensIn, s.TokensOut, w.Now)...)

@@ -139,14 +139,15 @@ type MessageRef struct {
 	Conversation store.ConversationID
 	Pos          int64 // in views
 	SHA256       []byte
+	Flags        store.Flag
 }
 
 // FindMessage looks up a message for a walk.
 func FindMessage(c sqldb.Conn, id store.MessageID) (MessageRef, error) {
 	m := MessageRef{ID: id}
 	found, err := c.One(`
-		SELECT m.conversation, m.seq + c.base, m.sha256 FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
-		sqldb.Into(&m.Conversation, &m.Pos, &m.SHA256), int64(id))
+		SELECT m.conversation, m.seq + c.base, m.sha256, m.flags FROM messages m JOIN conversations c ON c.id = m.conversation WHERE m.id = ?`,
+		sqldb.Into(&m.Conversation, &m.Pos, &m.SHA256, &m.Flags), int64(id))
 	if err == nil && !found {
 		err = store.Missing(id.String())
 	}

@@ -90,5 +90,5 @@ func (r *rebuild) belongs(e record.Edge) (bool, error) {
 		return inherited, err
 	}
 	until, shared := r.origin.until[m.Conversation]
-	return shared && m.Pos <= until, err
+	return shared && m.Pos <= until && m.Flags&(store.FlagHidden|store.FlagErased) == 0, err
 }
