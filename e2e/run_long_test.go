@@ -175,7 +175,7 @@ func checkCache(t *testing.T, records []apiRecord) {
 }
 
 // sameDigest checks that the record has all of the transcripts, and the digest of a fresh
-// import of them.
+// import of them, unless the agent rewrote records while it ran: their earlier forms are kept too.
 func (b *runBed) sameDigest() {
 	b.Helper()
 	got := b.digest()
@@ -187,14 +187,15 @@ func (b *runBed) sameDigest() {
 	b.Log(b.run(b.lcm, "import", b.agent.name(), "--db", fresh))
 	run, imported := b.rows(filepath.Join(b.home, ".local", "share", "lcm", "lcm.db")), b.rows(fresh)
 	if want := b.digest("--db", fresh); got != want || got == "" {
-		b.Errorf("the digest is %s, that of a fresh import %s", got, want)
-		b.sameRows(run, imported)
+		if earlier := b.sameRows(run, imported); earlier == 0 || got == "" {
+			b.Errorf("the digest is %s, that of a fresh import %s", got, want)
+		}
 	}
 }
 
 // sameRows checks that two databases have the same rows in the same order, and that the
-// first has each row of the second byte for byte.
-func (b *runBed) sameRows(run, imported []hostRow) {
+// first has each row of the second byte for byte. It returns how many earlier forms the first has.
+func (b *runBed) sameRows(run, imported []hostRow) int {
 	b.Helper()
 	for i := range max(len(run), len(imported)) {
 		switch {
@@ -209,13 +210,14 @@ func (b *runBed) sameRows(run, imported []hostRow) {
 		default:
 			continue
 		}
-		return // those after it differ too
+		return 0 // those after it differ too
 	}
 	changed := 0
 	for _, r := range run {
 		changed += len(r.forms) - 1
 	}
 	b.Logf("%d rows are the same; the run has %d earlier forms of them", len(run), changed)
+	return changed
 }
 
 // hostRow is a record of a host and the forms in which it was stored, oldest first.
