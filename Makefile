@@ -82,9 +82,8 @@ soak: ## Append, search and fold for SOAK (default 1h) and watch memory and late
 audit: ## Look for known vulnerabilities (needs the network) and check licences
 	GO="$(GO)" GOVULNCHECK="$(GOVULNCHECK)" sh scripts/audit.sh
 
-bench: ## Measure scale, retention and the Go benchmarks
+bench: ## Measure scale and the Go benchmarks
 	$(GO) run ./bench scale
-	$(GO) run ./bench retention
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./bench/...
 
 dist: build ## Make the packages of PLATFORMS in dist/: archives, npm, Debian, MCP bundles (GNU tar, zip)

@@ -11,22 +11,24 @@ import (
 	"github.com/lossless-context/lcm/record"
 )
 
-// lowBySoft is the low threshold by the soft one. `go run ./bench cache` compares
-// costs: with a half, a host that compacts is cheaper with a cache of an hour.
-const lowBySoft = 0.4
+// The default low threshold is lowBySoft of the soft one. `go run ./bench cache --low 0.45`
+// compares costs: a higher one changes the beginning of the context more often. But a
+// view needs about carryTokens to carry real work on (`go run ./bench carry --low 0.3`), so
+// small budgets are folded less far, at most down to mostBySoft of the soft threshold.
+const (
+	lowBySoft   = 0.4
+	mostBySoft  = 0.9
+	carryTokens = 30_000
+)
 
 // limits turns a budget into the sizes at which compaction works.
 func (e *Engine) limits(budget int) compact.Limits {
-	low := e.settings.low
+	soft := e.settings.soft * float64(budget)
+	low := e.settings.low * float64(budget)
 	if low == 0 {
-		low = lowBySoft * e.settings.soft
+		low = max(lowBySoft*soft, min(carryTokens, mostBySoft*soft))
 	}
-	return compact.Limits{
-		Budget: budget,
-		Soft:   int(e.settings.soft * float64(budget)),
-		Hard:   int(e.settings.hard * float64(budget)),
-		Low:    int(low * float64(budget)),
-	}
+	return compact.Limits{Budget: budget, Soft: int(soft), Hard: int(e.settings.hard * float64(budget)), Low: int(low)}
 }
 
 // limitsOf are the limits for the last budget of a conversation's session.

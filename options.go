@@ -142,7 +142,7 @@ func WithPolicy(p Policy) Option {
 // Bounds limit one run of folding, see [WithBounds]. Fields that are zero have the
 // defaults given with them.
 type Bounds struct {
-	// MaxPasses is how many folds a run makes: 12. [Session.Context] above the hard
+	// MaxPasses is how many folds a run makes: 32. [Session.Context] above the hard
 	// threshold and [Session.Compact] make as many more as the size of the view needs.
 	MaxPasses int
 	// Deadline is how long a run may take: 120 s. One that is not below the hard

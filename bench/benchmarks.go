@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/bench/answer"
 	"github.com/lossless-context/lcm/bench/cache"
+	"github.com/lossless-context/lcm/bench/carry"
 	"github.com/lossless-context/lcm/bench/harness"
 	"github.com/lossless-context/lcm/bench/hooks"
 	"github.com/lossless-context/lcm/bench/imports"
@@ -21,26 +22,22 @@ import (
 	"github.com/lossless-context/lcm/bench/patterns"
 	"github.com/lossless-context/lcm/bench/proxy"
 	evidence "github.com/lossless-context/lcm/bench/recall"
-	"github.com/lossless-context/lcm/bench/retention"
 	"github.com/lossless-context/lcm/bench/scale"
 	"github.com/lossless-context/lcm/bench/soak"
-	"github.com/lossless-context/lcm/internal/proof/sample"
 	"github.com/lossless-context/lcm/internal/record/postgres"
-	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/fromconfig"
-	"github.com/lossless-context/lcm/internal/view/summary"
 	"github.com/lossless-context/lcm/llms"
 )
 
 type measure = func(context.Context, harness.Progress) (report, error)
 
 var benchmarks = []benchmark{{
-	"retention", `Count the identifiers that survive summarising.
+	"carry", `Count the facts of real work that a folded view holds.
 
-Fold the bundled session, or with --db and --conversation one of yours, three depths deep with the extractive summariser, and count how
-many identifiers (paths, URLs, versions, hashes, numbers, symbols) are still there word for word, beside truncation to the same size.`, benchRetention,
+Import the transcripts that --facts names from --transcripts, fold each for every budget, and count the facts in the view, beside the newest
+messages, the user's prompts, prompts with closing answers and changed files, and the host's own compaction. The package bench/carry documents the file.`, benchCarry,
 }, {
 	"scale", `Time storing, appending, folding and contexts as the record grows.
 
@@ -124,43 +121,6 @@ func inDir(dir *string, measure func() (report, error)) (r report, err error) {
 	return measure()
 }
 
-func benchRetention(f *flag.FlagSet) measure {
-	path := f.String("db", "", "SQLite database of --conversation")
-	number := f.Int64("conversation", 0, "conversation number (default: the bundled session)")
-	return func(ctx context.Context, _ harness.Progress) (report, error) {
-		sources, err := retentionSources(ctx, *path, *number)
-		if err != nil {
-			return nil, err
-		}
-		return retention.Measure(ctx, sources, retention.Options{})
-	}
-}
-
-// retentionSources returns the messages of a conversation, or of the bundled session.
-func retentionSources(ctx context.Context, path string, number int64) (_ []summary.Source, err error) {
-	if number == 0 {
-		return retention.FromMessages(sample.Messages()), nil
-	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("--conversation needs --db with an SQLite database: %w", err)
-	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var messages []llms.Message
-	for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: store.ConversationID(number)}) {
-		if err != nil {
-			return nil, err
-		}
-		if m.Flags&(store.FlagEcho|store.FlagHidden) == 0 {
-			messages = append(messages, m.Body)
-		}
-	}
-	return retention.FromMessages(messages), nil
-}
-
 func benchScale(f *flag.FlagSet) measure {
 	var o scale.Options
 	server := f.String("db", "", "postgres:// URL of a server to measure (default: SQLite files)")
@@ -195,6 +155,20 @@ func benchSoak(f *flag.FlagSet) measure {
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		o.Progress = p
 		return soak.Measure(ctx, o)
+	}
+}
+
+func benchCarry(f *flag.FlagSet) measure {
+	var o carry.Options
+	budgets := numbers([]int{120_000, 60_000, 30_000})
+	f.Var(&budgets, "budgets", "sizes of the views in tokens")
+	f.StringVar(&o.Transcripts, "transcripts", "", "directory of the transcripts, SESSION.jsonl each")
+	f.StringVar(&o.Facts, "facts", "", "file of facts, JSON lines")
+	f.Float64Var(&o.Low, "low", 0, "level that folding aims at, as a share of the budget (default: that of lcm)")
+	f.StringVar(&o.Views, "views", "", "directory to write the views to")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Budgets, o.Progress = budgets, p
+		return carry.Measure(ctx, o)
 	}
 }
 
@@ -347,6 +321,7 @@ func benchCache(f *flag.FlagSet) measure {
 	f.IntVar(&o.Tokens, "tokens", 1_000_000, "size of the generated session in tokens")
 	f.IntVar(&o.System, "system", 4_000, "size of the system prompt and the tools in tokens")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated session")
+	f.Float64Var(&o.Low, "low", 0, "level that folding aims at, as a share of the budget (default: that of lcm)")
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		o.Progress = p
 		return cache.Measure(ctx, o)

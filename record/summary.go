@@ -82,11 +82,15 @@ type SummaryRequest struct {
 
 // SummarySource is a message or an older summary to be summarised.
 type SummarySource struct {
-	ID   string      // msg_… or sum_…
-	Kind SummaryKind // empty for a message
-	Role llms.Role   // of a message
-	Time time.Time   // when it was said
-	Seq  int64       // the message's place in its conversation, or of the first it covers
+	ID     string      // msg_… or sum_…
+	Kind   SummaryKind // empty for a message
+	Role   llms.Role   // of a message
+	Flags  Flag        // of a message: who wrote it
+	Format llms.Format // in which a message arrived
+	// Parts are those of a message; nil for a summary, and where they are not known.
+	Parts []llms.Part
+	Time  time.Time // when it was said
+	Seq   int64     // the message's place in its conversation, or of the first it covers
 	// Text is the rendered source: spoken text, tool calls and results,
 	// references to files. For a summary it is its stored body.
 	Text   string

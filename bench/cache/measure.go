@@ -14,10 +14,11 @@ import (
 
 // Options choose the replayed session.
 type Options struct {
-	Budget   int    // of lcm's context; 128,000 if it is not set
-	Tokens   int    // of the generated session; 1,000,000 if it is not set
-	System   int    // tokens of the system prompt and the tools
-	Seed     uint64 // of the generated session
+	Budget   int     // of lcm's context; 128,000 if it is not set
+	Tokens   int     // of the generated session; 1,000,000 if it is not set
+	System   int     // tokens of the system prompt and the tools
+	Low      float64 // the level that folding aims at, by the budget; 0 is the default
+	Seed     uint64  // of the generated session
 	Progress harness.Progress
 }
 
@@ -71,7 +72,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 		if err != nil {
 			return r, err
 		}
-		after, err := folded(ctx, part.session, o.Budget, o.System, o.Progress)
+		after, err := folded(ctx, part.session, o.Budget, o.System, o.Progress, lcm.WithLowThreshold(o.Low))
 		if err != nil {
 			return r, err
 		}

@@ -52,6 +52,8 @@ var Layers = [][]string{
 	}, {
 		"internal/record/wire",
 	}, {
+		"internal/view/notes",
+	}, {
 		"internal/view/summary",
 		"tools",
 	}, {

@@ -46,8 +46,8 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, c.Context); diff != "" {
 		t.Errorf("context (-want +got):\n%s", diff)
 	}
-	wantCompaction := Compaction{LeafChunkTokens: 20000, LeafTargetTokens: 2400, CondensedTargetTokens: 2000, LeafMinFanout: 8,
-		CondensedMinFanout: 4, CondensedMinFanoutHard: 2, SweepMaxDepth: -1, MaxSweepIterations: 12,
+	wantCompaction := Compaction{LeafChunkTokens: 12000, LeafTargetTokens: 2000, CondensedTargetTokens: 2000, LeafMinFanout: 4,
+		CondensedMinFanout: 4, CondensedMinFanoutHard: 2, SweepMaxDepth: -1, MaxSweepIterations: 32,
 		SweepDeadline: 2 * time.Minute, Background: BackgroundExtractive}
 	if diff := cmp.Diff(wantCompaction, c.Compaction); diff != "" {
 		t.Errorf("compaction (-want +got):\n%s", diff)
@@ -72,7 +72,7 @@ func TestPrecedence(t *testing.T) {
 		want   int
 		source Source
 	}{
-		{"default", nil, nil, "", 20000, FromDefault},
+		{"default", nil, nil, "", 12000, FromDefault},
 		{"file", nil, nil, file, 6000, FromFile},
 		{"environment over file", nil, env, file, 7000, FromEnv},
 		{"flag over all", flags, env, file, 8000, FromFlag},

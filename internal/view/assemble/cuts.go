@@ -196,6 +196,9 @@ func startsRound(it store.Item) bool {
 	return isUser(it) || len(it.Calls) > 0
 }
 
+// StartsTurn reports whether a turn begins with an item.
+func StartsTurn(it store.Item) bool { return isUser(it) }
+
 // isUser reports whether a user spoke. Anthropic's shape gives tool results
 // the user's role too.
 func isUser(it store.Item) bool {

@@ -1,5 +1,7 @@
 package compact
 
+import "github.com/lossless-context/lcm/internal/view/assemble"
+
 // leaf returns the oldest run of messages that holds at least least tokens, up
 // to the size of a chunk, or nil.
 func (p *planner) leaf(least int) *Fold {
@@ -39,11 +41,13 @@ func (p *planner) tokens(from, to int) int {
 	return tokens
 }
 
-// chunk returns where the first chunk of a run of messages ends: at the last
-// legal cut before it grows too large, but not before the first. A rest that
-// is too small for a leaf of its own is included, unless it will grow.
+// chunk returns where the first chunk of a run of messages ends: at the last end of a
+// turn before it grows too large or, in a longer turn, at the last legal cut, but not
+// before the first. A rest that is too small for a leaf of its own is included, unless it
+// will grow.
 func (p *planner) chunk(from, end int) int {
 	to, tokens, taken := from, 0, 0
+	turn := from // the last end of a turn
 	for i := from; i < end; i++ {
 		tokens += p.Items[i].Tokens
 		if !p.cuts[i+1] {
@@ -55,9 +59,15 @@ func (p *planner) chunk(from, end int) int {
 			break
 		}
 		to, taken = i+1, tokens
+		if i+1 < len(p.Items) && assemble.StartsTurn(p.Items[i+1]) && taken >= p.pol.LeafChunkTokens/2 {
+			turn = to
+		}
 		if tokens > p.pol.LeafChunkTokens {
 			break
 		}
+	}
+	if turn > from {
+		return turn
 	}
 	if end != p.tail && end != p.Gap && p.cuts[end] && p.tokens(to, end) < p.pol.minLeaf() {
 		return end

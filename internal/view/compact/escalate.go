@@ -10,6 +10,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/notes"
 	"github.com/lossless-context/lcm/internal/view/summary"
 )
 
@@ -32,8 +33,8 @@ func (n *run) write(ctx context.Context, f Fold, m *material) (store.Wording, er
 		n.report.Fallbacks++
 	}
 	req.Level = summary.Fallback
-	for target := f.Target; target >= minTarget/2; target /= 2 {
-		req.Target = target
+	// The deeper the notes, the shorter they are.
+	for ; req.Depth <= f.Depth+notes.Depths; req.Depth++ {
 		res, err := n.fallback.Summarise(ctx, req)
 		if ctx.Err() != nil {
 			return store.Wording{}, ctx.Err()
@@ -124,13 +125,16 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 	if body == "" {
 		return store.Wording{}, false
 	}
+	if req.Level != summary.Fallback {
+		body = notes.Complete(body, req.Sources)
+	}
 	footed := summary.EnsureFooter(body, req)
 	tokens := m.rendered(n.counter, footed)
 	if tokens >= f.Tokens {
 		return store.Wording{}, false
 	}
-	// The rendered summary is longer than its body, so few bodies are counted.
-	if most := float64(req.Target) * n.pol.MaxOverageFactor; float64(tokens) > most && float64(n.counter.Count(body)) > most {
+	// A model may ramble. The rendered summary is longer than its body, so few bodies are counted.
+	if most := float64(req.Target) * n.pol.MaxOverageFactor; req.Level != summary.Fallback && float64(tokens) > most && float64(n.counter.Count(body)) > most {
 		return store.Wording{}, false
 	}
 	return store.Wording{

@@ -28,7 +28,7 @@ func ExamplePlan() {
 	}
 	step := compact.Plan(view, compact.Limits{Budget: 128_000}, compact.Policy{})
 	fmt.Printf("%s over items %d to %d, in about %d tokens\n", step.Fold.Kind, step.Fold.From, step.Fold.To-1, step.Fold.Target)
-	// Output: leaf over items 0 to 19, in about 2400 tokens
+	// Output: leaf over items 0 to 11, in about 2000 tokens
 }
 
 // Without a model, summaries are extractive.

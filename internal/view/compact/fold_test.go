@@ -181,7 +181,7 @@ func TestOneWriteInVain(t *testing.T) {
 		return nil
 	}}
 	rep, err := newRunner(t, compact.Config{Store: once, Fallback: &witness{}}).Run(t.Context(), 1, compact.Limits{Budget: 16_000}, compact.Soft)
-	if err != nil || rep.Stale != 1 || rep.Passes != 12 || rep.Folds() != 11 {
+	if err != nil || rep.Stale != 1 || rep.Passes != 32 || rep.Folds() != 31 {
 		t.Errorf("%v, %d in vain, %v", rep, rep.Stale, err)
 	}
 }

@@ -63,7 +63,6 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 		}
 	}
 	addSummaries()
-	var echoes []summary.Source
 	for msg, err := range n.store.Messages(ctx, store.MessageQuery{IDs: messages, NoRaw: true}) {
 		if err != nil {
 			return nil, err
@@ -74,9 +73,7 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 		if msg.Damaged { // a summary must not repeat damaged text
 			msg.Body.Parts = []llms.Part{{Kind: llms.PartText, Text: store.DamageNotice}}
 		}
-		if src := m.addMessage(&msg, items[0].Tokens); msg.Flags&(store.FlagEcho|store.FlagHostSummary) != 0 {
-			echoes = append(echoes, src)
-		} else {
+		if src := m.addMessage(&msg, items[0].Tokens); msg.Flags&store.FlagEcho == 0 { // lcm's own output is covered, but not summarised
 			m.sources = append(m.sources, src)
 		}
 		items = items[1:]
@@ -84,11 +81,6 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 	}
 	if len(items) > 0 {
 		return nil, fmt.Errorf("%s is in the view: %w", items[0].Node, store.ErrNotFound)
-	}
-	// Output of lcm is covered by the summary, but is summarised only if there is
-	// nothing else.
-	if len(m.sources) == 0 {
-		m.sources = echoes
 	}
 	return m, nil
 }
@@ -145,7 +137,7 @@ func (m *material) addMessage(msg *store.Message, tokens int) summary.Source {
 		m.mention(store.PayloadID(ref.ID))
 	}
 	return summary.Source{
-		ID: msg.ID.String(), Role: msg.Body.Role, Time: said, Seq: msg.Seq, Text: msg.Body.Render(), Tokens: tokens,
+		ID: msg.ID.String(), Role: msg.Body.Role, Flags: msg.Flags, Format: msg.Format, Parts: msg.Body.Parts, Time: said, Seq: msg.Seq, Text: msg.Body.Render(), Tokens: tokens,
 		Tool: msg.Body.Role == llms.RoleTool || len(msg.Body.ToolResults()) > 0,
 	}
 }

@@ -39,18 +39,22 @@ const (
 
 // pays reports whether a run in the background is worth its cost: a fold changes the
 // beginning of the view, and the provider has to cache it again. The messages before
-// the tail must have half as many tokens as lie between the soft and the low threshold.
+// the tail, and the summaries beyond their share, must have half as many tokens as lie
+// between the soft and the low threshold.
 func pays(v store.View, lim Limits, pol Policy) bool {
 	if !lim.hasLow() || v.Skipped > 0 || v.Tokens >= lim.Hard {
 		return true
 	}
-	tokens := 0
+	tokens := -pol.scaled(lim).SummaryPrefixTokens
+	messages := 0
 	for _, it := range v.Items[:assemble.Tail(v, pol.Policy, lim.Hard)] {
-		if !it.IsSummary() {
+		if it.IsSummary() {
 			tokens += it.Tokens
+		} else {
+			messages += it.Tokens
 		}
 	}
-	return tokens >= (lim.Soft-lim.Low)/2
+	return messages+max(tokens, 0) >= (lim.Soft-lim.Low)/2
 }
 
 // Plan decides the next action of a run on a view: none below the low
@@ -71,8 +75,12 @@ func Plan(v store.View, lim Limits, pol Policy) Step {
 		pol.FreshTailTokens = lim.freshTail()
 	}
 	pressure := v.Tokens >= lim.Hard
+	scaled := pol.scaled(lim)
+	if lim.hasLow() { // a leaf that is larger than needed leaves room of the view unused
+		scaled.LeafChunkTokens = min(scaled.LeafChunkTokens, max(scaled.minLeaf(), (v.Tokens-lim.Low)*5/4))
+	}
 	for _, reach := range assemble.Reaches() {
-		p := planner{View: v, pol: pol.scaled(lim), pressure: pressure, cuts: assemble.CutsWithin(v, reach), pin: assemble.Pinned(v)}
+		p := planner{View: v, pol: scaled, pressure: pressure, cuts: assemble.CutsWithin(v, reach), pin: assemble.Pinned(v)}
 		// Tail and pinned message must leave room within the hard limit, not
 		// the budget.
 		p.tail = assemble.TailAt(v, p.cuts, pol.Policy, lim.Hard)
@@ -183,8 +191,10 @@ func (p *planner) next() *Fold {
 	// messages are worth more than old detail. Then a full chunk saves most;
 	// folding a few messages at a time would change the prompt in every turn
 	// for little.
+	crowded := p.summaryTokens() > p.pol.SummaryPrefixTokens
 	switch {
-	case p.summaryTokens() > p.pol.SummaryPrefixTokens && try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):
+	case crowded && try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):
+	case crowded && try(p.condense(p.fanoutHard, p.minCondensed(), p.maxDepth())):
 	case try(p.leaf(p.pol.LeafChunkTokens / 2)):
 	case try(p.leaf(p.pol.minLeaf())):
 	case try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):

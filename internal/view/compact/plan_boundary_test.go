@@ -13,7 +13,8 @@ import (
 func TestPlanAtItsBoundaries(t *testing.T) {
 	big := compact.Limits{Budget: 128_000}
 	pressed := compact.Limits{Budget: 128_000, Soft: 60_000, Hard: 80_000}
-	tail := compact.Policy{Policy: assemble.Policy{FreshTail: 2, FreshTailTokens: 100_000}}
+	tail := compact.Policy{LeafChunkTokens: 20_000, LeafTargetTokens: 2_400, LeafMinFanout: 8, SummaryPrefixTokens: 20_000,
+		Policy: assemble.Policy{FreshTail: 2, FreshTailTokens: 100_000}}
 	one := compact.Policy{LeafChunkTokens: 200_000, Policy: assemble.Policy{FreshTailTokens: 1}}
 	const (
 		relaxed = "exhausted: everything outside the fresh tail is folded as far as the soft threshold asks for"
@@ -41,8 +42,8 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"a token below the hard limit", repeat("a:1000", 77) + " a:2999", pressed, tail, "leaf 0-20 depth 0, 20000 to 2400"},
 		{"at the hard limit", repeat("a:1000", 80), pressed, tail, "leaf 0-20 depth 0 pressure, 20000 to 2400"},
 
-		{"the tail has half the budget", repeat("a:4000", 30), big, compact.Policy{LeafChunkTokens: 200_000}, "leaf 0-14 depth 0, 56000 to 2400"},
-		{"a tail of one token is the newest message", repeat("a:4000", 30), big, one, "leaf 0-29 depth 0, 116000 to 2400"},
+		{"the tail has half the budget", repeat("a:4000", 30), big, compact.Policy{LeafChunkTokens: 200_000}, "leaf 0-7 depth 0, 28000 to 2000"},
+		{"a tail of one token is the newest message", repeat("a:4000", 30), big, one, "leaf 0-7 depth 0, 28000 to 2000"},
 
 		{"instructions of an eighth stay", "i:5000 i:5000 " + repeat("a:1000", 11) + " " + repeat("u:30000", 2), pressed, tail, "leaf 2-13 depth 0 pressure, 11000 to 2400"},
 		{"instructions of more than an eighth go", "i:5000 i:5001 " + repeat("a:1000", 11) + " " + repeat("u:30000", 2), pressed, tail, "leaf 1-13 depth 0 pressure, 16001 to 2400"},
@@ -64,7 +65,7 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"neighbours that no summary is smaller than", "s0:78 a:78 u:444 u:400", tiny, tail, stuck},
 
 		{"a third of a small run", "a:1000 u:300 u:200", tiny, tail, "leaf 0-1 depth 0 pressure, 1000 to 350"},
-		{"the room beside the floor", repeat("s0:30", 17) + " u:300 u:200", tiny, tail, "condensed 0-17 depth 1 pressure, 510 to 101"},
+		{"the room beside the floor", repeat("s0:30", 17) + " u:300 u:200", tiny, tail, "condensed 0-16 depth 1 pressure, 480 to 71"},
 		{"seventeen summaries as long as one", repeat("s0:24", 17) + " u:400 u:300", tiny, tail, stuck},
 		{"seventeen summaries a token longer", repeat("s0:24", 16) + " s0:25 u:400 u:300", tiny, tail, "condensed 0-17 depth 1 pressure, 409 to 24"},
 

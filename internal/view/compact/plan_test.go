@@ -59,12 +59,13 @@ func view(notation string) store.View {
 
 func repeat(word string, n int) string { return strings.TrimSpace(strings.Repeat(word+" ", n)) }
 
-// At a budget of 128,000 the defaults apply as they are written.
+// At a budget of 128,000 a policy applies as it is written.
 func TestPlan(t *testing.T) {
 	big := compact.Limits{Budget: 128_000}
 	pressed := compact.Limits{Budget: 128_000, Soft: 60_000, Hard: 80_000}
 	small := compact.Limits{Budget: 4000}
-	tail := compact.Policy{Policy: assemble.Policy{FreshTail: 2, FreshTailTokens: 100_000}}
+	tail := compact.Policy{LeafChunkTokens: 20_000, LeafTargetTokens: 2_400, LeafMinFanout: 8, SummaryPrefixTokens: 20_000,
+		Policy: assemble.Policy{FreshTail: 2, FreshTailTokens: 100_000}}
 	const (
 		relaxed = "exhausted: everything outside the fresh tail is folded as far as the soft threshold asks for"
 		stuck   = "exhausted: the fresh tail and the newest user message leave no room; nothing else is left to fold"
@@ -100,7 +101,7 @@ func TestPlan(t *testing.T) {
 		{"a message that can never fit", "u:10 a:4500", small, compact.Policy{}, "stub 1"},
 		{"a pinned message that can never fit", "u:4500 (1 )1", small, compact.Policy{}, "stub 0"},
 		{"a pinned message that fits alone", "u:3700 (1:150 )1", small, compact.Policy{}, stuck},
-		{"small budgets fold small chunks", repeat("u:100 a:100", 18), small, compact.Policy{}, "leaf 0-6 depth 0"},
+		{"small budgets fold small chunks", repeat("u:100 a:100", 18), small, compact.Policy{}, "leaf 0-8 depth 0"},
 		{"empty", "", compact.Limits{Budget: 4000, Soft: 1}, compact.Policy{}, "nothing"},
 	}
 	for _, tt := range tests {

@@ -39,12 +39,11 @@ func (l Limits) withDefaults() Limits {
 // hasLow reports whether there is a low threshold below the soft threshold.
 func (l Limits) hasLow() bool { return l.Low < l.Soft }
 
-// freshTail is the size of the fresh tail where the policy does not set one: two
-// thirds of the low threshold, and at most half the budget. The last third is for
-// summaries; a larger tail would keep the view above the low threshold.
+// freshTail is the size of the fresh tail where the policy does not set one: half of the
+// low threshold, so that the other half is left for summaries; without one, half the budget.
 func (l Limits) freshTail() int {
 	if l.hasLow() {
-		return min(l.Budget/2, l.Low*2/3)
+		return min(l.Budget, l.Low) / 2
 	}
 	return l.Budget / 2
 }
@@ -54,18 +53,18 @@ func (l Limits) freshTail() int {
 // proportionally smaller chunks and targets.
 type Policy struct {
 	assemble.Policy
-	LeafChunkTokens        int // source tokens of a leaf summary: 20,000
-	LeafTargetTokens       int // length of a leaf summary: 2,400
-	CondensedTargetTokens  int // length of a condensed summary: 2,000
-	LeafMinFanout          int // leaf summaries that are condensed together: 8
+	LeafChunkTokens        int // source tokens of a leaf summary: 12,000
+	LeafTargetTokens       int // length of a leaf summary that a model writes: 2,000
+	CondensedTargetTokens  int // likewise, of a condensed summary: 2,000
+	LeafMinFanout          int // leaf summaries that are condensed together: 4
 	CondensedMinFanout     int // deeper summaries that are condensed together: 4
 	CondensedMinFanoutHard int // either, above the hard limit: 2
 	// MaxDepth is the deepest summary that is made below the hard limit; 0
 	// stands for any depth, and -1 too.
 	MaxDepth int
 	// SummaryPrefixTokens is the total cost of summaries above which
-	// condensing them is preferred to folding more messages. 0 stands for the
-	// size of a chunk, and at least a condensed summary.
+	// condensing them is preferred to folding more messages. 0 stands for half of the
+	// low threshold.
 	SummaryPrefixTokens int
 	// SummaryFloor is the cost of the shortest rendered summary, and
 	// SourceFloor the cost of each source that it lists. They depend on the
@@ -85,10 +84,10 @@ func (p Policy) withDefaults() Policy {
 		field *int
 		value int
 	}{
-		{&p.LeafChunkTokens, 20_000},
-		{&p.LeafTargetTokens, 2_400},
+		{&p.LeafChunkTokens, 12_000},
+		{&p.LeafTargetTokens, 2_000},
 		{&p.CondensedTargetTokens, 2_000},
-		{&p.LeafMinFanout, 8},
+		{&p.LeafMinFanout, 4},
 		{&p.CondensedMinFanout, 4},
 		{&p.CondensedMinFanoutHard, 2},
 		{&p.SummaryFloor, 120},
@@ -110,11 +109,11 @@ func (p Policy) scaled(l Limits) Policy {
 	share := func(tokens, least int) int {
 		return min(tokens, max(tokens*l.Budget/DefaultBudget, least))
 	}
-	p.LeafChunkTokens = share(p.LeafChunkTokens, 4*p.SummaryFloor)
+	p.LeafChunkTokens = min(p.LeafChunkTokens, max(l.Hard/4, 4*p.SummaryFloor))
 	p.LeafTargetTokens = share(p.LeafTargetTokens, p.SummaryFloor)
 	p.CondensedTargetTokens = share(p.CondensedTargetTokens, p.SummaryFloor)
 	if p.SummaryPrefixTokens <= 0 {
-		p.SummaryPrefixTokens = max(p.CondensedTargetTokens, min(p.LeafChunkTokens, l.Soft/2))
+		p.SummaryPrefixTokens = l.Low / 2
 	}
 	fit := func(fanout, target int) int {
 		return min(fanout, max(2, (p.SummaryPrefixTokens+target)/(target+p.SummaryFloor)))

@@ -26,7 +26,7 @@ type Store interface {
 
 // Bounds limit a run. Fields that are zero have the defaults given with them.
 type Bounds struct {
-	// MaxPasses is how many folds a run makes: 12. Hard and Full runs make as
+	// MaxPasses is how many folds a run makes: 32. Hard and Full runs make as
 	// many more as the size of the view needs.
 	MaxPasses int
 	// Deadline is how long a run may take: 120 s. A Hard run that is not below
@@ -48,7 +48,7 @@ type Bounds struct {
 
 func (b Bounds) withDefaults() Bounds {
 	if b.MaxPasses <= 0 {
-		b.MaxPasses = 12
+		b.MaxPasses = 32
 	}
 	if b.MaxCalls <= 0 {
 		b.MaxCalls = 24

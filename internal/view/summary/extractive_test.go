@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/lossless-context/lcm/internal/view/notes"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -61,16 +63,13 @@ func totalTokens(c llms.Counter, sources []Source) int {
 // checkSummary fails where a summary breaks what Extractive promises.
 func checkSummary(t *rapid.T, r Request, text string) {
 	c := r.Counter
-	if r.Target >= 24 && c.Count(text) > r.Target {
-		t.Fatalf("%d tokens for a target of %d:\n%s", c.Count(text), r.Target, text)
-	}
 	if total := totalTokens(c, r.Sources); c.Count(text) >= total {
 		t.Fatalf("%d tokens from %d:\n%s", c.Count(text), total, text)
 	}
 	if !HasFooter(text) || strings.HasSuffix(text, "\n") {
 		t.Fatalf("no footer at the end:\n%s", text)
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || hides(r)) }) {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }) {
 		t.Fatalf("not plain text: %q", text)
 	}
 	for _, bad := range []string{"previous instructions", "<system>", "</summary>"} {
@@ -78,52 +77,37 @@ func checkSummary(t *rapid.T, r Request, text string) {
 			t.Fatalf("instruction-like text %q:\n%s", bad, text)
 		}
 	}
-	b := Parse(text)
-	if len(b.Prose) > 0 {
-		t.Fatalf("lines that name no message: %+v", b.Prose)
-	}
-	for _, l := range b.Lines {
-		if !quotedFrom(r.Sources, l) {
-			t.Fatalf("not in a source: %s#%d: %q", l.Role, l.Seq, l.Text)
-		}
-	}
-	for _, id := range append(b.Identifiers, b.ToolIdentifiers...) {
-		if !inAny(r.Sources, id) {
-			t.Fatalf("identifier not in a source: %q", id)
+	for _, l := range notes.Parse(text) {
+		if l.Seq == 0 || !quotedFrom(r.Sources, l) {
+			t.Fatalf("not in a source: %s#%d: %q", l.Kind, l.Seq, l.Text)
 		}
 	}
 }
 
-func quotedFrom(sources []Source, l Line) bool {
-	for _, s := range sources {
-		if s.Kind == "" && s.Seq != l.Seq {
-			continue
-		}
-		if strings.Contains(s.Text, l.Text) {
-			return true
-		}
+// quotedFrom reports whether a note has only words of a source, and says whose they are.
+func quotedFrom(sources []Source, l notes.Line) bool {
+	if l.Kind == notes.Omitted {
+		return true
 	}
-	return false
-}
-
-func inAny(sources []Source, text string) bool {
-	for _, s := range sources {
-		if strings.Contains(s.Text, text) {
-			return true
+	return slices.ContainsFunc(sources, func(s Source) bool {
+		if s.Kind == "" && (s.Seq != l.Seq || string(s.Role) != string(l.Kind)) {
+			return false
 		}
-	}
-	return false
+		for w := range strings.FieldsSeq(strings.ReplaceAll(l.Text, "…", " ")) {
+			if !strings.Contains(s.Text, w) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func TestExtractiveKeepsItsPromises(t *testing.T) {
 	e := NewExtractive()
 	rapid.Check(t, func(t *rapid.T) {
-		r := Request{Kind: Leaf, Counter: testCounter, Sources: drawSources(t), Target: rapid.IntRange(0, 800).Draw(t, "target")}
+		r := Request{Kind: Leaf, Counter: testCounter, Sources: drawSources(t), Target: 400}
 		got, err := e.Summarise(t.Context(), r)
 		if errors.Is(err, ErrIncompressible) {
-			if total := totalTokens(testCounter, r.Sources); total > 40 {
-				t.Fatalf("%d tokens said to be incompressible: %v", total, err)
-			}
 			return
 		}
 		if err != nil {
@@ -143,10 +127,9 @@ func TestExtractiveKeepsItsPromises(t *testing.T) {
 func TestCondensingKeepsItsPromises(t *testing.T) {
 	e := NewExtractive()
 	rapid.Check(t, func(t *rapid.T) {
-		var children, messages []Source
+		var children []Source
 		for i := range rapid.IntRange(1, 4).Draw(t, "children") {
 			sources := drawSources(t)
-			messages = append(messages, sources...)
 			got, err := e.Summarise(t.Context(), Request{Kind: Leaf, Counter: testCounter, Sources: sources, Target: 300})
 			if err != nil {
 				children = append(children, sources...) // stray messages
@@ -157,9 +140,8 @@ func TestCondensingKeepsItsPromises(t *testing.T) {
 		if rapid.Bool().Draw(t, "model") {
 			prose := Source{ID: "sum_model", Kind: Leaf, Seq: 99, Text: strings.Join(rapid.SliceOf(rapid.SampledFrom(fragments)).Draw(t, "prose"), "")}
 			children = append(children, prose)
-			messages = append(messages, prose)
 		}
-		r := Request{Kind: Condensed, Depth: 1, Counter: testCounter, Sources: children, Target: rapid.IntRange(24, 400).Draw(t, "target")}
+		r := Request{Kind: Condensed, Depth: 1, Counter: testCounter, Sources: children, Target: 400}
 		got, err := e.Summarise(t.Context(), r)
 		if errors.Is(err, ErrIncompressible) {
 			return
@@ -168,11 +150,6 @@ func TestCondensingKeepsItsPromises(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkSummary(t, r, got.Text)
-		for _, l := range Parse(got.Text).Lines {
-			if !inAny(messages, l.Text) {
-				t.Fatalf("not in a message: %q", l.Text)
-			}
-		}
 	})
 }
 

@@ -32,16 +32,8 @@ func FuzzSummarise(f *testing.F) {
 		if !HasFooter(got.Text) || llms.Estimate.Count(got.Text) >= llms.Estimate.Count(text) {
 			t.Fatalf("%q from %q", got.Text, text)
 		}
-		if r.Target >= 24 && llms.Estimate.Count(got.Text) > r.Target {
-			t.Fatalf("%d tokens for a target of %d: %q", llms.Estimate.Count(got.Text), r.Target, got.Text)
-		}
 		if !utf8.ValidString(got.Text) || strings.ContainsFunc(got.Text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }) {
 			t.Fatalf("not plain text: %q", got.Text)
-		}
-		for _, l := range Parse(got.Text).Lines {
-			if !strings.Contains(text, l.Text) {
-				t.Fatalf("not in the source: %q", l.Text)
-			}
 		}
 		EnsureFooter(text, r)
 	})

@@ -61,6 +61,9 @@ func transcript(sources []Source, nonce string) string {
 			who = string(s.Kind) + " summary"
 		}
 		fmt.Fprintf(&b, "[%s %s | %s", nonce, s.ID, who)
+		if s.Seq > 0 {
+			fmt.Fprintf(&b, " | #%d", s.Seq)
+		}
 		if !s.Time.IsZero() {
 			fmt.Fprintf(&b, " | %s", s.Time.UTC().Format(time.RFC3339))
 		}

@@ -1,0 +1,263 @@
+package notes
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
+)
+
+// The names of tools that agents are known to use, in lower case and without a prefix.
+var (
+	shellTools = []string{"bash", "shell", "exec_command", "exec", "local_shell", "local_shell_call", "run_command", "execute_command",
+		"run_terminal_cmd", "run_shell_command", "terminal", "powershell", "run_commands"}
+	changeTools = []string{"edit", "write", "multiedit", "notebookedit", "edit_file", "write_file", "create_file", "update_file", "append_file",
+		"str_replace", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "patch", "replace", "insert", "delete_file"}
+	planTools = []string{"todowrite", "update_plan", "todo_write", "write_todos"}
+)
+
+// toolName returns the name of a tool without its server or namespace.
+func toolName(name string) string {
+	name = strings.ToLower(name)
+	if i := strings.LastIndex(name, "__"); i >= 0 {
+		name = name[i+2:]
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// arguments are the arguments of calls that matter here, under the names that hosts use.
+type arguments struct {
+	Command  json.RawMessage `json:"command"`
+	Cmd      json.RawMessage `json:"cmd"`
+	Commands []string        `json:"commands"`
+	Path     string          `json:"path"`
+	FilePath string          `json:"file_path"`
+	Camel    string          `json:"filePath"`
+	Notebook string          `json:"notebook_path"`
+	Filename string          `json:"filename"`
+	Todos    []todo          `json:"todos"`
+	Plan     json.RawMessage `json:"plan"` // steps, or a text
+}
+
+type todo struct {
+	Content string `json:"content"`
+	Step    string `json:"step"`
+	Status  string `json:"status"`
+}
+
+func parse(c *llms.ToolCall) (a arguments) {
+	// Arguments that are not JSON, such as a patch, have no fields.
+	_ = json.Unmarshal([]byte(c.Arguments), &a)
+	return a
+}
+
+// call notes what a call changes.
+func (f *finder) call(seq int64, c *llms.ToolCall) {
+	f.calls[c.ID] = call{c.Name, Command(c)}
+	if changed := Changed(c); len(changed) > 0 {
+		f.add(Files, seq, strings.Join(changed, ", "))
+	}
+	name := toolName(c.Name)
+	if name != "exitplanmode" && !slices.Contains(planTools, name) {
+		return
+	}
+	a := parse(c)
+	var text string
+	if json.Unmarshal(a.Plan, &text) != nil {
+		text = openSteps(a)
+	}
+	f.add(Plan, seq, text)
+}
+
+// openSteps lists the steps of a plan that are not done.
+func openSteps(a arguments) string {
+	var steps []todo
+	_ = json.Unmarshal(a.Plan, &steps)
+	var open []string
+	for _, t := range append(a.Todos, steps...) {
+		if text := t.Content + t.Step; text != "" && t.Status != "completed" && t.Status != "cancelled" {
+			open = append(open, "[ ] "+text)
+		}
+	}
+	return strings.Join(open, "; ")
+}
+
+// Command returns the command line that a call runs, or "".
+func Command(c *llms.ToolCall) string {
+	if !slices.Contains(shellTools, toolName(c.Name)) {
+		return ""
+	}
+	a := parse(c)
+	for _, raw := range []json.RawMessage{a.Command, a.Cmd} {
+		var line string
+		var words []string
+		switch {
+		case raw == nil:
+		case json.Unmarshal(raw, &line) == nil:
+			return line
+		case json.Unmarshal(raw, &words) == nil && len(words) > 0:
+			if len(words) == 3 && strings.HasPrefix(words[1], "-") { // bash -lc "…"
+				return words[2]
+			}
+			return strings.Join(words, " ")
+		}
+	}
+	return strings.Join(a.Commands, "; ")
+}
+
+var patchFile = lazyregexp.New(`(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\n"\\]+)`)
+
+// Changed lists the files that a call changes.
+func Changed(c *llms.ToolCall) []string {
+	var all []string
+	for _, m := range patchFile().FindAllStringSubmatch(strings.ReplaceAll(c.Arguments, `\n`, "\n"), -1) {
+		all = append(all, strings.TrimSpace(m[1]))
+	}
+	if !slices.Contains(changeTools, toolName(c.Name)) {
+		return all
+	}
+	a := parse(c)
+	if p := cmp.Or(a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename); p != "" {
+		all = append(all, path.Clean(p))
+	}
+	return all
+}
+
+var (
+	exitCode = lazyregexp.New(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
+	badLine  = lazyregexp.New(`(?im)^.*(?:--- FAIL|^FAIL\b|\bpanic:|\bfatal:|\berror\b|\bnot found\b|\bundefined\b|\bcannot\b|\bdenied\b|\bfailed\b|Traceback|Exception).*$`)
+	logged   = lazyregexp.New(`^([0-9a-f]{7,40}) (?:\([^)]*\) )?(.+)`)
+	commited = lazyregexp.New(`(?m)^\[\S+ (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$`)
+)
+
+// looking matches commands that change nothing, and say little about the work.
+var looking = lazyregexp.New(`^(?:cd \S+ && )?(?:ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
+
+// maxOutput bounds how much of a result is read, half from each end, in bytes.
+const maxOutput = 16 << 10
+
+// result notes commits, failures and what the user said in the place of a result.
+func (f *finder) result(s *record.SummarySource, r *llms.ToolResult) {
+	c := f.calls[r.CallID]
+	text := output(r)
+	if s.Format == llms.FormatClaude {
+		if words := userWords(c.name, r.IsError, text); words != "" {
+			f.add(User, s.Seq, words)
+			return
+		}
+	}
+	if c.command == "" {
+		return
+	}
+	what := purpose(c.command)
+	failed := r.IsError
+	if m := exitCode().FindStringSubmatch(text); m != nil {
+		failed = failed || m[1] != "0"
+	}
+	f.failed = slices.DeleteFunc(f.failed, func(x failure) bool { return x.purpose == what })
+	if failed {
+		detail := strings.TrimSpace(badLine().FindString(text))
+		if detail == "" {
+			detail = strings.TrimSpace(text)
+		}
+		if line, omitted := clean(clip(oneLine(c.command), 160)+" → "+clip(oneLine(detail), 200), true); line != "" && !omitted {
+			f.failed = append(f.failed, failure{Line{Failed, s.Seq, line}, what})
+		}
+		return
+	}
+	if !looking().MatchString(c.command) {
+		last := strings.TrimSpace(text)
+		last = strings.TrimSpace(last[strings.LastIndexByte(last, '\n')+1:])
+		f.add(Ran, s.Seq, clip(oneLine(c.command), 120)+" → "+clip(last, 160))
+	}
+	if m := logged().FindStringSubmatch(text); m != nil && strings.Contains(c.command, "git log") {
+		f.commit(s.Seq, m[1], m[2])
+	}
+	if strings.Contains(c.command, "git commit") || strings.Contains(c.command, "git cherry-pick") {
+		for _, m := range commited().FindAllStringSubmatch(text, -1) {
+			f.commit(s.Seq, m[1], m[2])
+		}
+	}
+}
+
+// commit notes a commit that is not noted yet.
+func (f *finder) commit(seq int64, hash, subject string) {
+	if !slices.ContainsFunc(f.lines, func(l Line) bool { return l.Kind == Commit && strings.HasPrefix(l.Text, hash[:7]) }) {
+		f.add(Commit, seq, hash+" "+subject)
+	}
+}
+
+func output(r *llms.ToolResult) string {
+	var b strings.Builder
+	for _, p := range r.Output {
+		b.WriteString(p.Text)
+		b.WriteByte('\n')
+	}
+	text := b.String()
+	if len(text) > maxOutput {
+		text = text[:maxOutput/2] + "\n" + text[len(text)-maxOutput/2:]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// userWords returns what the user said to Claude Code in the place of a result: the
+// reason for which a call was refused, and the answers to the assistant's questions. The
+// error of a server can have any text, so the refusal of its call is not read.
+func userWords(tool string, isError bool, text string) string {
+	const refused = "The user doesn't want to proceed with this tool use."
+	const reason = "the user said:\n"
+	switch {
+	case tool == "AskUserQuestion":
+		if answers, ok := strings.CutPrefix(text, "User has answered your questions: "); ok && !isError {
+			answers, _, _ = strings.Cut(answers, "You can now continue")
+			return answers
+		}
+	}
+	if isError && tool != "" && !strings.HasPrefix(tool, "mcp__") && strings.HasPrefix(text, refused) {
+		if _, words, ok := strings.Cut(text, reason); ok {
+			words, _, _ = strings.Cut(words, "\n\nNote: The user's next message")
+			return words
+		}
+	}
+	return ""
+}
+
+// purpose returns the program and its first word: with other flags it is another try.
+func purpose(line string) string {
+	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
+		line = after
+	}
+	var kept []string
+	for _, w := range strings.Fields(line) {
+		if strings.Contains(w, "=") && len(kept) == 0 {
+			continue // a variable before the program
+		}
+		if strings.HasPrefix(w, "-") || len(kept) == 2 {
+			break
+		}
+		kept = append(kept, w)
+	}
+	return strings.Join(kept, " ")
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Subject names what a call is about: its command, the last part of its file's path, or
+// the tool.
+func Subject(c *llms.ToolCall) string {
+	if line := Command(c); line != "" {
+		return purpose(line)
+	}
+	a := parse(c)
+	if p := cmp.Or(a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename); p != "" {
+		p, _ = clean(path.Base(p), true)
+		return p
+	}
+	return toolName(c.Name)
+}

@@ -1,0 +1,235 @@
+package notes
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+)
+
+// level says how many characters of each kind of note a text keeps.
+type level struct {
+	prompt, answer, step, plan, host int
+	files                            int // how many are listed
+}
+
+// levels by depth; the last is for all deeper ones. They were chosen on real sessions
+// (`go run ./bench carry`).
+var levels = []level{
+	{prompt: 1200, answer: 2400, step: 400, plan: 2400, host: 4000, files: 400},
+	{prompt: 400, answer: 600, step: 200, plan: 400, host: 600, files: 80},
+	{prompt: 200, answer: 240, step: 80, plan: 200, host: 300, files: 40},
+	{prompt: 120, answer: 120, step: 40, files: 24},
+	{prompt: 60, answer: 60, files: 12},
+}
+
+// Depths is how many depths differ.
+const Depths = 5
+
+// Write makes the text of a summary at a depth of notes, without a footer.
+func Write(lines []Line, depth int) string {
+	v := levels[min(max(depth, 0), len(levels)-1)]
+	w := writer{level: v}
+	w.files = lastTouched(lines, v.files)
+	for len(lines) > 0 {
+		n := 1
+		for n < len(lines) && !(lines[n].Kind == User && lines[n-1].Kind != User) {
+			n++
+		}
+		short := n < len(lines) && len(lines[n].Text) <= shortPrompt
+		w.turn(lines[:n], depth, short)
+		lines = lines[n:]
+	}
+	if depth > 0 {
+		w.fileList()
+	}
+	w.omissions()
+	return w.b.String()
+}
+
+// shortPrompt is the length up to which a prompt may be an answer to a question.
+const shortPrompt = 60
+
+type writer struct {
+	level
+	b       strings.Builder
+	files   map[string]int64 // the last message that changed each file that is listed
+	omitted []int64
+}
+
+// turn writes the notes of one turn. If the next prompt is short, the end of the last
+// answer may be the question that it answers.
+func (w *writer) turn(lines []Line, depth int, question bool) {
+	last := -1 // the last text of the assistant
+	plan := -1
+	for i, l := range lines {
+		switch l.Kind {
+		case Assistant:
+			last = i
+		case Plan:
+			plan = i
+		}
+	}
+	var changed []string
+	for i, l := range lines {
+		switch l.Kind {
+		case User:
+			w.line(l, cutPrompt(l.Text, w.prompt))
+		case Assistant:
+			switch {
+			case i == last && question && len(l.Text) > w.answer:
+				w.line(l, cutEnd(l.Text, w.answer))
+			case i == last:
+				w.line(l, cut(l.Text, w.answer))
+			default:
+				w.line(l, cut(l.Text, w.step))
+			}
+		case Plan:
+			if i == plan {
+				w.line(l, cut(l.Text, w.plan))
+			}
+		case Host:
+			w.line(l, cut(l.Text, w.host))
+		case Commit, Failed:
+			w.line(l, l.Text)
+		case Ran:
+			if depth == 0 {
+				w.line(l, l.Text)
+			}
+		case Files:
+			for p := range strings.SplitSeq(l.Text, ", ") {
+				if w.files[p] == l.Seq && !slices.Contains(changed, p) {
+					changed = append(changed, p)
+				}
+			}
+		case Omitted:
+			w.omitted = append(w.omitted, l.Seq)
+		}
+	}
+	if depth == 0 && len(changed) > 0 {
+		w.line(Line{Kind: Files, Seq: lines[len(lines)-1].Seq}, strings.Join(changed, ", "))
+	}
+}
+
+func (w *writer) line(l Line, text string) {
+	if text == "" {
+		return
+	}
+	w.b.WriteString(label(l.Kind, l.Seq) + text + "\n")
+}
+
+// label begins the line of a note.
+func label(kind Kind, seq int64) string { return string(kind) + "#" + number(seq) + ": " }
+
+// lastTouched returns, for the files that were changed last, the message of the last
+// change.
+func lastTouched(lines []Line, most int) map[string]int64 {
+	last := map[string]int64{}
+	for _, l := range slices.Backward(lines) {
+		if l.Kind != Files {
+			continue
+		}
+		for p := range strings.SplitSeq(l.Text, ", ") {
+			if _, ok := last[p]; !ok && len(last) < most {
+				last[p] = l.Seq
+			}
+		}
+	}
+	return last
+}
+
+func (w *writer) fileList() {
+	if len(w.files) == 0 {
+		return
+	}
+	var paths []string
+	var seq int64
+	for p, at := range w.files {
+		paths, seq = append(paths, p), max(seq, at)
+	}
+	slices.Sort(paths)
+	w.line(Line{Kind: Files, Seq: seq}, strings.Join(paths, ", "))
+}
+
+// omissions names the messages from which instruction-like text was left out.
+func (w *writer) omissions() {
+	for _, seq := range slices.Compact(w.omitted) {
+		w.line(Line{Kind: Omitted, Seq: seq}, "instruction-like text")
+	}
+}
+
+// clip cuts a text to so many characters.
+func clip(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return cut(text, n)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// cut leaves out the middle of a text that is longer than n characters.
+func cut(text string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	if len(text) <= n {
+		return text
+	}
+	r := []rune(text)
+	if len(r) <= n {
+		return text
+	}
+	head := n * 2 / 3
+	return atWord(string(r[:head]), false) + " … " + atWord(string(r[len(r)-(n-head):]), true)
+}
+
+// cutEnd keeps the end of a text.
+func cutEnd(text string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	r := []rune(text)
+	return "… " + atWord(string(r[max(0, len(r)-n):]), true)
+}
+
+// atWord drops the word that a cut has parted.
+func atWord(text string, start bool) string {
+	const near = 24
+	if start {
+		if i := strings.IndexByte(text, ' '); i >= 0 && i < near {
+			return text[i+1:]
+		}
+		return text
+	}
+	if i := strings.LastIndexByte(text, ' '); i > len(text)-near && i > 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// standing matches a sentence that says how work is to be done from now on.
+var standing = lazyregexp.New(`(?i)\b(?:always|never|don'?t|do not|must(?:n't)?|should(?:n't)?|instead|rather than|prefer|make sure|avoid|stop|only|no need|remember|from now on|i'?ll|i will|keep|leave|please)\b`)
+
+// maxRule bounds a standing instruction that is kept beside a prompt that was cut.
+const maxRule = 200
+
+// cutPrompt cuts a prompt in the middle, and keeps the standing instructions there.
+func cutPrompt(text string, n int) string {
+	short := cut(text, n)
+	if short == text || n <= 0 {
+		return short
+	}
+	room := max(n/2, 160)
+	var rules []string
+	for s := range sentences(text) {
+		if size := len(s); size <= maxRule && size <= room && standing().MatchString(s) && !strings.Contains(short, s) {
+			rules, room = append(rules, s), room-size
+		}
+	}
+	if len(rules) == 0 {
+		return short
+	}
+	return short + " … " + strings.Join(rules, " … ")
+}
