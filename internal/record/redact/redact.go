@@ -18,10 +18,10 @@
 // it would be shown: escapes are decoded (&lt;, \u003c, %3C, also inside each other), wide,
 // accented and look-alike characters become plain ones, and invisible ones are left out.
 // The tag may have attributes, blanks and a namespace. Blocks nest, may begin in one part
-// of a message and end in another, and an unclosed block reaches to the end. A tag
+// of a message and end in another, and an unclosed block reaches to the end. A tag alone
 // between backticks is not a tag. One that is written oddly ([private], <_private>,
-// <p r i v a t e>, <private without an end) or stands after a letter (List<Private>)
-// is one only if it is closed.
+// <p r i v a t e>, <private without an end), stands after a letter (List<Private>) or among
+// other words between backticks is one only if it is closed.
 //
 // A mark replaces each finding and names its kind: "[redacted: github pat]",
 // "[private]". The result is scanned again until nothing is found, so redacting
