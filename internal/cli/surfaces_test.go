@@ -101,6 +101,7 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 	file := filepath.Join(tm.dir, "secrets.jsonl")
 	secrets, encoded := plantSecrets(t, file)
 	n := len(secrets) - encoded
+	t.Logf("%d secrets, %d of them encoded", len(secrets), encoded)
 	imported := tm.run("laptop1", nil, "import", file)
 	surfaces := []struct {
 		name  string

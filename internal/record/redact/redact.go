@@ -8,7 +8,7 @@
 // private key to its end, the password in a URL, a value that is assigned to the name of
 // a secret, the random part of a webhook. And a value that looks random is a secret if a
 // hint stands on its line: a word for a credential in one of several languages, or a tool
-// that takes passwords (near.go). Random means that its characters alternate between
+// that takes passwords (rules/words.tsv, near.go). Random means that its characters alternate between
 // letters of both cases and digits, or that its letters follow each other as they do not
 // in words. Detection is conservative: a hash, a UUID or an example in a manual is not a
 // secret. A secret without a shape, such as a word as a password, is not found; mark it
