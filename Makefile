@@ -34,7 +34,7 @@ LDFLAGS = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-long race lint fuzz torture soak audit bench dist dist-test generate clean e2e ui-test
+.PHONY: help run build test test-long race lint fuzz torture soak audit bench dist dist-test generate clean e2e ui-test lines
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ dist: build ## Make the packages of PLATFORMS in dist/: archives, npm, Debian, M
 
 dist-test: ## Check what `make dist` made, and install its npm and Debian packages (npm, dpkg, network)
 	LCM_DIST_VERSION="$(VERSION)" LCM_DIST_PLATFORMS="$(PLATFORMS)" $(GO) test -tags dist -count=1 -v -run '^TestDist' ./e2e
+
+lines: ## Count the lines of code by folder, without tests and bench
+	@sh scripts/lines.sh
 
 generate: ## Rewrite docs/CONFIG.md and docs/CLI.md from the code
 	$(GO) generate ./...

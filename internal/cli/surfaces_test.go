@@ -31,20 +31,36 @@ import (
 type planted struct{ name, secret string }
 
 // plantSecrets writes a session with every format in every carrier, one a message, that
-// masking is known to find.
-func plantSecrets(t *testing.T, path string) (all []planted) {
+// masking is known to find. The first ones, so many as encoded says, are in an encoding.
+func plantSecrets(t *testing.T, path string) (all []planted, encoded int) {
 	t.Helper()
 	var lines bytes.Buffer
 	random := rand.New(rand.NewPCG(28, 4))
 	masks := redact.Redactor{Secrets: true}
-	for i, f := range redacttest.Read(t, "../record/redact/testdata/formats.txt") {
+	plant := func(name, text, secret string, message map[string]any) {
+		if clean, _ := masks.Text([]byte(text)); clean == nil || redacttest.Shows(string(clean), secret) {
+			return // TestFormats counts these
+		}
+		all = append(all, planted{name, telling(secret)})
+		line, err := jsonstring.Marshal(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	formats := redacttest.Read(t, "../record/redact/testdata/formats.txt")
+	for _, f := range formats {
+		for _, name := range []string{"base64", "hex"} {
+			if text, secret := redacttest.Encoders[name](f.Fill(random)); len(secret) > 12 {
+				plant(f.Name+" in "+name, text, secret, map[string]any{"role": "user", "content": text})
+			}
+		}
+	}
+	encoded = len(all)
+	for i, f := range formats {
 		for _, carrier := range []string{"plain text", "JSON", "YAML block", "TOML", "tool arguments", "tool result"} {
 			text, secret := f.Fill(random)
 			text = redacttest.Carriers[carrier](text)
-			if clean, _ := masks.Text([]byte(text)); clean == nil || redacttest.Shows(string(clean), secret) {
-				continue // TestFormats counts these
-			}
-			all = append(all, planted{f.Name + " in " + carrier, telling(secret)})
 			id := fmt.Sprint("call", i)
 			message := map[string]any{"role": "user", "content": text}
 			switch carrier {
@@ -54,17 +70,13 @@ func plantSecrets(t *testing.T, path string) (all []planted) {
 			case "tool result":
 				message = map[string]any{"role": "tool", "tool_call_id": id, "content": text}
 			}
-			line, err := jsonstring.Marshal(message)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines.Write(append(line, '\n'))
+			plant(f.Name+" in "+carrier, text, secret, message)
 		}
 	}
 	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return all, encoded
 }
 
 // telling returns the part of a secret that is looked for: within a line, because lines
@@ -87,9 +99,10 @@ func telling(secret string) string {
 func TestNoSurfaceShowsASecret(t *testing.T) {
 	tm := newTeam(t)
 	file := filepath.Join(tm.dir, "secrets.jsonl")
-	secrets := plantSecrets(t, file)
+	secrets, encoded := plantSecrets(t, file)
+	n := len(secrets) - encoded
+	t.Logf("%d secrets, %d of them encoded", len(secrets), encoded)
 	imported := tm.run("laptop1", nil, "import", file)
-	n := len(secrets)
 	surfaces := []struct {
 		name  string
 		marks int // how many marks there are at least, so that an empty output does not pass
@@ -102,14 +115,15 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 		{"grep -F", n / 4, func() string { return tm.pages("laptop1", "grep", "-F", "password token key secret") }},
 		{"show --full", n, func() string { return tm.run("laptop1", nil, "show", "1", "--full", "--limit", "0") }},
 		{"show --json", n, func() string { return tm.run("laptop1", nil, "show", "1", "--json", "--full") }},
+		{"describe", 10, func() string { return tm.described(encoded, len(secrets)) }},
 		{"show --html", n, func() string { return tm.html() }},
 		{"context", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000") }},
 		{"context --json", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--json") }},
 		{"context --openai", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--openai") }},
 		{"context --anthropic", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--anthropic") }},
 		{"context --items", 0, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--items") }},
-		{"ui", 2 * n, func() string { return tm.explorer(n) }},
-		{"mcp", n, func() string { return tm.mcpAnswers(n) }},
+		{"ui", 2 * n, func() string { return tm.explorer(len(secrets)) }},
+		{"mcp", n, func() string { return tm.mcpAnswers(len(secrets)) }},
 		{"embed", n / 2, func() string { return tm.embedded() }},
 		{"sync", n, func() string {
 			tm.run("laptop1", nil, "sync")
@@ -117,6 +131,7 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 		}},
 		{"grep --team", n / 4, func() string { return tm.pages("laptop3", "grep", "--team", "(?s).+", "--scope", "messages") }},
 		{"context --fold", 1, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "16000", "--fold") }},
+		{"describe --expand", n, func() string { return tm.expanded() }},
 		{"ask --evidence", 5, func() string {
 			return tm.run("laptop1", nil, "ask", "--evidence", "--json", "Which password, token and key?", "--max-tokens", "16000")
 		}},
@@ -132,12 +147,12 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 				t.Errorf("shows the secret of %s: %s", l.name, l.secret)
 			}
 			if len(leaks) > 10 {
-				t.Errorf("%d of %d secrets", len(leaks), n)
+				t.Errorf("%d of %d secrets", len(leaks), len(secrets))
 			}
 		})
 	}
-	if kept := leaked(tm.run("laptop1", nil, "show", "1", "--raw"), secrets); len(kept) != n {
-		t.Errorf("the record has only %d of %d secrets, or they are not found", len(kept), n)
+	if kept := leaked(tm.run("laptop1", nil, "show", "1", "--raw"), secrets); len(kept) != len(secrets) {
+		t.Errorf("the record has only %d of %d secrets, or they are not found", len(kept), len(secrets))
 		for _, s := range secrets {
 			if !slices.Contains(kept, s) {
 				t.Error(s)
@@ -180,6 +195,30 @@ func (tm *team) pages(machine string, args ...string) string {
 			return all.String()
 		}
 	}
+}
+
+// described returns what lcm describe prints of twenty of the messages with encoded secrets, and
+// of twenty of the others.
+func (tm *team) described(encoded, messages int) string {
+	tm.t.Helper()
+	var all strings.Builder
+	for i := range 20 {
+		for _, message := range []int{1 + i*encoded/20, encoded + 1 + i*(messages-encoded)/20} {
+			for _, form := range [][]string{{}, {"--json"}, {"--raw"}} {
+				all.WriteString(tm.run("laptop1", nil, append([]string{"describe", fmt.Sprint("msg_", message)}, form...)...))
+			}
+		}
+	}
+	return all.String()
+}
+
+// expanded returns what lcm describe --expand prints beneath the summaries of a folded context.
+func (tm *team) expanded() string {
+	tm.t.Helper()
+	folded := tm.run("laptop1", nil, "context", "1", "--budget", "16000", "--fold")
+	ids := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`sum_[0-9a-f]{16}`).FindAllString(folded, -1))))
+	all := tm.run("laptop1", nil, append(append([]string{"describe"}, ids...), "--expand")...)
+	return all + tm.run("laptop1", nil, append(append([]string{"describe"}, ids...), "--expand", "--json")...)
 }
 
 // html returns the pages of lcm show --html.

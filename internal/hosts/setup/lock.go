@@ -24,20 +24,20 @@ func Exclusively(ctx context.Context, dir string, fn func(*Receipts) error) erro
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
 	type lock struct {
-		unlock func()
-		err    error
+		file *lockedfile.File
+		err  error
 	}
 	got := make(chan lock, 1)
 	go func() {
-		unlock, err := lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
-		got <- lock{unlock, err}
+		file, err := lockedfile.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+		got <- lock{file, err}
 	}()
 	select {
 	case l := <-got:
 		if l.err != nil {
 			return writing(l.err)
 		}
-		defer l.unlock()
+		defer l.file.Close()
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
@@ -30,12 +31,12 @@ func Original(ctx context.Context, s Store, m store.Message) (string, error) {
 	case errors.Is(err, store.ErrDamaged) && record == nil:
 		return noticed(m.Body.Render()), err
 	case errors.Is(err, store.ErrDamaged):
-		text, other := original(ctx, s, m, record)
+		text, other := original(m, record)
 		return noticed(text), errors.Join(err, other)
 	case err != nil:
 		return "", err
 	}
-	return original(ctx, s, m, record)
+	return original(m, record)
 }
 
 // noticed puts the notice of damage before a text, if it is not there.
@@ -46,45 +47,23 @@ func noticed(text string) string {
 	return store.DamageNotice + "\n" + text
 }
 
-func original(ctx context.Context, s Store, m store.Message, record []byte) (string, error) {
-	text := transcript(m, record)
-	shown, err := shownOf(ctx, s, m)
-	if err != nil || strings.Count(shown, redact.SecretMark) <= strings.Count(text, redact.SecretMark) {
-		return text, err
+// original reads a message back from its record. One that is masked goes through the function
+// that masked its body.
+func original(m store.Message, record []byte) (string, error) {
+	body := llms.Message{Role: m.Body.Role, Parts: []llms.Part{{Kind: llms.PartText, Text: string(record)}}}
+	if m.Format != llms.FormatText {
+		if decoded, err := wire.Decode(m.Format, m.Body.Role, record); err == nil {
+			body = decoded
+		}
 	}
-	if !MovedOut(m.Body.Parts) {
-		return shown, nil
+	if m.Flags&store.FlagMasked != 0 {
+		shown, err := ingest.Shown(ingest.Privacy{Redact: redact.Search}, body)
+		if err != nil {
+			return "", err
+		}
+		body = shown
 	}
-	clean, _ := redact.Redactor{Secrets: true, KeepPrivate: true}.Text(record)
-	if clean == nil {
-		return shown, nil // whatever it is that the record has, it is not to be seen
-	}
-	return transcript(m, clean), nil
-}
-
-// transcript reads a message back from its record.
-func transcript(m store.Message, record []byte) string {
-	if m.Format == llms.FormatText {
-		return string(record)
-	}
-	body, err := wire.Decode(m.Format, m.Body.Role, record)
-	if err != nil {
-		return string(record)
-	}
-	return body.Render()
-}
-
-// shownOf is the text of a message for searches and summaries: less than
-// its record, if that has hidden parts.
-func shownOf(ctx context.Context, s Store, m store.Message) (string, error) {
-	if !MovedOut(m.Body.Parts) {
-		return m.Body.Render(), nil
-	}
-	text, err := s.Text(ctx, store.Node{Message: m.ID})
-	if errors.Is(err, store.ErrDamaged) {
-		err = nil // the record says so as well
-	}
-	return string(text), err
+	return body.Render(), nil
 }
 
 // MovedOut reports that some of a message's content is stored apart.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -107,23 +108,26 @@ type Option func(*Ingester)
 func WithPrivacy(p Privacy) Option { return func(in *Ingester) { in.privacy = p } }
 
 // Forgotten says for each message whether the user erased it from the session
-// with this key and project, so that it would not be stored again; nil means none.
+// with this key and project, so that it would not be stored again; nil means none. It
+// cleans the messages only if something was ever erased: that is most of the work of storing them.
 func (in *Ingester) Forgotten(ctx context.Context, key string, p store.Project, inputs []Input) ([]bool, error) {
-	ms, err := in.clean(inputs)
-	if err != nil {
-		return nil, err
-	}
-	return in.forgotten(ctx, key, p, ms)
+	var unclean error
+	gone, err := in.store.Forgotten(ctx, key, p, func(yield func(store.Fingerprint) bool) {
+		var ms []input
+		ms, unclean = in.clean(inputs)
+		fingerprints(ms)(yield)
+	})
+	return gone, cmp.Or(unclean, err)
 }
 
-func (in *Ingester) forgotten(ctx context.Context, key string, p store.Project, ms []input) ([]bool, error) {
-	return in.store.Forgotten(ctx, key, p, func(yield func(store.Fingerprint) bool) {
+func fingerprints(ms []input) iter.Seq[store.Fingerprint] {
+	return func(yield func(store.Fingerprint) bool) {
 		for _, m := range ms {
 			if !yield(fingerprint(m.Message)) {
 				return
 			}
 		}
-	})
+	}
 }
 
 // fingerprint returns the hashes by which an erased message is recognised.
@@ -139,7 +143,7 @@ func fingerprint(m llms.Message) store.Fingerprint {
 
 // remembered drops erased messages.
 func (in *Ingester) remembered(ctx context.Context, c store.Conversation, history []input) ([]input, error) {
-	gone, err := in.forgotten(ctx, c.Key, c.Project, history)
+	gone, err := in.store.Forgotten(ctx, c.Key, c.Project, fingerprints(history))
 	if err != nil || !slices.Contains(gone, true) {
 		return history, err
 	}

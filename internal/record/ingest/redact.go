@@ -51,7 +51,19 @@ func (in *Ingester) clean(ms []Input) ([]input, error) {
 
 func (in *Ingester) cleanOne(given Input) (input, error) {
 	m := input{Input: given}
-	said, changed, err := remove(redact.Redactor{Secrets: in.privacy.Redact == redact.All}, m.Message)
+	remover := redact.Redactor{Secrets: in.privacy.Redact == redact.All}
+	if m.Raw.Bytes != nil {
+		// Most records have nothing to hide, and looking for everything at once takes half the time
+		// of looking for private blocks and then for secrets.
+		if found, _ := (redact.Redactor{Secrets: hides(in.privacy)}).Text(m.Raw.Bytes); found == nil {
+			body := m.Message
+			body.Raw = llms.Raw{}
+			if _, changed, err := remove(remover, body); err != nil || !changed {
+				return m, err
+			}
+		}
+	}
+	said, changed, err := remove(remover, m.Message)
 	if err != nil {
 		return m, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
 // secret is a made-up key, hush a text marked as private.
@@ -158,5 +159,27 @@ func TestIgnoredSessionsAreNotStored(t *testing.T) {
 		if n := len(b.all(t)); n > 0 {
 			t.Errorf("%d messages are stored", n)
 		}
+	}
+}
+
+// TestForgottenCleansOnlyIfSomethingWasErased: cleaning is most of an import, and is done again
+// when the messages are stored.
+func TestForgottenCleansOnlyIfSomethingWasErased(t *testing.T) {
+	b := newPrivateBed(t, ingest.Privacy{Redact: redact.Search})
+	unclean := llms.User("hello")
+	unclean.Meta = map[string]any{"no JSON": func() {}}
+	forgotten := func() error {
+		_, err := b.Forgotten(t.Context(), "test", store.Project{}, ingest.Messages(unclean))
+		return err
+	}
+	if err := forgotten(); err != nil {
+		t.Errorf("the message was cleaned: %v", err)
+	}
+	stored := b.sync(t, llms.User("to be erased, and long enough"))
+	if _, err := b.Erase(t.Context(), record.EraseRequest{Messages: []store.MessageID{stored.Stored[0].ID}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := forgotten(); err == nil {
+		t.Error("a message that cannot be cleaned is no error")
 	}
 }

@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // nameKind is a group of names that secrets are assigned to. Code and manuals
 // also assign harmless values to them, so accepts checks the value.
@@ -26,14 +23,10 @@ type assignment struct {
 	joined bool // the name has a qualifier: X-Server-Token, _authToken
 }
 
-// passwords are the words for a password, in several languages.
-const passwords = "password,passwd,passphrase,passcode,passwort,kennwort,contraseña,contrasena,mot de passe,senha,wachtwoord,hasło,heslo,lösenord,adgangskode,passord,salasana,jelszó," +
-	"parola,lozinka,şifre,Şifre,sifre,mật khẩu,kata sandi,пароль,Пароль,κωδικός,סיסמה,密码,密碼,パスワード,비밀번호"
-
 var kinds = []*nameKind{
 	{
 		kind:    "password",
-		names:   append(strings.Split(passwords, ","), "password_hash", "mot_de_passe", "motdepasse"),
+		names:   []string{"password_hash", "mot_de_passe", "motdepasse"},
 		accepts: assignment.isPassword,
 	},
 	{

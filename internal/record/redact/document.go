@@ -100,6 +100,7 @@ func looksJSON(text []byte) bool {
 type literal struct {
 	start, end int
 	with       []byte
+	in         string // the kind of container in which it is a secret
 }
 
 // container is an object or array that is being read.
@@ -108,13 +109,15 @@ type container struct {
 	isKey  bool   // the next string of an object is a field name
 	outer  []byte // the name of the field that holds the container
 	key    []byte // the current field name
-	last   []byte // the last string of an array
+	first  []byte // the first string of an array, and the last one
+	last   []byte
 	// name and value are the strings of {"name": "DB_PASSWORD", "value": "…"}.
 	name  []byte
 	value literal
-	// A JSON web key has the type kty; its private numbers are secrets.
-	isWebKey bool
-	numbers  []literal
+	// A JSON web key has the type kty, and its private numbers are secrets; so are the data of an
+	// object of the kind Secret, and what one of the type random_password results in.
+	kind  string
+	inner []literal
 }
 
 // json edits the strings of valid JSON. It rewrites only the changed literals, and
@@ -132,9 +135,8 @@ func (e *editor) json(raw []byte, depth int) []byte {
 			}
 			stack = append(stack, c)
 		case '}', ']':
-			if numbers := top.numbersOfKey(); e.Secrets && e.with == nil {
-				e.counts.Secrets += len(numbers)
-				edits = append(edits, numbers...)
+			if e.Secrets && e.with == nil {
+				edits = append(edits, e.close(stack)...)
 			}
 			stack = stack[:len(stack)-1]
 		case ',':
@@ -152,6 +154,9 @@ func (e *editor) json(raw []byte, depth int) []byte {
 			}
 			if !isKey {
 				top.last = text
+				if top.first == nil {
+					top.first = text
+				}
 			}
 			if lit.with != nil {
 				edits = append(edits, lit)
@@ -226,9 +231,19 @@ func (e *editor) member(in *container, lit literal, text []byte) (edits []litera
 		in.name = text
 		replace(lit, e.named(in.key, "=", text))
 	case in.object && key == "kty":
-		in.isWebKey = true
+		in.kind = key
+	case in.object && (key == "kind" && string(text) == "Secret" || key == "type" && string(text) == "random_password"):
+		in.kind = string(text)
 	case in.object && slices.Contains(webKeyNumbers, key) && len(text) >= 20 && count(text, urlsafe) == len(text):
-		in.numbers = append(in.numbers, lit)
+		in.hold(lit, "kty")
+	case in.object && slices.Contains(secretData, string(in.outer)) && len(text) >= 4 && !isReference(text) && !isMark(text) && !isPlaceholder(text):
+		in.hold(lit, "Secret")
+	case in.object && key == "result" && string(in.outer) == "attributes" && !isMark(text):
+		in.hold(lit, "random_password")
+	case !in.object && bytes.HasPrefix(in.first, []byte("mysql")) && bytes.HasPrefix(text, []byte("-p")):
+		if replace(lit, e.named([]byte("password"), "=", text[2:])); edits != nil {
+			edits[0].with = append([]byte("-p"), edits[0].with...)
+		}
 	case !in.object && bytes.HasPrefix(in.last, []byte("-")):
 		replace(lit, e.named(in.last, " ", text)) // the value of a command's option
 	default:
@@ -247,16 +262,33 @@ var nameFields, valueFields = []string{"name", "key", "parameterkey", "parameter
 // webKeyNumbers are the fields of a JSON web key that are private.
 var webKeyNumbers = []string{"d", "p", "q", "dp", "dq", "qi", "k"}
 
-// numbersOfKey returns the edits of the private numbers of a JSON web key.
-func (c *container) numbersOfKey() []literal {
-	if !c.isWebKey {
-		return nil
-	}
-	for i := range c.numbers {
-		c.numbers[i].with = []byte(SecretMark + "web key]")
-	}
-	return c.numbers
+// secretData are the fields of a Secret of Kubernetes that have its values.
+var secretData = []string{"data", "stringData"}
+
+// hold keeps a string that is a secret in a container of a kind.
+func (c *container) hold(lit literal, kind string) {
+	lit.in = kind
+	lit.with = []byte(SecretMark + map[string]string{"kty": "web key", "Secret": "kubernetes secret", "random_password": "password"}[kind] + "]")
+	c.inner = append(c.inner, lit)
 }
+
+// close returns the edits of the strings that the kind of the last container makes secrets, and leaves
+// others to the container around it: an object's kind may come after its data.
+func (e *editor) close(stack []container) (edits []literal) {
+	c, around := &stack[len(stack)-1], &stack[len(stack)-2]
+	for _, lit := range c.inner {
+		if lit.in == c.kind {
+			edits = append(edits, lit)
+		} else if len(around.inner) < maxInner && lit.in != "kty" {
+			around.inner = append(around.inner, lit)
+		}
+	}
+	e.counts.Secrets += len(edits)
+	return edits
+}
+
+// maxInner bounds what is left to the container around one, so that time stays linear.
+const maxInner = 64
 
 // named returns the kind of secret that a text is because of its name, or "".
 func (e *editor) named(name []byte, sign string, text []byte) string {

@@ -2,7 +2,9 @@ package redact
 
 import (
 	"bytes"
+	_ "embed"
 	"strings"
+	"sync"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
@@ -18,20 +20,32 @@ const (
 	sure
 )
 
-// hints returns the words near which values are looked for.
-func hints() map[hint][]string {
-	return map[hint][]string{
-		sure: strings.Split(passwords+",assword,secret,token,credential,zugangsdaten,api key,api-key,api_key,apikey,api-schlüssel,access key,accesskey,private key,signing key,license key,licensekey,"+
-			"master key,admin key,stream key,recovery key,root key,geheim,schlüssel,clé,jeton,clave,totp,2fa,otp,mdp,mfa,psk,pre-shared,preshared,aes key,encryption key,pwd,creds,identifiants,chiave,klucz,sleutel,nyckel,chave,anahtar,токен,ключ,密钥,トークン,auth_key,authkey,auth-key,bearer", ","),
-		weak: strings.Split("key,auth,login,log in,sign in,anmeld,identify ,pw,pass,sign,encrypt,client(,connect ,connect(,connection(,pdo(,mysqli(,bot(,api(,sdk(,init(,hmac,cipher(,fernet(,serializer(,provider(,parser(,eap ,decode(,verify(,hmac.new(,createhmac(,wifi.begin(,.type(,.fill(,"+
-			"root:,admin:,user:,deploy:,ubuntu:,postgres:,username,benutzer,utilisateur,usuario,account,konto,community,snmp,curl ,wget ,ssh ,mysql,mysqladmin,mysqldump,schtasks,rasdial,bundle_,psql,sqlcmd,bcp ,osql,isql,sqlplus,expdp,impdp,rman ,sqlldr,db2 ,cqlsh,cypher-shell,neo4j,mongo,"+
-			"redis,requirepass,rootpw,setuser,mosquitto,rabbitmq,amqp,kafka,nats ,ipmitool,racadm,rdesktop,xfreerdp,psexec,winrs,wmic,smbclient,ldap,kadmin,kinit,slapd,htpasswd,pptpd,radtest,sshpass,"+
-			"lftp,ncftp,signtool,certutil,keytool,openssl,gpg ,unrar,7z ,zip ,pdftk,qpdf,etcdctl,mc alias,mc config,kopia,restic,rclone,mega-,bw unlock,vault ,poetry config,bundle config,"+
-			"composer config,npm config,wrangler,doctl,hcloud,heroku,snyk,sonar,codecov,coveralls,datadog,honeycomb,grafana,sentry,splunk,opsgenie,pagerduty,algolia,stripe,twilio,mailgun,sendgrid,"+
-			"cloudflare,minio,jdbc:,proxy_set_header,net use,chpasswd,cryptsetup", ","),
-	}
+// wordFile is the table of the words near which values are looked for. A row is a hint, a word
+// and a text in which the value between «» is found because of the word.
+//
+//go:embed rules/words.tsv
+var wordFile string
 
+// nearWord is a row of the table. The words for a password are sure, and names of passwords too.
+type nearWord struct {
+	hint     hint
+	password bool
+	word     string
+	fixture  string
 }
+
+var nearWords = sync.OnceValue(func() (all []nearWord) {
+	for line := range strings.Lines(wordFile) {
+		if cells := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3); len(cells) == 3 && line[0] != '#' {
+			w := nearWord{hint: sure, password: cells[0] == "password", word: cells[1], fixture: cells[2]}
+			if cells[0] == "weak" {
+				w.hint = weak
+			}
+			all = append(all, w)
+		}
+	}
+	return all
+})
 
 // harmless are the last words of names whose values are random and no secrets.
 const harmless = " id ids uuid guid hash sum digest integrity checksum sha sha1 sha256 sha384 sha512 md5 h1 commit rev revision ref etag nonce fingerprint thumbprint kid public rsa ed25519 nistp256 " +

@@ -49,6 +49,10 @@ func blocks(text []byte) (found []Finding, open []tag) {
 			last--
 		}
 		if last >= 0 && open[last].sign == t.sign {
+			if len(bytes.Trim(text[open[last].end:t.start], " .…")) == 0 {
+				open = open[:last] // <private>…</private> says how to write it
+				continue
+			}
 			found = enclose(found, Finding{open[last].start, t.end, "private"})
 			open = open[:last]
 		}
@@ -109,7 +113,7 @@ var tagStart = classOf("<[{&%\\=+\xcb\xe1\xe2\xe3\xef")
 
 // tagAt returns the tag that begins at i. A tag between backticks does not count,
 // because texts about the tag are written so, and neither does an empty one that
-// closes itself.
+// closes itself. One among other words between backticks is odd.
 func tagAt(text []byte, i int) (tag, bool) {
 	r := reader{text: text[:min(len(text), i+longestTag)], at: i}
 	if c := text[i]; c >= utf8.RuneSelf {
@@ -126,13 +130,31 @@ func tagAt(text []byte, i int) (tag, bool) {
 	if !ok {
 		return tag{}, false
 	}
-	if t.end, ok = r.tagEnd(c, t.sign, bare && !t.closes); !ok || t.end < len(text) && text[t.end] == '`' && i > 0 && text[i-1] == '`' {
+	if t.end, ok = r.tagEnd(c, t.sign, bare && !t.closes); !ok {
 		return tag{}, false
+	}
+	if t.end > 0 {
+		alone, code := inBackticks(text, i, t.end)
+		if alone {
+			return tag{}, false
+		}
+		t.odd = t.odd || code
 	}
 	if t.end == 0 { // attributes that do not end: it ends after its name
 		t.end, t.odd = r.nameEnd, true
 	}
 	return t, true
+}
+
+// inBackticks reports whether text[from:to] stands alone between backticks, which may be escaped,
+// and whether it stands between those of its line, as code does.
+func inBackticks(text []byte, from, to int) (alone, code bool) {
+	const far = 200 // near enough, so that time stays linear
+	before, after := text[max(0, from-far):from], text[to:min(len(text), to+far)]
+	before = before[bytes.LastIndexByte(before, '\n')+1:]
+	after, _, _ = bytes.Cut(after, []byte("\n"))
+	code = bytes.Count(before, []byte("`"))%2 == 1 && bytes.IndexByte(after, '`') >= 0
+	return bytes.HasSuffix(bytes.TrimRight(before, " "), []byte("`")) && bytes.HasPrefix(bytes.TrimLeft(after, " \\"), []byte("`")), code
 }
 
 // name reads the name of a tag, and returns the character after it and whether a blank

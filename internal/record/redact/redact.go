@@ -8,7 +8,7 @@
 // private key to its end, the password in a URL, a value that is assigned to the name of
 // a secret, the random part of a webhook. And a value that looks random is a secret if a
 // hint stands on its line: a word for a credential in one of several languages, or a tool
-// that takes passwords (near.go). Random means that its characters alternate between
+// that takes passwords (rules/words.tsv, near.go). Random means that its characters alternate between
 // letters of both cases and digits, or that its letters follow each other as they do not
 // in words. Detection is conservative: a hash, a UUID or an example in a manual is not a
 // secret. A secret without a shape, such as a word as a password, is not found; mark it
@@ -18,10 +18,10 @@
 // it would be shown: escapes are decoded (&lt;, \u003c, %3C, also inside each other), wide,
 // accented and look-alike characters become plain ones, and invisible ones are left out.
 // The tag may have attributes, blanks and a namespace. Blocks nest, may begin in one part
-// of a message and end in another, and an unclosed block reaches to the end. A tag
+// of a message and end in another, and an unclosed block reaches to the end. A tag alone
 // between backticks is not a tag. One that is written oddly ([private], <_private>,
-// <p r i v a t e>, <private without an end) or stands after a letter (List<Private>)
-// is one only if it is closed.
+// <p r i v a t e>, <private without an end), stands after a letter (List<Private>) or among
+// other words between backticks is one only if it is closed.
 //
 // A mark replaces each finding and names its kind: "[redacted: github pat]",
 // "[private]". The result is scanned again until nothing is found, so redacting

@@ -62,6 +62,29 @@ func TestSecrets(t *testing.T) {
 		{`{"e":"AQAB","kty":"RSA","n":"` + noise + `","d":"` + noise[:40] + `"}`, `{"e":"AQAB","kty":"RSA","n":"` + noise + `","d":"[redacted: web key]"}`},
 		{"send " + b64("password: Tr0ub4dor&3xY, keep it") + " on", "send " + b64("password: [redacted: password], keep it") + " on"},
 
+		// Wide signs, sentences in other languages, and what covers a key.
+		{"password：" + noise[:12], "password：[redacted: said password]"},
+		{"パスワード：" + noise[:12], "パスワード：[redacted: password]"},
+		{"密码是" + noise[:12] + "，", "密码是[redacted: said password without blanks]，"},
+		{"Das Passwort lautet: " + noise[:12], "Das Passwort lautet: [redacted: said password]"},
+		{"gh\u200bp_" + noise[:36] + " ok", "[redacted: github pat] ok"},
+		{"ghp%5F" + noise[:36] + " ok", "[redacted: github pat] ok"},
+		{"__hf_" + noise[:34] + "__", "__[redacted: api key]__"},
+		{"rm dump_sk_live_" + noise[:24] + ".json", "rm dump_[redacted: api key].json"},
+		{"neo4j+s://neo4j:" + noise[:12] + "@db", "neo4j+s://neo4j:[redacted: password]@db"},
+
+		// Containers that make secrets of values with any name.
+		{"kind: Secret\nmetadata:\n  name: app-config\ndata:\n  one: " + b64("any thing") + "\n  two: \"" + b64("another") + "\"\ntype: Opaque\n",
+			"kind: Secret\nmetadata:\n  name: app-config\ndata:\n  one: [redacted: kubernetes secret]\n  two: \"[redacted: kubernetes secret]\"\ntype: Opaque\n"},
+		{`{"data":{"one":"` + b64("any thing") + `"},"kind":"Secret","metadata":{"name":"app"}}`, `{"data":{"one":"[redacted: kubernetes secret]"},"kind":"Secret","metadata":{"name":"app"}}`},
+		{`{"type":"random_password","instances":[{"attributes":{"id":"none","result":"tulip-horse"}}]}`, `{"type":"random_password","instances":[{"attributes":{"id":"none","result":"[redacted: password]"}}]}`},
+		{`["mysql","-uroot","-pdragon42","app"]`, `["mysql","-uroot","-p[redacted: password]","app"]`},
+		{"kind: ConfigMap\ndata:\n  one: " + b64("any thing") + "\n", ""},
+		{`{"data":{"one":"` + b64("any thing") + `"},"kind":"ConfigMap"}`, ""},
+		{`{"type":"random_pet","instances":[{"attributes":{"result":"tulip-horse"}}]}`, ""},
+		{`["mysql","-uroot","-port","3306"]`, ""},
+		{"a%20path/with%2Dan%5Fescape/of_its-own.txt", ""},
+
 		// A label in one string of JSON does not mask the value of another field.
 		{`{"role": "user", "content": "See the login section.", "id": "msg_9f8e7d6c"}`, ""},
 		{`{"content":"it has credentials here","id":"msg_9f8e7d6c","n":1}`, ""},
@@ -123,6 +146,12 @@ func TestPrivate(t *testing.T) {
 		{"a <private>b</private><private>c</private>", "a [private][private]"},
 		{"a </private> b", ""},
 		{"write `<private>` around it", ""},
+		{"write `` <private> `` around it, or \\`<private>\\`", ""},
+		{"see `lcm <private> here` for more", ""},
+		{"write `<private>…</private>` or <private>...</private>", ""},
+		{"my key is `<private>b</private>` c", "my key is `[private]` c"},
+		{"`run <private> b` and c</private> d", "`run [private] d"},
+		{"`a`\n<private>b `c` d", "`a`\n[private]"},
 		{"<private-note> <privateer>", ""},
 		{"<private", ""},
 		{`{"a":"<private>x","b":1}`, `{"a":"[private]","b":1}`},

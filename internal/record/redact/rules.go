@@ -43,6 +43,8 @@ type rule struct {
 	Prefixes    []string     `json:",omitempty"` // of tokens; a rule has these or an expression
 	Check       string       `json:",omitempty"` // a name in [checks], "" for none
 	Reach       int          `json:",omitempty"` // how far from a keyword a match may be, if not as long as one
+	After       bool         `json:",omitempty"` // the expression follows a keyword that begins a word; this is ten times as fast
+	Fixture     string       `json:"-"`          // a text in which the rule finds the secret between «»
 	Allowlists  []*allowList `json:",omitempty"`
 
 	compile sync.Once
@@ -74,16 +76,21 @@ type ruleSet struct {
 type use struct {
 	rule   int
 	detect detector
-	hint   hint // the keyword is a hint
+	beside func(text []byte, start, end int) []Finding // finds what is beside the keyword
 }
 
 // loadRules parses the rules at their first use, so that a program that redacts
 // nothing does not pay for them.
 var loadRules = sync.OnceValue(func() *ruleSet {
-	set := &ruleSet{}
-	if err := json.Unmarshal(ruleFile, &set.rules); err != nil {
+	var all rules
+	if err := json.Unmarshal(ruleFile, &all); err != nil {
 		panic(err) // it is part of the program
 	}
+	return newRuleSet(all, detectors(), nearWords())
+})
+
+func newRuleSet(all rules, detectors map[string]detector, hints []nearWord) *ruleSet {
+	set := &ruleSet{rules: all}
 	byWord := map[string]int{}
 	var words []string
 	add := func(word string, u use) {
@@ -107,17 +114,21 @@ var loadRules = sync.OnceValue(func() *ruleSet {
 			add(strings.ToLower(word), use{rule: i})
 		}
 	}
-	for word, d := range detectors() {
+	for word, d := range detectors {
 		add(word, use{detect: d})
 	}
-	for h, words := range hints() {
-		for _, word := range words {
-			add(word, use{hint: h})
+	for _, w := range hints {
+		add(w.word, use{beside: func(text []byte, start, end int) []Finding { return near(text, start, end, w.hint) }})
+		if w.password {
+			add(w.word, use{detect: kinds[0].assigned})
 		}
+	}
+	for _, word := range []string{"\ndata:", " data:", "stringdata:"} {
+		add(word, use{beside: manifest})
 	}
 	set.keywords = newMatcher(words)
 	return set
-})
+}
 
 // hasKeyword reports whether a text has one of the keywords.
 func (set *ruleSet) hasKeyword(text []byte) bool {
@@ -151,6 +162,9 @@ func (r *rule) prepare() {
 	r.compile.Do(func() {
 		expr := strings.ReplaceAll(r.Regex, gitleaksEnd, anyEnd)
 		expr = strings.ReplaceAll(expr, `["']?`, `\\{0,3}["']?`) // a quote inside a string
+		if r.After {
+			expr = "^(?:" + expr + ")"
+		}
 		r.re = regexp.MustCompile(expr)
 		tree, err := syntax.Parse(expr, syntax.Perl)
 		if err != nil {
@@ -213,6 +227,9 @@ func (r *rule) find(set *ruleSet, text []byte, from, to int, found []Finding) []
 		secret := Finding{at + start, at + end, r.kind()}
 		if r.accepts(set, text, secret, match) {
 			found = append(found, secret)
+		}
+		if r.After {
+			break
 		}
 		// Skip the whole match even if it is not a secret: searching again from
 		// its next character would make time quadratic.

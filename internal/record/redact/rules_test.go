@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/lossless-context/lcm/internal/record/redact/redacttest"
 )
 
 var update = flag.Bool("update", false, "write rules/rules.json")
@@ -72,6 +75,34 @@ func TestRuleFiles(t *testing.T) {
 	}
 	if !bytes.Equal(got, want.Bytes()) {
 		t.Error("rules.json differs from the TOML files: go test ./internal/record/redact -run TestRuleFiles -update")
+	}
+}
+
+// TestFixtures: every rule of this project finds the secret of its fixture, and every word near which
+// values are looked for leads to that of its own, with no other rule or word beside it.
+func TestFixtures(t *testing.T) {
+	var own rules
+	if _, err := toml.DecodeFile("rules/lcm.toml", &own); err != nil {
+		t.Fatal(err)
+	}
+	none := loadRules().Allowlist
+	check := func(name, fixture string, set *ruleSet) {
+		found := 0
+		for seed := range uint64(10) {
+			text, secret := redacttest.Format{Text: strings.ReplaceAll(fixture, `\n`, "\n")}.Fill(rand.New(rand.NewPCG(seed, 40)))
+			if got := disjoint(set.secrets(unescaped([]byte(text)))); len(got) > 0 && !redacttest.Shows(string(Replace([]byte(text), got)), secret) {
+				found++
+			}
+		}
+		if found < 8 { // some random values look like words
+			t.Errorf("%s: %d of 10 secrets are found in %q", name, found, fixture)
+		}
+	}
+	for _, r := range own.Rules {
+		check(r.ID, r.Fixture, newRuleSet(rules{[]*rule{r}, none}, nil, nil))
+	}
+	for _, w := range nearWords() {
+		check(w.word, w.fixture, newRuleSet(rules{}, nil, []nearWord{w}))
 	}
 }
 

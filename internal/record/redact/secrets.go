@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
@@ -34,9 +35,19 @@ type window struct{ rule, start, end int }
 // Secrets finds the secrets of a text, in order and without overlaps.
 func Secrets(text []byte) []Finding {
 	set := loadRules()
-	text = unescaped(text)
+	found := set.secrets(unescaped(text))
+	if decoded, at := withoutCover(text); at != nil {
+		for _, f := range set.secrets(unescaped(decoded)) {
+			found = append(found, Finding{at[f.Start], at[f.End], f.Kind})
+		}
+	}
+	return disjoint(found)
+}
+
+// secrets finds the secrets of a text as it is, in any order.
+func (set *ruleSet) secrets(text []byte) (found []Finding) {
 	var windows []window
-	var found, beside []Finding
+	var beside []Finding
 	until := 0 // the end of the last finding of a detector
 	words, state := set.keywords, 0
 	for i, c := range text {
@@ -44,30 +55,35 @@ func Secrets(text []byte) []Finding {
 		for _, word := range words.found[state] {
 			start, end := i+1-words.size[word], i+1
 			for _, u := range set.uses[word] {
-				if u.hint > 0 {
-					beside = append(beside, near(text, start, end, u.hint)...)
-				} else if u.detect == nil {
-					r := set.Rules[u.rule]
-					r.prepare()
-					windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
-				} else if start >= until {
+				switch {
+				case u.beside != nil:
+					beside = append(beside, u.beside(text, start, end)...)
+				case u.detect != nil && start >= until:
 					if f, ok := u.detect(text, start, end); ok {
 						found = append(found, f)
 						until = max(until, f.End)
+					}
+				case u.detect == nil:
+					r := set.Rules[u.rule]
+					r.prepare()
+					if !r.After {
+						windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
+					} else if !inWord(text, start) {
+						found = r.find(set, text, end, min(len(text), run(text, min(len(text), end+r.reach), opaque)+1), found)
 					}
 				}
 			}
 		}
 	}
-	if windows == nil && found == nil && beside == nil {
-		return nil
-	}
-	return disjoint(slices.Concat(inWindows(set, text, windows), found, beside))
+	return slices.Concat(inWindows(set, text, windows), found, beside)
 }
 
 // escapes are signs in the escapes of strings, URLs and HTML, with texts of the same
 // length that show them plainly.
 var escapes = strings.NewReplacer(`\n`, "  ", `\r`, "  ", `\t`, "  ", "&quot;", `     "`, "&#34;", `    "`, "&#39;", "    '", `\u0022`, `     "`, `\u003d`, "     =", `\u0026`, "     &")
+
+// wideSigns are the signs of Chinese and Japanese before a value.
+var wideSigns = strings.NewReplacer("：", " : ", "＝", " = ", "\u3000", "   ")
 
 // urlEscapes are those of JSON in a URL.
 var urlEscapes = strings.NewReplacer("%22", `  "`, "%3A", "  :", "%3a", "  :", "%7B", "  {", "%7b", "  {", "%2C", "  ,", "%2c", "  ,")
@@ -75,6 +91,9 @@ var urlEscapes = strings.NewReplacer("%22", `  "`, "%3A", "  :", "%3a", "  :", "
 // unescaped returns a text with such escapes decoded, if it has any, and every character
 // at its place.
 func unescaped(text []byte) []byte {
+	if bytes.Contains(text, []byte("\xef\xbc")) {
+		text = []byte(wideSigns.Replace(string(text)))
+	}
 	if bytes.IndexByte(text, '\\') < 0 && !bytes.Contains(text, []byte("%22%3")) && !bytes.Contains(text, []byte("&quot;")) && !bytes.Contains(text, []byte("&#3")) {
 		return text
 	}
@@ -83,6 +102,38 @@ func unescaped(text []byte) []byte {
 	}
 	return []byte(escapes.Replace(string(text)))
 }
+
+// withoutCover returns a text without what hides a secret in it: characters that have no width, and escapes of a
+// URL that need none. at has the place of each byte, and is nil if the text has no such thing.
+func withoutCover(text []byte) (out []byte, at []int) {
+	if !bytes.Contains(text, []byte("\u200b")) && !bytes.Contains(text, []byte("\u2060")) && !bytes.Contains(text, []byte("\ufeff")) && !urlEscape().Match(text) {
+		return nil, nil
+	}
+	for i := 0; i < len(text); i++ {
+		c, size := rune(text[i]), 1
+		if c >= utf8.RuneSelf {
+			c, size = utf8.DecodeRune(text[i:])
+		} else if c == '%' {
+			if c, size = number(text[i:min(len(text), i+3)], 1, 2, 2, 16); c <= ' ' || c >= utf8.RuneSelf {
+				c, size = '%', 1
+			}
+		}
+		switch {
+		case unicode.Is(unicode.Cf, c):
+		case c < utf8.RuneSelf:
+			out, at = append(out, byte(c)), append(at, i)
+		default:
+			for n := range size {
+				out, at = append(out, text[i+n]), append(at, i+n)
+			}
+		}
+		i += size - 1
+	}
+	return out, append(at, len(text))
+}
+
+// urlEscape matches the escape of a character that keys and their names consist of.
+var urlEscape = lazyregexp.New(`%(?:3[0-9AaDd]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|2[BbDdFf])`)
 
 // inWindows tries the rules in their windows. It merges overlapping windows of a
 // rule, so that time stays linear.
@@ -172,8 +223,11 @@ const longest = 4096
 // prefixed returns a detector of tokens that begin with a prefix.
 func prefixed(kind, prefix string) detector {
 	return func(text []byte, i, from int) (Finding, bool) {
-		if inWord(text, i) || string(text[i:from]) != prefix {
+		if string(text[i:from]) != prefix {
 			return Finding{}, false
+		}
+		if inWord(text, i) {
+			return part(text, i, from, kind)
 		}
 		end := run(text[:min(len(text), from+longest)], from, token)
 		for end > from && (text[end-1] == '.' || text[end-1] == '/') { // it ends the sentence or the URL
@@ -187,6 +241,14 @@ func prefixed(kind, prefix string) detector {
 			!isPlaceholder(body) && !isIdentifier(body) && !isWords(body) && turns(body)*8 >= min(len(body), 64)
 		return Finding{i, end, kind}, ok
 	}
+}
+
+// part finds a token inside a word, such as the name of a file: backup-ghp_….txt, __hf_…__.
+func part(text []byte, i, from int, kind string) (Finding, bool) {
+	end := run(text[:min(len(text), from+longest)], from, alnum)
+	sign := text[from-1]
+	ok := !alnum[text[i-1]] && (sign == '_' && from-i >= 3 || sign == '-' && from-i >= 5) && end-from >= 20 && isStrong(text[from:end])
+	return Finding{i, end, kind}, ok
 }
 
 // webToken finds a JSON web token: parts in base64, of which the first two are
@@ -272,7 +334,7 @@ func isLogin(value []byte) bool {
 
 // connection finds the password in a URL: scheme://name:password@host.
 func connection(text []byte, i, from int) (Finding, bool) {
-	if i < 2 || !alnum[text[i-1]] || !alnum[text[i-2]] {
+	if i < 2 || !alnum[text[i-1]] || !alnum[text[i-2]] && text[i-2] != '+' { // neo4j+s
 		return Finding{}, false
 	}
 	colon, at := -1, -1

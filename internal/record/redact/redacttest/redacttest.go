@@ -3,6 +3,7 @@ package redacttest
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -133,6 +134,18 @@ var Carriers = map[string]func(text string) string{
 	},
 	"tool result": func(text string) string {
 		return quoted(map[string]any{"output": text, "metadata": map[string]any{"exit_code": 0}})
+	},
+}
+
+// Encoders put a text into the encodings that masking decodes, and return it with what the
+// secret in it looks like there.
+var Encoders = map[string]func(text, secret string) (carried, hidden string){
+	"base64": func(text, secret string) (string, string) {
+		whole, from := base64.StdEncoding.EncodeToString([]byte(text)), strings.Index(text, secret)
+		return "decode this: " + whole + " and go on", whole[(from+2)/3*4 : (from+len(secret))/3*4]
+	},
+	"hex": func(text, secret string) (string, string) {
+		return "decode this: " + hex.EncodeToString([]byte(text)) + " and go on", hex.EncodeToString([]byte(secret))
 	},
 }
 
