@@ -13,6 +13,9 @@ import (
 // process claims items for the time of a lease and settles them. An item whose lease has run out
 // may be claimed again, so that it may be asked twice; its result is stored once.
 //
+// What was changed behind the store's back is not used: StartMap, StepMap and MapItems fail with
+// ErrDamaged.
+//
 // A map is not part of the record. Its caller stores what the map has made as a message and then
 // ends it. Erasing anything of a conversation, or of one below it, ends its maps.
 type Maps interface {
@@ -56,8 +59,8 @@ type MapItem struct {
 	Usage    llms.Usage
 }
 
-// MapStep is what one process does to a map. Settled items of which it is not the owner any more
-// are left alone.
+// MapStep is what one process does to a map. Of settled items of which it is not the owner any
+// more, only attempts and usage are added.
 type MapStep struct {
 	Owner  string
 	Settle []MapItem
