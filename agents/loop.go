@@ -84,11 +84,16 @@ func (a *Agent) chat(ctx context.Context, open func(*chat, context.Context) erro
 	} else {
 		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.DelegationBudget))
 	}
+	if _, ok := a.config.Memory.(Resumable); !ok && a.config.asksForApproval() && !c.scope.Delegated() {
+		return "", errNowhereToWait
+	}
 	if err := open(c, ctx); err != nil {
 		return "", err
 	}
 	return c.loop(ctx)
 }
+
+var errNowhereToWait = errors.New("a call that needs approval waits in the Memory, which must be Resumable: use that of a session, or NewTranscript")
 
 // begin opens a turn with a message.
 func (c *chat) begin(ctx context.Context, m llms.Message) error {
