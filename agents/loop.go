@@ -349,10 +349,16 @@ func (c *chat) stream(ctx context.Context, r llms.Request) (answer llms.Response
 // relay runs one call of the model and relays its events.
 func (c *chat) relay(ctx context.Context, r llms.Request) (llms.Response, error) {
 	var collected llms.Collector
+	ids := map[string]bool{}
 	for event, err := range c.config.LLMEngine.Stream(ctx, r) {
 		if err != nil {
 			collected.Fail(err)
 			return collected.Response(), err
+		}
+		if event.Call != nil {
+			call := *event.Call
+			call.ID = unused(ids, call.ID)
+			event.Call = &call
 		}
 		collected.Add(event)
 		switch event.Kind {
@@ -373,6 +379,16 @@ func (c *chat) relay(ctx context.Context, r llms.Request) (llms.Response, error)
 		return collected.Response(), llms.Truncated(ctx, c.config.LLMEngine.Name()).Costing(collected.Response().Usage)
 	}
 	return collected.Response(), nil
+}
+
+// unused returns an id that no other call of the answer has: results, decisions and notes name
+// their call by its id.
+func unused(ids map[string]bool, id string) string {
+	for n, base := 2, id; ids[id]; n++ {
+		id = fmt.Sprintf("%s-%d", base, n)
+	}
+	ids[id] = true
+	return id
 }
 
 // recordPartial keeps the text of a failed call: a user has seen it. It leaves out
