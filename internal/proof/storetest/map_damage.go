@@ -10,7 +10,7 @@ import (
 	"github.com/lossless-context/lcm/llms"
 )
 
-// HalfMap begins the map "half" of six items in a conversation: 0 and 1 are done, 2 has failed,
+// HalfMap begins a map of six items in a conversation: 0 and 1 are done, 2 has failed,
 // 3 is that of a process that died, the others wait.
 func HalfMap(ctx context.Context, db store.Maps, id store.ConversationID) error {
 	run, err := db.StartMap(ctx, id, halfMap)
@@ -27,7 +27,7 @@ func HalfMap(ctx context.Context, db store.Maps, id store.ConversationID) error 
 	return err
 }
 
-var halfMap = store.NewMap{Key: "half", Job: sha256.Sum256([]byte("ask")), Items: 6}
+var halfMap = store.NewMap{Key: "map:half", Job: sha256.Sum256([]byte("ask")), Items: 6}
 
 // ResumeMap goes on with the map of [HalfMap] as another process would, and returns the outputs
 // by item. It fails if the map does not end within a number of steps.

@@ -4,4 +4,5 @@ ALTER TABLE map_items ADD COLUMN seal bytea;
 CREATE INDEX map_items_progress ON map_items (run, status, attempts, tokens_in, tokens_out);
 ALTER TABLE map_runs ALTER COLUMN seal SET STATISTICS 0;
 ALTER TABLE map_items ALTER COLUMN seal SET STATISTICS 0;
+UPDATE map_runs SET key = 'map:' || key;
 INSERT INTO lcm_schema VALUES (7);

@@ -56,6 +56,7 @@ func TestTheVersionBeforeIsConverted(t *testing.T) {
 		ALTER TABLE map_runs DROP COLUMN seal, ADD COLUMN done bigint NOT NULL DEFAULT 2, ADD COLUMN failed bigint NOT NULL DEFAULT 1,
 			ADD COLUMN attempts bigint NOT NULL DEFAULT 6, ADD COLUMN tokens_in bigint NOT NULL DEFAULT 30, ADD COLUMN tokens_out bigint NOT NULL DEFAULT 15;
 		ALTER TABLE map_items DROP COLUMN seal;
+		UPDATE map_runs SET key = 'half';
 		DROP INDEX map_items_progress;
 		DELETE FROM seals WHERE name = 'maps';
 		UPDATE lcm_schema SET version = 6`)

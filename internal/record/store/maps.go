@@ -36,6 +36,7 @@ type NewMap struct {
 	Key   string
 	Job   [sha256.Size]byte // of what is asked
 	Items int
+	Done  []MapItem // that need not be asked about
 }
 
 // MapStatus says how far an item of a map is.

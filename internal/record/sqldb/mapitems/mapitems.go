@@ -45,6 +45,11 @@ func (t Maps) StartMap(ctx context.Context, id store.ConversationID, m store.New
 		for n := 0; n < m.Items && err == nil; n++ {
 			err = item{MapItem: store.MapItem{N: n}}.put(c, run)
 		}
+		for _, done := range m.Done {
+			if err == nil {
+				err = item{MapItem: done}.put(c, run)
+			}
+		}
 		return err
 	})
 	return run, err

@@ -6,4 +6,5 @@ ALTER TABLE map_runs DROP COLUMN tokens_in;
 ALTER TABLE map_runs DROP COLUMN tokens_out;
 ALTER TABLE map_runs ADD COLUMN seal BLOB;
 ALTER TABLE map_items ADD COLUMN seal BLOB;
+UPDATE map_runs SET key = 'map:' || key;
 CREATE INDEX map_items_progress ON map_items (run, status, attempts, tokens_in, tokens_out);
