@@ -57,10 +57,8 @@ type chat struct {
 
 // chat opens a turn and brings it to its end.
 func (a *Agent) chat(ctx context.Context, open func(*chat, context.Context) error, emit func(core.Event)) (text string, err error) {
-	ctx, span := tracing.Start(ctx, "invoke_agent "+a.Name())
-	span.GenAI("operation.name", "invoke_agent")
-	span.GenAI("agent.name", a.Name())
-	defer func() { span.End(err) }()
+	ctx, span := a.span(ctx, "invoke_agent", a.Name())
+	defer func() { endSpan(span, err) }()
 	if a.config.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.config.Timeout,
@@ -321,14 +319,19 @@ func inOrder(messages []llms.Message) []llms.Message {
 
 // stream runs one call of the model, with hooks around it.
 func (c *chat) stream(ctx context.Context, r llms.Request) (answer llms.Response, err error) {
-	ctx, span := tracing.Start(ctx, "chat "+cmp.Or(r.Model, c.config.LLMEngine.Name()))
-	span.GenAI("operation.name", "chat")
-	span.GenAI("request.model", cmp.Or(r.Model, c.config.LLMEngine.Name()))
+	_, model := modelName(c.config.LLMEngine)
+	model = cmp.Or(r.Model, model)
+	ctx, span := c.span(ctx, "chat", model, tracing.Client)
+	span.GenAI("request.model", model)
 	defer func() {
+		span.GenAI("response.id", answer.Message.ID)
 		span.GenAI("response.model", answer.Model)
+		if reason, ok := finishReasons[answer.Stop]; ok {
+			span.GenAI("response.finish_reasons", []string{reason})
+		}
 		span.GenAI("usage.input_tokens", answer.Usage.InputTokens)
 		span.GenAI("usage.output_tokens", answer.Usage.OutputTokens)
-		span.End(err)
+		endSpan(span, err)
 	}()
 	for _, h := range c.config.ModelHooks {
 		if h.Before != nil {
