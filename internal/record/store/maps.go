@@ -70,6 +70,9 @@ type MapStep struct {
 	Lease  time.Duration // of the held and claimed items
 	// Budget is how many tokens a map may have used when items are claimed; 0: any.
 	Budget int
+	// Known is how far the map was a moment ago. A step with it adds what it settles, and counts
+	// the items only if it has none left: counting takes as long as there are items.
+	Known *MapState
 }
 
 // MapState is how far a map is, and the items that a step claimed, with the attempts of others

@@ -63,23 +63,29 @@ func (t Maps) StepMap(ctx context.Context, id store.ConversationID, run int64, s
 			err = store.Missing("the map")
 		}
 		if err == nil {
-			err = settle(c, run, s, t.DB.Now().Add(s.Lease))
+			state, err = settle(c, run, s, t.DB.Now().Add(s.Lease))
 		}
-		if err == nil {
+		if err == nil && s.Known == nil {
 			state, err = count(c, known)
 		}
-		if err != nil || s.Claim == 0 || s.Budget > 0 && state.Usage.Total() >= s.Budget {
-			return err
+		if err == nil && s.Claim > 0 && (s.Budget == 0 || state.Usage.Total() < s.Budget) {
+			state.Claimed, err = claim(c, run, s, t.DB.Now())
 		}
-		state.Claimed, err = claim(c, run, s, t.DB.Now())
+		if err == nil && s.Known != nil && len(state.Claimed)+len(s.Hold) == 0 {
+			state, err = count(c, known)
+		}
 		return err
 	})
 	return state, err
 }
 
 // settle writes the results of a process, and renews its leases. Whoever has an item now, what
-// was spent on it is added.
-func settle(c sqldb.Conn, run int64, s store.MapStep, until time.Time) error {
+// was spent on it is added. state is the known one with what was settled.
+func settle(c sqldb.Conn, run int64, s store.MapStep, until time.Time) (state store.MapState, err error) {
+	if s.Known != nil {
+		state = *s.Known
+		state.Claimed = nil
+	}
 	results := map[int64]store.MapItem{}
 	var numbers []int64
 	for _, r := range s.Settle {
@@ -89,17 +95,24 @@ func settle(c sqldb.Conn, run int64, s store.MapStep, until time.Time) error {
 		numbers = append(numbers, int64(n))
 	}
 	if len(numbers) == 0 {
-		return nil
+		return state, nil
 	}
 	rows, err := read(c, `i.run = ? AND i.n IN (SELECT j.value FROM json_each(?) j)`, run, numbers)
 	if err != nil {
-		return err
+		return state, err
 	}
-	return sqldb.Each(rows, func(row item) error {
+	err = sqldb.Each(rows, func(row item) error {
 		result, settled := results[int64(row.N)]
 		switch mine := row.owner == s.Owner; {
 		case settled:
 			row.Attempts, row.Usage = row.Attempts+result.Attempts, row.Usage.Add(result.Usage)
+			state.Attempts, state.Usage = state.Attempts+result.Attempts, state.Usage.Add(result.Usage)
+			switch {
+			case mine && result.Status == store.MapDone:
+				state.Done++
+			case mine && result.Status == store.MapFailed:
+				state.Failed++
+			}
 			if mine {
 				row.Status, row.Output, row.Error, row.owner, row.lease = result.Status, result.Output, result.Error, "", time.Time{}
 			}
@@ -110,11 +123,13 @@ func settle(c sqldb.Conn, run int64, s store.MapStep, until time.Time) error {
 		}
 		return row.put(c, run)
 	})
+	return state, err
 }
 
 // claim takes items that nobody works on. Where there are too few, others have the rest.
 func claim(c sqldb.Conn, run int64, s store.MapStep, now time.Time) (claimed []store.MapItem, err error) {
-	free, err := read(c, `i.run = ? AND i.status < 2 AND (i.status = 0 OR i.lease < ?) ORDER BY i.n LIMIT ?`, run, now, s.Claim)
+	// The index has the numbers alone; with the other columns SQLite would read all items.
+	free, err := read(c, `i.run = ?1 AND i.n IN (SELECT n FROM map_items WHERE run = ?1 AND status < 2 AND (status = 0 OR lease < ?2) ORDER BY n LIMIT ?3) ORDER BY i.n`, run, now, s.Claim)
 	if err == nil && len(free) < s.Claim {
 		err = intact(c, "i.run = ? AND i.status < 2", run)
 	}
