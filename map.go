@@ -50,8 +50,11 @@ type MapJob struct {
 	// fails for a while. Default 2 minutes, or 10 with an Agent.
 	ItemTimeout time.Duration
 	// Budget is how many tokens, in and out, all runs of the job may have used when an item is
-	// begun. Items that run then are finished. Default: any number.
+	// begun. Items that run then are finished. A retry counts anew. Default: any number.
 	Budget int
+	// Retry asks again about the items that failed, and about no other, if the job has ended. The
+	// new output has all items. Calls and tokens in the report are those of the retry.
+	Retry bool
 	// Agent has a sub-agent with its config work on each item, in a session of its own. Its
 	// Memory is not used.
 	Agent *agents.AgentConfig
@@ -117,6 +120,7 @@ type mapRun struct {
 	items   []json.RawMessage
 	sum     [sha256.Size]byte
 	check   func(string) (string, error)
+	round   int // how many retries there were before
 }
 
 // Map asks a model about every item of a job and stores the replies. It returns when every item
@@ -131,8 +135,8 @@ type mapRun struct {
 // masked as everywhere. [MapInto] reads it as Go values, as they were made.
 //
 // A job survives its process: the next call with its key goes on with the items that are left,
-// and several processes may work on one job. A job that has ended is not asked again. An item
-// whose process died is asked again, after a minute at most: it may be asked twice, its
+// and several processes may work on one job. A job that has ended is not asked again, but for the
+// failed items of a MapJob.Retry. An item whose process died is asked again, after a minute at most: it may be asked twice, its
 // output is stored once. Map ends early, with an error, if the context ends, the budget is
 // used, the key is refused, or the model fails for every item; items that are done are kept.
 func (s *Session) Map(ctx context.Context, job MapJob) (MapReport, error) {
@@ -262,10 +266,17 @@ func readItems(job MapJob) (items []json.RawMessage, err error) {
 // run finds the output of a job, or works on it.
 func (j *mapRun) run(ctx context.Context) (MapReport, error) {
 	report, home, err := j.ended(ctx)
-	if err != nil || report.FileID != "" {
+	if err != nil || report.FileID != "" && (!j.Retry || report.Failed == 0) {
 		return report, err
 	}
-	gone, err := j.session.engine.store.Forgotten(ctx, j.session.Key(), j.session.open.Project, slices.Values([]store.Fingerprint{{Native: mapID(j.Key)}}))
+	var done []store.MapItem
+	if report.FileID != "" {
+		if done, err = j.keep(ctx); err != nil {
+			return report, err
+		}
+		j.round++
+	}
+	gone, err := j.session.engine.store.Forgotten(ctx, j.session.Key(), j.session.open.Project, slices.Values([]store.Fingerprint{{Native: j.id()}}))
 	if err != nil || slices.Contains(gone, true) {
 		return report, cmp.Or(err, errors.New("its output was erased: choose another key"))
 	}
@@ -284,7 +295,7 @@ func (j *mapRun) run(ctx context.Context) (MapReport, error) {
 	if err := j.asker(ctx, home, &work); err != nil {
 		return report, err
 	}
-	work.Run, err = work.Store.StartMap(ctx, home, store.NewMap{Key: j.Key, Job: j.sum, Items: len(j.items)})
+	work.Run, err = work.Store.StartMap(ctx, home, store.NewMap{Key: j.id(), Job: j.sum, Items: len(j.items), Done: done})
 	if errors.Is(err, store.ErrConflict) {
 		return report, errOtherJob
 	}
@@ -324,11 +335,16 @@ func reportOf(key string, s store.MapState) MapReport {
 		TokensIn: s.Usage.InputTokens, TokensOut: s.Usage.OutputTokens}
 }
 
-// mapID is the id of the message with the output of a job.
-func mapID(key string) string { return "map:" + key }
+// id is the id of the message with the output of a job, and until then the key of its map.
+func (j *mapRun) id() string {
+	if j.round == 0 {
+		return "map:" + j.Key
+	}
+	return fmt.Sprintf("map/%d:%s", j.round, j.Key)
+}
 
 // output returns the message with the output of a job, if it has ended, and the conversation in
-// which the job is kept until then: the first one of the session.
+// which the job is kept until then: the first one of the session. Of retries it is the last.
 func (j *mapRun) output(ctx context.Context) (found record.Message, home record.ConversationID, err error) {
 	db := j.session.engine.store
 	segments, err := db.Conversations(ctx, store.ConversationQuery{Key: j.session.Key()})
@@ -336,14 +352,36 @@ func (j *mapRun) output(ctx context.Context) (found record.Message, home record.
 		if home == 0 || c.ID < home {
 			home = c.ID
 		}
-		for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: c.ID, Natives: []string{mapID(j.Key)}}) {
-			if err != nil {
-				return found, home, err
+	}
+	for j.round = 0; err == nil; j.round++ {
+		last := found.ID
+		for _, c := range segments {
+			for m, err := range db.Messages(ctx, store.MessageQuery{Conversation: c.ID, Natives: []string{j.id()}}) {
+				if err != nil {
+					return found, home, err
+				}
+				found = m
 			}
-			found = m
+		}
+		if found.ID == last {
+			break
 		}
 	}
+	j.round = max(j.round-1, 0)
 	return found, home, err
+}
+
+// keep returns the items of the output of a job that are done.
+func (j *mapRun) keep(ctx context.Context) (done []store.MapItem, err error) {
+	for line, err := range j.lines(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if line.Error == "" {
+			done = append(done, store.MapItem{N: line.Item, Status: store.MapDone, Output: string(line.Output)})
+		}
+	}
+	return done, nil
 }
 
 // ended returns the report of a job that has ended, or one without a file.
@@ -359,7 +397,7 @@ func (j *mapRun) ended(ctx context.Context) (MapReport, record.ConversationID, e
 		return MapReport{}, home, errOtherJob
 	}
 	note.FileID = record.PayloadID(m.Body.Parts[1].Ref.ID)
-	return note.MapReport, home, j.session.engine.store.EndMap(ctx, home, j.Key) // a process may have died before it did
+	return note.MapReport, home, j.session.engine.store.EndMap(ctx, home, j.id()) // a process may have died before it did
 }
 
 // store stores the output of a job as a message that no model is shown. Two processes may do so
@@ -392,7 +430,7 @@ func (j *mapRun) store(ctx context.Context, work mapjob.Job) error {
 		return err
 	}
 	m := record.Input{Message: llms.Assistant(string(text)), Flags: record.FlagHidden}
-	m.ID = mapID(j.Key)
+	m.ID = j.id()
 	if _, err := work.Store.StepMap(ctx, work.Conversation, work.Run, store.MapStep{}); err != nil {
 		return err // an erasure has ended the job
 	}

@@ -93,7 +93,11 @@ func (j *mapRun) itemConfig(parent record.ConversationID, n int) agents.AgentCon
 	c := *j.Agent
 	c.LLMEngine = j.Model
 	s := j.session
-	child := s.engine.Session(fmt.Sprintf("%s/map/%s/%d", s.Key(), j.Key, n), WithParent(parent), WithAgent(c.AgentName), WithProject(s.open.Project))
+	key := fmt.Sprintf("%s/map/%s/%d", s.Key(), j.Key, n)
+	if j.round > 0 {
+		key += fmt.Sprint("/", j.round)
+	}
+	child := s.engine.Session(key, WithParent(parent), WithAgent(c.AgentName), WithProject(s.open.Project))
 	options := []ToolOption{WithCallerModel(j.Model)}
 	if j.maps != nil && !j.ReadOnly {
 		options = append(options, WithMaps(*j.maps))

@@ -372,3 +372,65 @@ func TestMapOfAnArchivedAndAnErasedSession(t *testing.T) {
 		t.Errorf("%v after %d more calls", err, calls.Load()-asked)
 	}
 }
+
+// A retry asks about the failed items alone, as often as it is wanted. The newest output is that of
+// the job.
+func TestMapRetry(t *testing.T) {
+	ctx, session := t.Context(), mapSession(t)
+	good := map[string]bool{"one": true}
+	var asked []string
+	model := llmtest.New(func(r llms.Request) llmtest.Reply {
+		var item string
+		_ = json.Unmarshal([]byte(r.Messages[0].PlainText()), &item)
+		asked = append(asked, item)
+		if !good[item] {
+			return llmtest.Say("no idea")
+		}
+		return llmtest.Say(fmt.Sprintf(`{"letters": %d}`, len(item)))
+	})
+	schema, err := core.SchemaFor[size]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := lcm.MapJob{Key: "letters", Items: []any{"one", "three", "seven"}, Prompt: "Count the letters.", Model: model, Schema: schema.JSON(), MaxAttempts: 1, Concurrency: 1}
+	var files []record.PayloadID
+	for _, step := range []struct {
+		retry        bool
+		asked        string
+		done, failed int
+	}{
+		{true, "one three seven", 1, 2}, // there is nothing to ask again about
+		{false, "", 1, 2},
+		{true, "three seven", 2, 1},
+		{false, "", 2, 1},
+		{true, "seven", 3, 0},
+		{true, "", 3, 0},
+	} {
+		asked, job.Retry = nil, step.retry
+		report, err := session.Map(ctx, job)
+		if got := strings.Join(asked, " "); err != nil || got != step.asked || report.Done != step.done || report.Failed != step.failed {
+			t.Fatalf("%+v: %q was asked about; %+v, %v", step, got, report, err)
+		}
+		if step.asked != "" && report.Calls != len(asked) {
+			t.Errorf("%d calls, %d were made", report.Calls, len(asked))
+		}
+		files = append(files, report.FileID)
+		good[[]string{"three", "seven", "seven"}[min(report.Done-1, 2)]] = true
+	}
+	if got := len(slices.Compact(files)); got != 3 {
+		t.Errorf("there are %d outputs", got)
+	}
+	var sizes []int
+	for s, err := range lcm.MapInto[size](ctx, session, job) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, s.Letters)
+	}
+	if fmt.Sprint(sizes) != "[3 5 5]" {
+		t.Errorf("the output is %v", sizes)
+	}
+	if v, err := session.Verify(ctx); err != nil || len(v.Faults) > 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -42,6 +42,7 @@ type mapArgs struct {
 	Input       string         `json:"input,omitempty" description:"The items in a file, one JSON value a line: file_… of the session, or a path"`
 	Schema      map[string]any `json:"schema,omitempty" description:"JSON Schema that each reply must fit (default: any text)"`
 	Key         string         `json:"key,omitempty" description:"Name of the job: a call with the same key goes on with it"`
+	Retry       bool           `json:"retry" default:"false" description:"Ask again about the items of an ended job that failed, and about no other"`
 	MaxAttempts int            `json:"maxAttempts" default:"3" minimum:"1" maximum:"10" description:"How often an item is asked about until its reply fits"`
 }
 
@@ -79,7 +80,7 @@ func newMapTool[In any](name string, run func(context.Context, In) (MapReport, e
 
 func (t *toolset) runMap(ctx context.Context, in mapArgs, job MapJob) (MapReport, error) {
 	var err error
-	job.Key, job.Prompt, job.Items, job.MaxAttempts = in.Key, in.Prompt, in.Items, in.MaxAttempts
+	job.Key, job.Prompt, job.Items, job.MaxAttempts, job.Retry = in.Key, in.Prompt, in.Items, in.MaxAttempts, in.Retry
 	if (in.Input == "") == (len(in.Items) == 0) {
 		return MapReport{}, errors.New("give either items or input")
 	}

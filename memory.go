@@ -65,6 +65,9 @@ func (m *Memory) TakeTurn(ctx context.Context) (done func(), err error) {
 	return func() { release(); own() }, nil
 }
 
+// ConversationID is the key of the session. It is in the spans of agents.
+func (m *Memory) ConversationID() string { return m.session.Key() }
+
 // Append implements [agents.Memory].
 func (m *Memory) Append(ctx context.Context, ms ...llms.Message) error {
 	return m.session.Append(ctx, ms...)

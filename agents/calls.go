@@ -17,7 +17,6 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/kit/tracing"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/tools"
 )
@@ -72,12 +71,16 @@ func (c *chat) runOne(ctx context.Context, call llms.ToolCall) core.Result {
 	if !ok {
 		return core.ErrorResult(c.unknownTool(call.Name))
 	}
-	ctx, span := tracing.Start(ctx, "execute_tool "+call.Name)
-	span.GenAI("operation.name", "execute_tool")
+	ctx, span := c.span(ctx, "execute_tool", call.Name)
 	span.GenAI("tool.name", call.Name)
+	span.GenAI("tool.type", "function")
+	span.GenAI("tool.call.id", call.ID)
 	result, err := c.called(ctx, tool, call)
 	span.Outcome(err != nil || result.IsError)
-	span.End(nil)
+	if err == nil && result.IsError {
+		span.Fail("tool_error")
+	}
+	endSpan(span, err)
 	if err != nil {
 		return core.ErrorResult(err)
 	}

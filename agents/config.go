@@ -72,8 +72,9 @@ type AgentConfig struct {
 	// ModelHooks run around every model call, the first outermost.
 	ModelHooks []ModelHook
 	// NeedsApproval reports whether a tool call needs approval, beside those of tools that
-	// declare it. The chat then ends with an [*ApprovalError]; see [Decide]. A sub-agent
-	// cannot wait: the call is refused, and its model told why.
+	// declare it. The chat then ends with an [*ApprovalError]; see [Decide]. The call waits in
+	// the Memory, which must be [Resumable]. A sub-agent cannot wait and needs no Memory: the call
+	// is refused, and its model told why.
 	NeedsApproval func(ctx context.Context, call llms.ToolCall) bool
 	// Logger is told where a tool panicked. Default: nobody is. The model
 	// reads of the panic in any case.
@@ -150,9 +151,6 @@ func (c AgentConfig) check() error {
 	}
 	if min(c.MaxToolIterations, c.MaxToolCalls, c.MaxChatTokens, c.MaxParallelTools, c.MaxTokens) < 0 || min(c.ToolTimeout, c.DelegateTimeout, c.Timeout) < 0 {
 		wrong = append(wrong, errors.New("limits and timeouts must not be negative"))
-	}
-	if _, ok := c.Memory.(Resumable); !ok && c.asksForApproval() {
-		wrong = append(wrong, errors.New("a call that needs approval waits in the Memory, which must be Resumable: use that of a session, or NewTranscript"))
 	}
 	seen := map[string]bool{}
 	for i, t := range c.Tools {

@@ -272,3 +272,25 @@ func TestWorkThatGoesOnIsNoRepetition(t *testing.T) {
 		t.Errorf("%v after %d looks", err, ran)
 	}
 }
+
+// Two calls of an answer may come with one id. Each is decided on and made by itself.
+func TestTwoCallsWithOneID(t *testing.T) {
+	var ran int
+	memory := agents.NewTranscript()
+	agent, _ := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{NeedsApproval: true}, &ran)}},
+		llmtest.Reply{Calls: []llms.ToolCall{{ID: "c", Name: "deploy", Arguments: `{}`}, {ID: "c", Name: "deploy", Arguments: `{}`}}}, llmtest.Say("done"))
+	_, err := agent.ChatStream("deploy it twice").Start().Text()
+	waits, ok := errors.AsType[*agents.ApprovalError](err)
+	if !ok || len(waits.Calls) != 2 {
+		t.Fatal(err)
+	}
+	for _, call := range waits.Calls {
+		if err := agents.Decide(t.Context(), memory, call.ID, agents.Decision{Approved: true, By: "Ann"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := agent.Continue(t.Context()).Start().Text(); err != nil || text != "done" || ran != 2 {
+		t.Errorf("%q, %v; deploy ran %d times", text, err, ran)
+	}
+	checkPairs(t, memory.Messages())
+}

@@ -57,10 +57,8 @@ type chat struct {
 
 // chat opens a turn and brings it to its end.
 func (a *Agent) chat(ctx context.Context, open func(*chat, context.Context) error, emit func(core.Event)) (text string, err error) {
-	ctx, span := tracing.Start(ctx, "invoke_agent "+a.Name())
-	span.GenAI("operation.name", "invoke_agent")
-	span.GenAI("agent.name", a.Name())
-	defer func() { span.End(err) }()
+	ctx, span := a.span(ctx, "invoke_agent", a.Name())
+	defer func() { endSpan(span, err) }()
 	if a.config.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.config.Timeout,
@@ -84,11 +82,16 @@ func (a *Agent) chat(ctx context.Context, open func(*chat, context.Context) erro
 	} else {
 		ctx = tools.WithScope(ctx, c.scope.Narrow(a.config.DelegationBudget))
 	}
+	if _, ok := a.config.Memory.(Resumable); !ok && a.config.asksForApproval() && !c.scope.Delegated() {
+		return "", errNowhereToWait
+	}
 	if err := open(c, ctx); err != nil {
 		return "", err
 	}
 	return c.loop(ctx)
 }
+
+var errNowhereToWait = errors.New("a call that needs approval waits in the Memory, which must be Resumable: use that of a session, or NewTranscript")
 
 // begin opens a turn with a message.
 func (c *chat) begin(ctx context.Context, m llms.Message) error {
@@ -316,14 +319,19 @@ func inOrder(messages []llms.Message) []llms.Message {
 
 // stream runs one call of the model, with hooks around it.
 func (c *chat) stream(ctx context.Context, r llms.Request) (answer llms.Response, err error) {
-	ctx, span := tracing.Start(ctx, "chat "+cmp.Or(r.Model, c.config.LLMEngine.Name()))
-	span.GenAI("operation.name", "chat")
-	span.GenAI("request.model", cmp.Or(r.Model, c.config.LLMEngine.Name()))
+	_, model := modelName(c.config.LLMEngine)
+	model = cmp.Or(r.Model, model)
+	ctx, span := c.span(ctx, "chat", model, tracing.Client)
+	span.GenAI("request.model", model)
 	defer func() {
+		span.GenAI("response.id", answer.Message.ID)
 		span.GenAI("response.model", answer.Model)
+		if reason, ok := finishReasons[answer.Stop]; ok {
+			span.GenAI("response.finish_reasons", []string{reason})
+		}
 		span.GenAI("usage.input_tokens", answer.Usage.InputTokens)
 		span.GenAI("usage.output_tokens", answer.Usage.OutputTokens)
-		span.End(err)
+		endSpan(span, err)
 	}()
 	for _, h := range c.config.ModelHooks {
 		if h.Before != nil {
@@ -344,10 +352,16 @@ func (c *chat) stream(ctx context.Context, r llms.Request) (answer llms.Response
 // relay runs one call of the model and relays its events.
 func (c *chat) relay(ctx context.Context, r llms.Request) (llms.Response, error) {
 	var collected llms.Collector
+	ids := map[string]bool{}
 	for event, err := range c.config.LLMEngine.Stream(ctx, r) {
 		if err != nil {
 			collected.Fail(err)
 			return collected.Response(), err
+		}
+		if event.Call != nil {
+			call := *event.Call
+			call.ID = unused(ids, call.ID)
+			event.Call = &call
 		}
 		collected.Add(event)
 		switch event.Kind {
@@ -368,6 +382,16 @@ func (c *chat) relay(ctx context.Context, r llms.Request) (llms.Response, error)
 		return collected.Response(), llms.Truncated(ctx, c.config.LLMEngine.Name()).Costing(collected.Response().Usage)
 	}
 	return collected.Response(), nil
+}
+
+// unused returns an id that no other call of the answer has: results, decisions and notes name
+// their call by its id.
+func unused(ids map[string]bool, id string) string {
+	for n, base := 2, id; ids[id]; n++ {
+		id = fmt.Sprintf("%s-%d", base, n)
+	}
+	ids[id] = true
+	return id
 }
 
 // recordPartial keeps the text of a failed call: a user has seen it. It leaves out

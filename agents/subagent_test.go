@@ -197,3 +197,23 @@ func TestAStuckSubAgentIsGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// A call that needs approval is refused in a sub-agent, also in one without a Memory. An agent
+// that a user talks with needs a Memory in which the call waits.
+func TestASubAgentCannotWaitForApproval(t *testing.T) {
+	var ran int
+	deployer, _ := build(t, agents.AgentConfig{AgentName: "deployer", Tools: []llms.Tool{counted("deploy", core.Behavior{NeedsApproval: true}, &ran)}},
+		llmtest.Call("deploy", `{}`), llmtest.Say("A person should deploy it."))
+	root, engine := build(t, agents.AgentConfig{SubAgents: []core.SubAgent{deployer}},
+		llmtest.Call("delegate", delegation("deployer", "deploy the service", "the rest")), llmtest.Say("Please deploy it."))
+	text, err := root.ChatStream("deploy").Start().Text()
+	if err != nil || text != "Please deploy it." || ran != 0 {
+		t.Errorf("%q, %v; deploy ran %d times", text, err, ran)
+	}
+	if got := toolOutputs(engine.Requests()[1]); len(got) != 1 || got[0] != "A person should deploy it." {
+		t.Errorf("the root reads %q", got)
+	}
+	if _, err := deployer.ChatStream("deploy").Start().Text(); err == nil || !strings.Contains(err.Error(), "must be Resumable") {
+		t.Errorf("without a Memory it says %v", err)
+	}
+}

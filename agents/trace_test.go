@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/lossless-context/lcm/agents"
+	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
 	"github.com/lossless-context/lcm/tools"
@@ -38,9 +40,64 @@ func TestSpansTellNamesAndTokensAndNoText(t *testing.T) {
 			tokens = tokens || a.Key == "gen_ai.usage.input_tokens" && a.Value.AsInt64() == 40
 		}
 	}
-	want := []string{"chat llmtest/scripted", "execute_tool foo", "chat llmtest/scripted", "invoke_agent main", "root"}
+	want := []string{"chat scripted", "execute_tool foo", "chat scripted", "invoke_agent main", "root"}
 	if !slices.Equal(names, want) || !tokens {
 		t.Errorf("spans %q, tokens %v", names, tokens)
+	}
+}
+
+// inSession is a memory that knows the conversation it belongs to.
+type inSession struct{ *agents.Transcript }
+
+func (inSession) ConversationID() string { return "session 7" }
+
+// Spans have the kinds, names, ids and errors of the conventions for generative AI.
+func TestSpansFollowTheConventions(t *testing.T) {
+	spans := func(reply ...llmtest.Reply) (out []string) {
+		kept := tracetest.NewInMemoryExporter()
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept))
+		ctx, _ := provider.Tracer("test").Start(t.Context(), "root")
+		agent, _ := build(t, agents.AgentConfig{Memory: inSession{agents.NewTranscript()}, Tools: []llms.Tool{
+			tool("fail", func(context.Context, map[string]any) (core.Result, error) {
+				return core.ErrorResult(errors.New("no")), nil
+			}),
+			counted("deploy", core.Behavior{NeedsApproval: true}, new(int)),
+		}}, reply...)
+		_, _ = agent.ChatStream("go").StartContext(ctx).Text()
+		for _, s := range kept.GetSpans() {
+			line := s.Name + " " + s.SpanKind.String() + " " + s.Status.Code.String()
+			for _, a := range s.Attributes {
+				if !strings.HasPrefix(string(a.Key), "gen_ai.usage") && a.Key != "gen_ai.response.id" {
+					line += " " + strings.TrimPrefix(string(a.Key), "gen_ai.") + "=" + a.Value.Emit()
+				}
+			}
+			out = append(out, line)
+		}
+		return out
+	}
+	const about = " provider.name=llmtest agent.name=main conversation.id=session 7"
+	for name, c := range map[string]struct {
+		replies []llmtest.Reply
+		want    []string
+	}{
+		"a failing tool": {[]llmtest.Reply{{Calls: []llms.ToolCall{{ID: "c1", Name: "fail", Arguments: `{}`}}}, llmtest.Say("ok")}, []string{
+			`chat scripted client Unset operation.name=chat` + about + ` request.model=scripted response.model=scripted response.finish_reasons=["tool_call"]`,
+			`execute_tool fail internal Error operation.name=execute_tool` + about + ` tool.name=fail tool.type=function tool.call.id=c1 lcm.outcome=refused error.type=tool_error`,
+			`chat scripted client Unset operation.name=chat` + about + ` request.model=scripted response.model=scripted response.finish_reasons=["stop"]`,
+			`invoke_agent main internal Unset operation.name=invoke_agent` + about,
+		}},
+		"an error of the provider": {[]llmtest.Reply{llmtest.Status(429, "slow down")}, []string{
+			`chat scripted client Error operation.name=chat` + about + ` request.model=scripted error.type=429`,
+			`invoke_agent main internal Error operation.name=invoke_agent` + about + ` error.type=429`,
+		}},
+		"a call that waits": {[]llmtest.Reply{llmtest.Call("deploy", `{}`)}, []string{
+			`chat scripted client Unset operation.name=chat` + about + ` request.model=scripted response.model=scripted response.finish_reasons=["tool_call"]`,
+			`invoke_agent main internal Unset operation.name=invoke_agent` + about + ` lcm.outcome=waits for approval`,
+		}},
+	} {
+		if diff := cmp.Diff(c.want, spans(c.replies...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

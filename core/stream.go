@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -40,7 +41,8 @@ var ErrStopped = errors.New("stream was stopped by its reader")
 // Stream is the log of events of one running call. It ends in exactly one
 // event of kind EventDone or EventError. Any number of readers may range over
 // it at any time; each sees every event in order. The log is unbounded, so the
-// call never waits for a reader.
+// call never waits for a reader. Pieces of text that come after many events are
+// joined to larger ones.
 type Stream struct {
 	cancel context.CancelCauseFunc
 
@@ -97,10 +99,26 @@ func (s *Stream) finish(text string, err error) {
 	s.appendLocked(last)
 }
 
+// A stream with more than manyEvents joins pieces of text up to largePiece bytes: an event takes
+// ten times as much room as the text of a token.
+const (
+	manyEvents = 1 << 12
+	largePiece = 1 << 10
+)
+
 func (s *Stream) appendLocked(e Event) {
-	s.events = append(s.events, e)
+	if n := len(s.events); n >= manyEvents && s.events[n-1].continues(e) {
+		s.events[n-1].Text += e.Text
+	} else {
+		s.events = append(s.events, e)
+	}
 	close(s.grown)
 	s.grown = make(chan struct{})
+}
+
+// continues reports whether a piece of text can be joined to the event before it.
+func (e Event) continues(next Event) bool {
+	return (e.Kind == EventText || e.Kind == EventReasoning) && e.Kind == next.Kind && slices.Equal(e.From, next.From) && len(e.Text)+len(next.Text) <= largePiece
 }
 
 // Events returns the events from the first to the one that ends the stream,
@@ -114,8 +132,9 @@ func (s *Stream) EventsContext(ctx context.Context) iter.Seq[Event] { return s.u
 
 func (s *Stream) until(done <-chan struct{}) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		for next := 0; ; next++ {
-			e, ok := s.at(next, done)
+		var at place
+		for {
+			e, ok := s.next(&at, done)
 			if !ok || !yield(e) || e.Terminal() {
 				return
 			}
@@ -123,12 +142,25 @@ func (s *Stream) until(done <-chan struct{}) iter.Seq[Event] {
 	}
 }
 
-// at waits for the event with index i, or for done.
-func (s *Stream) at(i int, done <-chan struct{}) (Event, bool) {
+// place is how far a reader is.
+type place struct {
+	events int // that it has seen
+	text   int // bytes of the text of the last of them, which may grow
+}
+
+// next waits for the event after a place, or for done.
+func (s *Stream) next(at *place, done <-chan struct{}) (Event, bool) {
 	for {
 		s.mu.Lock()
-		if i < len(s.events) {
+		if i := at.events - 1; i >= 0 && len(s.events[i].Text) > at.text {
 			e := s.events[i]
+			e.Text, at.text = e.Text[at.text:], len(e.Text)
+			s.mu.Unlock()
+			return e, true
+		}
+		if at.events < len(s.events) {
+			e := s.events[at.events]
+			at.events, at.text = at.events+1, len(e.Text)
 			s.mu.Unlock()
 			return e, true
 		}

@@ -213,3 +213,44 @@ func TestTheEndCarriesItsOwnStop(t *testing.T) {
 		t.Errorf("stop %q, usage %+v", last.Stop, last.Usage)
 	}
 }
+
+// A long answer in tiny pieces takes room for its text, whoever reads it and when. Every reader
+// gets all of it.
+func TestTinyPiecesTakeLittleRoom(t *testing.T) {
+	const pieces = 1 << 20
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	stream := core.StarterFunc(func(_ context.Context, emit func(core.Event)) (string, error) {
+		for i := range pieces {
+			emit(core.Event{Kind: core.EventText, Text: fmt.Sprintf("%04x", i&0xffff)})
+			if i%1000 == 999 {
+				emit(core.Event{Kind: core.EventReasoning, Text: "hm"})
+			}
+		}
+		return "", nil
+	}).Start()
+	read := func() (n int) {
+		for e := range stream.Events() {
+			if e.Kind == core.EventText {
+				for ; len(e.Text) > 0; n, e.Text = n+1, e.Text[4:] {
+					if e.Text[:4] != fmt.Sprintf("%04x", n&0xffff) {
+						t.Fatalf("piece %d is %q", n, e.Text[:4])
+					}
+				}
+			}
+		}
+		return n
+	}
+	if during, after := read(), read(); during != pieces || after != pieces {
+		t.Errorf("a reader got %d pieces, a later one %d", during, after)
+	}
+	if used := heap() - before; used > 32<<20 {
+		t.Errorf("%d MB are held for a text of 4 MB", used>>20)
+	}
+	runtime.KeepAlive(stream)
+}

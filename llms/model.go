@@ -145,7 +145,8 @@ type Response struct {
 // Collector builds a Response from events.
 type Collector struct {
 	response Response
-	sealed   bool // the last reasoning part is complete
+	tail     []byte // further text of the last part; joining each piece to it would copy it all
+	sealed   bool   // the last reasoning part is complete
 	ended    bool
 }
 
@@ -154,14 +155,15 @@ func (c *Collector) Add(e Event) {
 	switch e.Kind {
 	case EventText:
 		if e.Text != "" { // an empty part is one that providers refuse to read back
-			c.grow(PartText).Text += e.Text
+			c.grow(PartText)
+			c.tail = append(c.tail, e.Text...)
 		}
 	case EventReasoning:
 		if e.Text == "" && e.Signature == "" && len(e.Extra) == 0 {
 			return
 		}
 		p := c.grow(PartReasoning)
-		p.Text += e.Text
+		c.tail = append(c.tail, e.Text...)
 		p.Signature += e.Signature
 		if len(e.Extra) > 0 {
 			p.Extra = e.Extra
@@ -169,6 +171,7 @@ func (c *Collector) Add(e Event) {
 		c.sealed = e.Signature != "" || len(e.Extra) > 0
 	case EventToolCall:
 		if e.Call != nil {
+			c.flush()
 			call := *e.Call
 			c.response.Message.Parts = append(c.response.Message.Parts, Part{Kind: PartToolCall, Call: &call})
 		}
@@ -193,6 +196,7 @@ func (c *Collector) grow(kind PartKind) *Part {
 	parts := &c.response.Message.Parts
 	n := len(*parts)
 	if n == 0 || (*parts)[n-1].Kind != kind || kind == PartReasoning && c.sealed {
+		c.flush()
 		*parts = append(*parts, Part{Kind: kind})
 		c.sealed = false
 		n++
@@ -200,11 +204,20 @@ func (c *Collector) grow(kind PartKind) *Part {
 	return &(*parts)[n-1]
 }
 
+// flush gives the last part the rest of its text.
+func (c *Collector) flush() {
+	if n := len(c.response.Message.Parts); n > 0 && len(c.tail) > 0 {
+		c.response.Message.Parts[n-1].Text += string(c.tail)
+		c.tail = c.tail[:0]
+	}
+}
+
 // Ended reports whether the stream has come to its EventEnd.
 func (c *Collector) Ended() bool { return c.ended }
 
 // Response returns the answer so far.
 func (c *Collector) Response() Response {
+	c.flush()
 	r := c.response
 	r.Message.Role = RoleAssistant
 	return r

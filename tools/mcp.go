@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,10 +24,13 @@ type MCPServer struct {
 	// Name begins the names of its tools, so that those of two servers differ: files_read. It must
 	// not be empty.
 	Name    string
-	Command []string    // program and arguments of a server over standard input and output
-	Env     []string    // further variables of the program, as KEY=value
-	URL     string      // of a server over HTTP
-	Header  http.Header // sent with each HTTP request
+	Command []string // program and arguments of a server over standard input and output
+	// Env are variables of the program, as KEY=value. It gets these and the ones that any program
+	// needs (PATH, HOME, the locale, a directory for temporary files), and no other of this process:
+	// those may be keys.
+	Env    []string
+	URL    string      // of a server over HTTP
+	Header http.Header // sent with each HTTP request
 	// MaxResult is how many bytes of text a result has at most. Default 64 KiB.
 	MaxResult int
 }
@@ -104,7 +109,7 @@ func (m *MCP) open(ctx context.Context) (*mcp.ClientSession, error) {
 	if len(m.server.Command) > 0 {
 		// The server lives longer than the call that starts it.
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), m.server.Command[0], m.server.Command[1:]...)
-		cmd.Env = append(os.Environ(), m.server.Env...)
+		cmd.Env = append(environment(), m.server.Env...)
 		transport = &mcp.CommandTransport{Command: cmd}
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "lcm", Version: "0.1.0"}, nil).Connect(ctx, transport, nil)
@@ -113,6 +118,23 @@ func (m *MCP) open(ctx context.Context) (*mcp.ClientSession, error) {
 	}
 	m.session = session
 	return session, nil
+}
+
+// needed are the variables that any program needs; those of Windows are at the end.
+var needed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",
+	"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+}
+
+// environment returns the variables of this process that any program needs.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		if runtime.GOOS == "windows" {
+			name = strings.ToUpper(name)
+		}
+		return !slices.Contains(needed, name) && !strings.HasPrefix(name, "LC_")
+	})
 }
 
 // withHeader adds a header to requests.

@@ -42,6 +42,10 @@ func testServer() *mcp.Server {
 		func(_ context.Context, _ *mcp.CallToolRequest, in echoArgs) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte("dot")}}}, nil, nil
 		})
+	mcp.AddTool(s, &mcp.Tool{Name: "env", Description: "Lists its environment."},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(os.Environ(), "\n")}}}, nil, nil
+		})
 	mcp.AddTool(s, &mcp.Tool{Name: "die", Description: "Ends the server."},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			os.Exit(1)
@@ -81,6 +85,21 @@ func toolNamed(t *testing.T, m *tools.MCP, name string) core.Tool {
 		t.Fatalf("there is no tool %s among %d", name, len(all))
 	}
 	return all[i]
+}
+
+// A server gets the variables that its caller names and those that any program needs.
+func TestAnMCPServerGetsNoKeys(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "sk-secret")
+	t.Setenv("LC_ALL", "C.UTF-8")
+	r, err := toolNamed(t, connected(t, tools.MCPServer{}), "test_env").Run(t.Context(), nil)
+	if err != nil || strings.Contains(r.Text, "sk-secret") {
+		t.Errorf("it has %q, %v", r.Text, err)
+	}
+	for _, want := range []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", serverVariable + "=1"} {
+		if !slices.Contains(strings.Split(r.Text, "\n"), want) {
+			t.Errorf("%s is missing in %q", want, r.Text)
+		}
+	}
 }
 
 func TestMCPToolsOfAnAgent(t *testing.T) {

@@ -35,6 +35,7 @@ func newAsk(p *program) *cobra.Command {
 		Args:  usage(cobra.ExactArgs(1)),
 	}
 	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Question.Where, cmd.complete, cmd.ask), cmd.askTeam)
+	c.RunE = traced(p, c.RunE)
 	cmd.where.flags(c)
 	fl := c.Flags()
 	teamFlag(c, &cmd.team)

@@ -43,6 +43,7 @@ func newMap(p *program) *cobra.Command {
 	fl.StringVar(&j.Key, "key", "", "key by which the job is resumed (default: made from items, prompt, schema and model)")
 	fl.IntVar(&j.Concurrency, "concurrency", lcm.DefaultMapConcurrency, "items that are asked about at once")
 	fl.IntVar(&j.MaxAttempts, "attempts", lcm.DefaultMapAttempts, "how often an item is asked about until its reply fits")
+	fl.BoolVar(&j.Retry, "retry", false, "ask again about the items of an ended job that failed")
 	fl.DurationVar(&j.ItemTimeout, "timeout", lcm.DefaultMapItemTimeout, "how long all attempts of an item may take")
 	fl.IntVarP(&j.Budget, "budget", "b", 0, "tokens, in and out, after which no item is begun (default: any number)")
 	fl.StringVarP(&cmd.session, "session", "s", "", "session key (default: the project's maps)")
@@ -163,7 +164,7 @@ func (cmd *mapCommand) work(ctx context.Context, rec *openRecord, session *lcm.S
 	case err != nil || report.Failed == 0:
 		return err
 	}
-	return failed(exitFailure, "the lines of the output say why; another --key asks again about all items", "%s of %s failed", prose.Number(report.Failed), prose.Count(report.Items, "item", "items"))
+	return failed(exitFailure, "the lines of the output say why; --retry asks again about these items, another --key about all", "%s of %s failed", prose.Number(report.Failed), prose.Count(report.Items, "item", "items"))
 }
 
 // printOutput prints the output of a job, and the first failures.

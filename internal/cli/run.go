@@ -52,7 +52,7 @@ func newRun(p *program) *cobra.Command {
 		Short:                 "Run an agent through the context proxy",
 		DisableFlagsInUseLine: true,
 		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen"), listenFlag("listen", &cmd.listen), cmd.onLoopback),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: traced(p, func(c *cobra.Command, args []string) error {
 			switch {
 			case cmd.list:
 				return cmd.runs(toRead, cmd.printRuns)(c, nil)
@@ -60,7 +60,7 @@ func newRun(p *program) *cobra.Command {
 				return cmd.serveProxy(c)
 			}
 			return cmd.run(c.Context(), args)
-		},
+		}),
 	}
 	fl := c.Flags()
 	fl.SetInterspersed(false)

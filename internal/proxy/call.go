@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/kit/tracing"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 )
 
@@ -29,6 +32,34 @@ type call struct {
 	answer  *answer // the proxy answers itself
 	model   string  // in the path of the request, or ""
 	million bool    // the request asks for a window of a million tokens
+	span    tracing.Span
+}
+
+// traced starts the span of the call, by OpenTelemetry's conventions for generative AI.
+func (c *call) traced(ctx context.Context, path string) {
+	provider := "openai"
+	if strings.Contains(path, "/messages") {
+		provider = "anthropic"
+	}
+	model := cmp.Or(c.made.Model, c.model)
+	_, c.span = tracing.Start(ctx, strings.TrimSpace("chat "+model), tracing.Client)
+	c.span.GenAI("operation.name", "chat")
+	c.span.GenAI("provider.name", provider)
+	c.span.GenAI("request.model", model)
+	c.span.GenAI("conversation.id", c.session.key)
+}
+
+// endSpan ends the span of the call.
+func (c *call) endSpan(u apiUsage) {
+	c.span.GenAI("usage.input_tokens", u.Total())
+	c.span.GenAI("usage.output_tokens", u.Output)
+	switch {
+	case c.made.Status == 0:
+		c.span.Fail("unreachable")
+	case c.made.Status != http.StatusOK:
+		c.span.Fail(strconv.Itoa(c.made.Status))
+	}
+	c.span.End(nil)
 }
 
 // prepare reads a request to a model and replaces its body if that is needed. It
@@ -153,6 +184,7 @@ func (c *call) watch(resp *http.Response) {
 // done ends a call.
 func (c *call) done(u apiUsage) {
 	c.made.Usage = u
+	c.endSpan(u)
 	c.judge(u)
 	c.session.noteLate(c.made)
 	if c.made.Units > 0 && u.Total() > 0 && !c.server.Observe {

@@ -269,6 +269,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		call.done(apiUsage{})
 		return
 	}
+	if call != nil {
+		call.traced(r.Context(), path)
+	}
 	p := httputil.ReverseProxy{
 		Transport: s.transport,
 		Rewrite: func(p *httputil.ProxyRequest) {

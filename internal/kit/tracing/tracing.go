@@ -6,7 +6,8 @@
 // (otel.SetTracerProvider) gets the spans of recall and of the store. Without a provider
 // no span is made.
 //
-// Attributes are counts, sizes and words from this module's own lists. Text of messages,
+// Attributes are counts, sizes and words from this module's own lists, names of agents, models and
+// tools, and ids of conversations, answers and calls. Text of messages,
 // queries, names of projects and texts of errors, which may quote any of them, are never
 // in a span.
 package tracing
@@ -39,15 +40,18 @@ var none = func() trace.TracerProvider {
 // Span is a span that has been started. The zero Span records nothing.
 type Span struct{ span trace.Span }
 
+// Client is an option of [Start]: the span is of a call of another program.
+var Client = trace.WithSpanKind(trace.SpanKindClient)
+
 // Start starts a span below the one in ctx.
-func Start(ctx context.Context, name string) (context.Context, Span) {
+func Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, Span) {
 	var p trace.TracerProvider
 	if parent := trace.SpanFromContext(ctx); parent.SpanContext().IsValid() && !parent.SpanContext().IsRemote() {
 		p = parent.TracerProvider()
 	} else if p = otel.GetTracerProvider(); p == none {
 		return ctx, Span{}
 	}
-	ctx, span := p.Tracer(Scope).Start(ctx, name)
+	ctx, span := p.Tracer(Scope).Start(ctx, name, options...)
 	return ctx, Span{span}
 }
 
@@ -85,14 +89,27 @@ func (s Span) Int(key string, n int) { s.set(attribute.Int("lcm."+key, n)) }
 // Word sets an attribute to a word from a list of this module, never to text of a user.
 func (s Span) Word(key, word string) { s.set(attribute.String("lcm."+key, word)) }
 
-// GenAI sets an attribute of OpenTelemetry's conventions for generative AI: a count, or the name of an
-// agent, a model or a tool.
+// GenAI sets an attribute of OpenTelemetry's conventions for generative AI: a count, a name or an
+// id. It sets none that is empty.
 func (s Span) GenAI(key string, value any) {
 	switch v := value.(type) {
 	case int:
 		s.set(attribute.Int("gen_ai."+key, v))
 	case string:
-		s.set(attribute.String("gen_ai."+key, v))
+		if v != "" {
+			s.set(attribute.String("gen_ai."+key, v))
+		}
+	case []string:
+		s.set(attribute.StringSlice("gen_ai."+key, v))
+	}
+}
+
+// Fail says that what the span is about has failed, with a kind of error: the code of HTTP, or a
+// word from a list of this module.
+func (s Span) Fail(kind string) {
+	s.set(attribute.String("error.type", kind))
+	if s.span != nil {
+		s.span.SetStatus(codes.Error, "")
 	}
 }
 
@@ -135,8 +152,7 @@ func (s Span) End(err error) {
 		case errors.Is(err, context.DeadlineExceeded):
 			kind = "timeout"
 		}
-		s.set(attribute.String("error.type", kind))
-		s.span.SetStatus(codes.Error, "")
+		s.Fail(kind)
 	}
 	s.span.End()
 }

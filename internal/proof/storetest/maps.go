@@ -62,7 +62,7 @@ func testMaps(t *testing.T, f *fixture) {
 		want(t, "item", err, nil)
 		items = append(items, i)
 	}
-	want(t, "items", fmt.Sprint(items), fmt.Sprint([]store.MapItem{done, {N: 2, Status: store.MapFailed, Error: "no"}}))
+	want(t, "items", fmt.Sprint(items), fmt.Sprint([]store.MapItem{done, {N: 2, Status: store.MapFailed, Attempts: 1, Error: "no"}}))
 	want(t, "end", f.EndMap(ctx, c, "one"), nil)
 	wantErr(t, "a step after the end", second(f.StepMap(ctx, c, run, store.MapStep{Owner: "b"})), store.ErrNotFound)
 	if again := must(f.StartMap(ctx, c, other))(t); again == run {

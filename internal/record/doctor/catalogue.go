@@ -53,6 +53,8 @@ var catalogue = map[string]entry{
 	"tombstones":        {Problem, "", comeBack},
 	"tombstone-salt":    {Problem, "a new one is made, if nothing was ever erased", comeBack},
 
+	"map": {Problem, rebuilt + "; damaged items are asked about again, and a map whose own row is damaged begins anew", ""},
+
 	// Summaries and the search index.
 	"summary-text":     {Problem, rewritten, "its sources are missing: only the text is left of them"},
 	"summary-broken":   {Problem, rewritten, ""},

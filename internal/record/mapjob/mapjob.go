@@ -70,6 +70,8 @@ type worker struct {
 	results chan store.MapItem
 	answers atomic.Int64 // of the model
 	alone   atomic.Bool  // no other item is left than those that are held
+	known   store.MapState
+	counted time.Time // when known was counted
 
 	mu     sync.Mutex
 	broken error // why no more items are claimed
@@ -122,12 +124,18 @@ func (w *worker) step(ctx context.Context, settle []store.MapItem, claim bool) (
 	if claim && ctx.Err() == nil && w.failure() == nil {
 		s.Claim = w.Concurrency - len(w.held)
 	}
+	if now := time.Now(); now.Sub(w.counted) < time.Second {
+		s.Known = &w.known
+	} else {
+		w.counted = now
+	}
 	for range 3 {
 		state, err = w.Store.StepMap(context.WithoutCancel(ctx), w.Conversation, w.Run, s)
 		if err == nil || errors.Is(err, store.ErrNotFound) {
 			break
 		}
 	}
+	w.known = state
 	if err == nil && w.Progress != nil {
 		w.Progress(state)
 	}

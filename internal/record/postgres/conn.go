@@ -402,6 +402,7 @@ var references = []struct{ table, column, parent, key string }{
 	{"branch_items", "branch", "branches", "id"}, {"branch_items", "message", "messages", "id"}, {"branch_items", "summary", "summaries", "num"},
 	{"chunks", "payload", "payloads", "num"}, {"message_payloads", "message", "messages", "id"}, {"message_payloads", "payload", "payloads", "num"},
 	{"sections", "segment", "segments", "id"}, {"vectors", "message", "messages", "id"},
+	{"map_runs", "conversation", "conversations", "id"}, {"map_items", "run", "map_runs", "id"},
 }
 
 // Dangling implements [sqldb.Conn].

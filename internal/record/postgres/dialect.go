@@ -16,7 +16,6 @@ var dialect = sqldb.Dialect{
 	ForUpdate:        " FOR UPDATE OF c",
 	ForShare:         " FOR KEY SHARE OF p",
 	ForUnchanged:     " FOR SHARE OF m",
-	SkipLocked:       " FOR UPDATE SKIP LOCKED",
 	LockName:         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))",
 	Greatest:         "greatest",
 	NextConversation: "nextval('conversations_id_seq')",

@@ -14,8 +14,8 @@ import (
 // version is the version of the schema, in the table lcm_schema. A database of the version
 // before is converted when it is opened to be written.
 const (
-	version = 6
-	before  = 5
+	version = 7
+	before  = 6
 )
 
 //go:embed schema.sql
@@ -55,7 +55,7 @@ func prepareTables(c sqldb.Conn) error {
 	case err != nil || have == version: // another process was faster
 		return err
 	case have == before:
-		return c.Script(convertSQL)
+		return sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.FillMaps(c) })
 	}
 	return sqldb.Steps(
 		func() error { return c.Script(schemaSQL) },

@@ -1,4 +1,4 @@
--- The schema of version 5. The tables and columns are those of the SQLite backend
+-- The schema of version 7. The tables and columns are those of the SQLite backend
 -- (internal/record/sqlite/dbfile/schema.sql, which explains them): both run the statements of
 -- internal/record/sqldb. References are not declared as foreign keys: a writer refers only to
 -- rows that it has just read or written, and Verify checks them.
@@ -298,11 +298,7 @@ CREATE TABLE map_runs (
     key          text COLLATE "C" NOT NULL,
     job          bytea  NOT NULL,
     items        bigint NOT NULL,
-    done         bigint NOT NULL DEFAULT 0,
-    failed       bigint NOT NULL DEFAULT 0,
-    attempts     bigint NOT NULL DEFAULT 0,
-    tokens_in    bigint NOT NULL DEFAULT 0,
-    tokens_out   bigint NOT NULL DEFAULT 0,
+    seal         bytea,
     UNIQUE (conversation, key)
 );
 CREATE TABLE map_items (
@@ -316,11 +312,13 @@ CREATE TABLE map_items (
     error      text COLLATE "C",
     tokens_in  bigint NOT NULL DEFAULT 0,
     tokens_out bigint NOT NULL DEFAULT 0,
+    seal       bytea,
     PRIMARY KEY (run, n)
 );
 CREATE INDEX map_items_open ON map_items (run, n, status, lease) WHERE status < 2;
-ALTER TABLE map_runs ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN job SET STATISTICS 0;
-ALTER TABLE map_items ALTER COLUMN output SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0;
+CREATE INDEX map_items_progress ON map_items (run, status, attempts, tokens_in, tokens_out);
+ALTER TABLE map_runs ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN job SET STATISTICS 0, ALTER COLUMN seal SET STATISTICS 0;
+ALTER TABLE map_items ALTER COLUMN output SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0, ALTER COLUMN seal SET STATISTICS 0;
 
 CREATE TABLE lcm_schema (version integer PRIMARY KEY);
-INSERT INTO lcm_schema VALUES (6);
+INSERT INTO lcm_schema VALUES (7);

@@ -132,9 +132,6 @@ type Dialect struct {
 	// one whose rows of table m must not change until it ends. A backend with one
 	// writer at a time needs none.
 	ForUpdate, ForShare, ForUnchanged string
-	// SkipLocked ends a SELECT of rows that the transaction will change and that leaves out
-	// those that another one is changing.
-	SkipLocked string
 	// LockName is a statement with one text parameter that keeps other
 	// transactions with the same text waiting until this one ends, or empty.
 	LockName string

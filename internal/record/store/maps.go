@@ -13,6 +13,9 @@ import (
 // process claims items for the time of a lease and settles them. An item whose lease has run out
 // may be claimed again, so that it may be asked twice; its result is stored once.
 //
+// What was changed behind the store's back is not used: StartMap, StepMap and MapItems fail with
+// ErrDamaged.
+//
 // A map is not part of the record. Its caller stores what the map has made as a message and then
 // ends it. Erasing anything of a conversation, or of one below it, ends its maps.
 type Maps interface {
@@ -33,6 +36,7 @@ type NewMap struct {
 	Key   string
 	Job   [sha256.Size]byte // of what is asked
 	Items int
+	Done  []MapItem // that need not be asked about
 }
 
 // MapStatus says how far an item of a map is.
@@ -56,8 +60,8 @@ type MapItem struct {
 	Usage    llms.Usage
 }
 
-// MapStep is what one process does to a map. Settled items of which it is not the owner any more
-// are left alone.
+// MapStep is what one process does to a map. Of settled items of which it is not the owner any
+// more, only attempts and usage are added.
 type MapStep struct {
 	Owner  string
 	Settle []MapItem
@@ -66,6 +70,9 @@ type MapStep struct {
 	Lease  time.Duration // of the held and claimed items
 	// Budget is how many tokens a map may have used when items are claimed; 0: any.
 	Budget int
+	// Known is how far the map was a moment ago. A step with it adds what it settles, and counts
+	// the items only if it has none left: counting takes as long as there are items.
+	Known *MapState
 }
 
 // MapState is how far a map is, and the items that a step claimed, with the attempts of others

@@ -3,7 +3,7 @@
 // Every row of a [Table] has a seal: a hash of all its other columns. A row that is shown
 // is checked against it, and a missing seal is damage like a wrong one. Rows that may not
 // disappear are counted and summed up in the table seals: the conversations, the keys of
-// the state, the salt, the erasures, and what each erasure left. Everything else is proved otherwise:
+// the state, the salt, the erasures, what each erasure left, and the unfinished maps. Everything else is proved otherwise:
 // messages also by the hash chain, content by its SHA-256, and the rest by computing it
 // from the messages.
 //
@@ -56,9 +56,11 @@ var (
 	Branches = table("branches", "branches b", "b.id", "b.conversation b.after b.cause b.created_at")
 	Payloads = table("payloads", "payloads f", "f.num", "f.id f.sha256 f.size f.mime f.name f.path f.kind f.summary f.tokens f.created_at")
 	State    = table("state", "state t", "t.space t.key", "t.space t.key t.version t.expires t.data")
+	MapRuns  = table("map_runs", "map_runs r", "r.id", "r.id r.conversation r.key r.job r.items")
+	MapItems = table("map_items", "map_items i", "i.run i.n", "i.run i.n i.status i.attempts i.owner i.lease i.output i.error i.tokens_in i.tokens_out")
 )
 
-var tables = []Table{Messages, Conversations, Summaries, Revisions, Branches, Payloads, State}
+var tables = []Table{Messages, Conversations, Summaries, Revisions, Branches, Payloads, State, MapRuns, MapItems}
 
 // Columns selects the columns under the seal, and the seal after them.
 func (t Table) Columns() string { return strings.Join(t.columns, ", ") + ", " + t.alias() + ".seal" }

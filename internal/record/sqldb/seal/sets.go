@@ -16,6 +16,7 @@ const (
 	erasures      = "erasures"
 	Values        = "state"
 	Salt          = "salt"
+	Maps          = "maps"
 )
 
 const erasurePrefix = "erasure/"
@@ -54,6 +55,8 @@ func rows(name string) (queries []string, args []any) {
 		return []string{`SELECT id FROM erasures`}, nil
 	case Values:
 		return []string{`SELECT t.space, t.key FROM state t WHERE ` + Recorded}, nil
+	case Maps:
+		return []string{`SELECT id FROM map_runs`}, nil
 	case Salt:
 		return []string{`SELECT salt FROM tombstone_salt`}, nil
 	}
@@ -169,6 +172,17 @@ func Noted(c sqldb.Conn, space, key string) error {
 	return list(c, Values, 1, digest(space, key))
 }
 
+// Started adds an unfinished map to the list.
+func Started(c sqldb.Conn, run int64) error { return list(c, Maps, 1, digest(run)) }
+
+// Ended takes a map from the list.
+func Ended(c sqldb.Conn, run int64) error { return list(c, Maps, -1, modulus-digest(run)) }
+
+// FillMaps seals the unfinished maps of a database whose version had no seals for them.
+func FillMaps(c sqldb.Conn) error {
+	return sqldb.Steps(func() error { return MapRuns.Again(c, "TRUE") }, func() error { return MapItems.Again(c, "TRUE") }, func() error { return Set(c, Maps) })
+}
+
 // list changes a seal by the difference of a row, so that it costs one more statement, and a
 // sum that was wrong once stays wrong.
 func list(c sqldb.Conn, name string, entries, digest int64) error {
@@ -180,7 +194,7 @@ const EverErased = `SELECT id FROM erasures UNION SELECT erasure FROM forgotten 
 
 // names lists the seals that there should be.
 func names(c sqldb.Conn) ([]string, error) {
-	all := []string{conversations, Values, Salt, erasures}
+	all := []string{conversations, Values, Salt, Maps, erasures}
 	ids, err := sqldb.Column[int64](c, EverErased)
 	for _, id := range ids {
 		all = append(all, Erasure(id))
@@ -247,8 +261,44 @@ func Faults(c sqldb.Conn) (faults []store.Fault, err error) {
 	for _, key := range values {
 		faults = append(faults, store.Fault{Code: "state", Node: fmt.Sprintf("%v/%v", key...), Detail: "it is not the value that was stored"})
 	}
+	if err != nil {
+		return nil, err
+	}
+	maps, err := mapFaults(c)
+	return append(faults, maps...), err
+}
+
+// mapFaults checks the rows of the unfinished maps, and that each map has all its items.
+func mapFaults(c sqldb.Conn) (faults []store.Fault, err error) {
+	fault := func(detail, format string, args ...any) {
+		faults = append(faults, store.Fault{Code: "map", Node: fmt.Sprintf(format, args...), Detail: detail})
+	}
+	runs, err := MapRuns.Broken(c, "TRUE")
+	for _, key := range runs {
+		fault("its session, its key, its job or its number of items is not the one that was written", "map %d", key...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	items, err := MapItems.Broken(c, "TRUE")
+	for _, key := range items {
+		fault("its result, its state or its number is not the one that was written", "item %[2]d of map %[1]d", key...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = c.Query(IncompleteMaps, func(s sqldb.Row) error {
+		fault(fmt.Sprintf("it has %d items, there are %d, or others", s.ColumnInt64(1), s.ColumnInt64(2)), "the items of map %d", s.ColumnInt64(0))
+		return nil
+	})
 	return faults, err
 }
+
+// IncompleteMaps selects the maps that have not the items 0, 1, … that their rows name, with
+// the number that they should have and the number that they have.
+const IncompleteMaps = `
+	SELECT r.id, r.items, count(i.n) FROM map_runs r LEFT JOIN map_items i ON i.run = r.id
+	GROUP BY r.id, r.items HAVING count(i.n) <> r.items OR min(i.n) < 0 OR max(i.n) >= r.items ORDER BY r.id`
 
 func fault(name string, have, want sum) store.Fault {
 	id, isErasure := strings.CutPrefix(name, erasurePrefix)
@@ -263,6 +313,8 @@ func fault(name string, have, want sum) store.Fault {
 			Detail: fmt.Sprintf("there were %d erasures, there are %d, or they are others: messages that were erased may come back", want.entries, have.entries)}
 	case name == Values:
 		return store.Fault{Code: "state", Node: "the list of values", Detail: fmt.Sprintf("%d values were stored, there are %d, or they are others", want.entries, have.entries)}
+	case name == Maps:
+		return store.Fault{Code: "map", Node: "the list of maps", Detail: fmt.Sprintf("%d maps are unfinished, there are %d, or they are others", want.entries, have.entries)}
 	case name == Salt:
 		return store.Fault{Code: "tombstone-salt", Node: "the salt of the tombstones",
 			Detail: "it is not the one that the tombstones were made with: messages that were erased would not be recognised"}

@@ -1,4 +1,4 @@
--- The schema of version 9. The seals are explained in package seal. Times are milliseconds since 1970, UTC. A message row is written
+-- The schema of version 10. The seals are explained in package seal. Times are milliseconds since 1970, UTC. A message row is written
 -- once: what changes (the view, branches) has tables of its own. An erased message keeps its
 -- row, its place and its link of the chain, with the flag 128 and nothing else.
 
@@ -298,19 +298,14 @@ CREATE TABLE vector_blocks (
     PRIMARY KEY (model, block)
 );
 
--- Unfinished maps over many items: see store.Maps. They are not part of the record: what a map
--- has made is a message.
+-- Unfinished maps over many items: see store.Maps. What a map has made is a message.
 CREATE TABLE map_runs (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     conversation INTEGER NOT NULL REFERENCES conversations,
     key          TEXT    NOT NULL,
     job          BLOB    NOT NULL, -- the SHA-256 of what is asked
     items        INTEGER NOT NULL,
-    done         INTEGER NOT NULL DEFAULT 0,
-    failed       INTEGER NOT NULL DEFAULT 0,
-    attempts     INTEGER NOT NULL DEFAULT 0,
-    tokens_in    INTEGER NOT NULL DEFAULT 0,
-    tokens_out   INTEGER NOT NULL DEFAULT 0,
+    seal         BLOB,
     UNIQUE (conversation, key)
 );
 CREATE TABLE map_items (
@@ -324,6 +319,9 @@ CREATE TABLE map_items (
     error      TEXT,
     tokens_in  INTEGER NOT NULL DEFAULT 0,
     tokens_out INTEGER NOT NULL DEFAULT 0,
+    seal       BLOB,
     PRIMARY KEY (run, n)
 ) WITHOUT ROWID;
 CREATE INDEX map_items_open ON map_items (run, n, status, lease) WHERE status < 2;
+-- Progress is counted from this index.
+CREATE INDEX map_items_progress ON map_items (run, status, attempts, tokens_in, tokens_out);

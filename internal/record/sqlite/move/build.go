@@ -119,7 +119,7 @@ func (b *Built) load(ctx context.Context, f *dbfile.File, from Source, partly bo
 }
 
 // sealLoaded seals the sets of rows that were loaded: of some conversations of an archive, of
-// all that is left of a file, and of the state, of which only what lasts is moved.
+// all that is left of a file, and of the state, of which only what lasts is moved, and of the maps, which no archive has.
 func sealLoaded(c *dbfile.Conn, partly bool) error {
 	sealed, err := c.Has(`SELECT 1 FROM seals`)
 	if err != nil {
@@ -129,7 +129,7 @@ func sealLoaded(c *dbfile.Conn, partly bool) error {
 	case !sealed:
 		return seal.Fill(c)
 	case partly:
-		return seal.Set(c, seal.Values)
+		return sqldb.Steps(func() error { return seal.Set(c, seal.Values) }, func() error { return seal.Set(c, seal.Maps) })
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ const (
 )
 
 // unarchived are the tables that an archive has not: payloads are files in it, vectors can be
-// computed again, and an unfinished map is no part of the record.
+// computed again, and an unfinished map goes on where it was begun.
 var unarchived = []string{"chunks", "vectors", "vector_blocks", "map_runs", "map_items"}
 
 // bools are the columns that PostgreSQL has as booleans.

@@ -1,6 +1,6 @@
 // Package rebuild derives again what follows from the messages: conversations that lost
 // their row, the graph of summaries, views, branches, links and descriptions of payloads,
-// counts. It works on the new database of package move, which has the rows that could be
+// counts. Items of unfinished maps that do not prove are asked about again. It works on the new database of package move, which has the rows that could be
 // read, and takes the derived ones among them for hints.
 //
 // It never changes a message, and it does not hide a loss: where messages are missing, the
@@ -13,6 +13,7 @@ import (
 	"fmt"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
 	"github.com/lossless-context/lcm/internal/record/sqldb/record"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
@@ -32,6 +33,7 @@ func Run(ctx context.Context, f *dbfile.File) error {
 	try("erasures", fixErased)
 	try("rows without parents", fixOrphans)
 	try("the payloads", fixPayloads)
+	try("the unfinished maps", func(c *dbfile.Conn) error { return mapitems.Repair(c) })
 	ids, err := sqldb.Read(ctx, f.DB(), record.ConversationIDs)
 	errs = append(errs, err)
 	for _, id := range ids { // origins come before their forks

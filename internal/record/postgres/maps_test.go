@@ -1,0 +1,70 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/proof/storetest"
+	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/record/postgres/pgtest"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// halfMap opens a database with a half-done map, and changes it behind the store's back.
+func halfMap(t *testing.T, url, change string) *postgres.DB {
+	t.Helper()
+	db := open(t, url, postgres.Options{})
+	for _, key := range []string{"main", "other"} {
+		if _, err := db.Open(t.Context(), store.NewConversation{Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := storetest.HalfMap(t.Context(), db, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SQL().Transact(t.Context(), func(c sqldb.Conn) error { return c.Script(change) }); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// Every change of a half-done map is named, and a resume ends and gives no forged output.
+func TestDamageOfMaps(t *testing.T) {
+	for _, damage := range storetest.MapDamage {
+		t.Run(damage, func(t *testing.T) {
+			db := halfMap(t, pgtest.URL(t), damage)
+			faults, err := db.Orphans(t.Context())
+			if err != nil || !slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "map" }) {
+				t.Errorf("verify names %v, %v", faults, err)
+			}
+			outputs, err := storetest.ResumeMap(t.Context(), db, 1)
+			if err != nil && err.Error() == "the map does not end" || slices.Contains([]string{outputs[0], outputs[1], outputs[4], outputs[6]}, `"forged"`) {
+				t.Errorf("a resume gives %v, %v", outputs, err)
+			}
+		})
+	}
+}
+
+// A database of the version before is converted when it is opened, and its map goes on.
+func TestTheVersionBeforeIsConverted(t *testing.T) {
+	url := pgtest.URL(t)
+	halfMap(t, url, `
+		ALTER TABLE map_runs DROP COLUMN seal, ADD COLUMN done bigint NOT NULL DEFAULT 2, ADD COLUMN failed bigint NOT NULL DEFAULT 1,
+			ADD COLUMN attempts bigint NOT NULL DEFAULT 6, ADD COLUMN tokens_in bigint NOT NULL DEFAULT 30, ADD COLUMN tokens_out bigint NOT NULL DEFAULT 15;
+		ALTER TABLE map_items DROP COLUMN seal;
+		UPDATE map_runs SET key = 'half';
+		DROP INDEX map_items_progress;
+		DELETE FROM seals WHERE name = 'maps';
+		UPDATE lcm_schema SET version = 6`)
+	db := open(t, url, postgres.Options{})
+	if faults, err := db.Orphans(t.Context()); err != nil || len(faults) > 0 {
+		t.Errorf("%v, %v", faults, err)
+	}
+	if got, err := storetest.ResumeMap(t.Context(), db, 1); err != nil || fmt.Sprint(got) != `map[0:"a" 1:"b" 2: 3:"new" 4:"new" 5:"new"]` {
+		t.Errorf("%v, %v", got, err)
+	}
+}
