@@ -57,6 +57,8 @@ type Answer struct {
 	NotInRecord []string `json:"notInRecord,omitempty"`
 
 	Answer string `json:"answer"` // the text
+	// Evidence has verbatim passages beside a sub-agent's answer that cites nothing.
+	Evidence string `json:"evidence,omitempty"`
 	// CitedIDs are summaries and messages that the answer rests on. Each was
 	// read on the way to it.
 	CitedIDs []record.ID `json:"citedIds"`

@@ -59,12 +59,26 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 	a, err := d.delegate(ctx, r, p, runner)
 	switch {
 	case err == nil:
-		return a, nil
+		err := d.beside(ctx, r, p, &a)
+		return a, err
 	case ctx.Err() != nil:
 		return recall.Answer{}, context.Cause(ctx)
 	}
 	r.used, r.read = a.Usage, a.TotalSourceTokens
 	return d.evidence(ctx, r, p, reason(err))
+}
+
+// beside puts evidence next to an answer that cites nothing, in the room that the answer
+// leaves. The answer may be honest, as nothing was there, or made up.
+func (d *Delegator) beside(ctx context.Context, r request, p *plan, a *recall.Answer) error {
+	if r.MaxTokens -= d.count(a.Answer); len(a.CitedIDs) > 0 || r.MaxTokens < recall.MinMaxTokens {
+		return nil
+	}
+	found, err := d.evidence(ctx, r, p, "")
+	if found.Method == recall.MethodEvidence {
+		a.Evidence, a.Damaged = found.Answer, found.Damaged
+	}
+	return err
 }
 
 // NoModel begins noModel, the reason for evidence where there is no model to ask.
