@@ -147,7 +147,7 @@ func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Run
 	var running sync.WaitGroup
 	for i, b := range asked {
 		running.Go(func() {
-			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
+			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.window(runner), d.count)
 			o := &outcomes[i]
 			o.err = guard.Run(func() (err error) {
 				o.answer, err = d.askChild(ctx, share, b, runner, meter, grace, d.config.Limits.ExpandTokens/len(asked))
@@ -220,7 +220,8 @@ func reason(err error) string { return prose.Clip(err.Error(), 400) + instead }
 // instead ends the reason for evidence in the place of an answer.
 const instead = "; the passages below are quoted from the record instead"
 
-// askChild runs one sub-agent from its grant to its verified answer.
+// askChild runs one sub-agent from its grant to its verified answer. If a page was too large
+// for its model, another one begins anew with smaller pages.
 func (d *Delegator) askChild(
 	ctx context.Context, r request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
 ) (recall.Answer, error) {
@@ -236,9 +237,21 @@ func (d *Delegator) askChild(
 	defer c.end()
 	said, err := d.converse(ctx, r, b, runner, c)
 	if err != nil {
+		if window := meter.again(); window > 0 {
+			c.end()
+			d.windows.Store(runner.Name(), window)
+			return d.askChild(ctx, r, b, runner, meter, grace, tokens)
+		}
 		return recall.Answer{}, err
 	}
 	return d.verified(ctx, r, b, c.grant, said)
+}
+
+// window is how many tokens the model of a runner takes, as far as it is known.
+func (d *Delegator) window(r Runner) int {
+	w, _ := d.windows.Load(r.Name())
+	n, _ := w.(int)
+	return n
 }
 
 // converse has the sub-agent work on its task. A sub-agent that ignores its

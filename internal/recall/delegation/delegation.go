@@ -20,7 +20,8 @@
 // evidence stands beside it. A question costs a bounded number of model tokens ([Limits], [Meter]), and room to answer
 // is always kept of them: nothing is served unless the model can be called twice
 // afterwards. What matches the question is served first, and the second page has all the
-// rest, since every call repeats what was read before. A sub-agent that calls its model
+// rest that fits the model's window, since every call repeats what was read before. The window is learned
+// from a refusal: the sub-agent begins anew with half of what was refused. A sub-agent that calls its model
 // three times without reading anything ends. The answer has the cost.
 //
 // The caller gets no more of the record than the cap on the answer, quotes included.
@@ -44,6 +45,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -127,6 +129,7 @@ type Delegator struct {
 	config   Config
 	turns    turns.Turns // of the callers
 	children atomic.Int32
+	windows  sync.Map // by the name of a model, how many tokens it takes
 }
 
 // New returns a Delegator.
