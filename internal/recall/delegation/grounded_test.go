@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -151,6 +153,38 @@ func TestWhatWasNeverReadIsNoted(t *testing.T) {
 		if err != nil || a.Method != recall.MethodDelegated || strings.Join(a.Notes, "\n") != want {
 			t.Errorf("%q: %v, %s, notes %q", answer, err, a.Method, a.Notes)
 		}
+	}
+}
+
+// What every description said is known, not only what the last one did, and its facts are
+// charged on top of the text.
+func TestEveryDescriptionIsRead(t *testing.T) {
+	tokensLeft, tokensOf := regexp.MustCompile(`(\d+) tokens left`), regexp.MustCompile(`of (\d+) tokens`)
+	runner := &scripted{lazy: true}
+	var left []int
+	var facts string
+	runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
+		first := call(ctx, s.child, "lcm_describe", map[string]any{"id": "msg_1"})
+		last := call(ctx, s.child, "lcm_describe", map[string]any{"id": "msg_2"})
+		facts, _, _ = strings.Cut(last, "\n")
+		for _, page := range []string{first, last, s.expand(ctx, map[string]any{"messageIds": []string{"msg_2"}})} {
+			n, err := strconv.Atoi(tokensLeft.FindStringSubmatch(page)[1])
+			if err != nil {
+				t.Error(err)
+			}
+			left = append(left, n)
+		}
+		return says("The first text has "+tokensOf.FindStringSubmatch(first)[1]+" tokens.", "msg_1"), nil
+	}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner, c.Limits.ExpandTokens = runner, 5000 })
+	c := f.talk("s", strings.Repeat("the anchor lies deep. ", 60), "the anchor of the other ship was never found by anybody")
+	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How long is the text?", Where: recall.Where{Current: c}})
+	if err != nil || a.Method != recall.MethodDelegated || len(a.Notes) > 0 {
+		t.Errorf("%v, %s (%s), notes %q", err, a.Method, a.Reason, a.Notes)
+	}
+	described, expanded := left[0]-left[1], left[1]-left[2]
+	if described < expanded+llms.Estimate.Count(facts) {
+		t.Errorf("a description cost %d tokens, and the text alone %d", described, expanded)
 	}
 }
 
