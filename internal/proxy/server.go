@@ -15,12 +15,14 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -70,7 +72,8 @@ type Server struct {
 	cal       *calibration
 	runLog    *runLog
 
-	warned   sync.Map // the messages that were logged once
+	warned   sync.Map                        // the messages that were logged once
+	unnamed  atomic.Pointer[apiform.Request] // the last request that did not name its session
 	mu       sync.Mutex
 	sessions map[string]*session
 	work     sync.WaitGroup

@@ -104,7 +104,7 @@ func (s *session) kick() {
 func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req, err := apiform.Parse(form, body)
+	req, err := apiform.ParseAfter(s.last, form, body)
 	if err != nil {
 		c.fail(err.Error())
 		return nil
