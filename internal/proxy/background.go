@@ -23,14 +23,29 @@ func (s *session) run(ctx context.Context) {
 		}
 		s.tell(func() { s.working = true })
 		err := s.refresh(ctx)
-		missing := errors.Is(err, hosts.ErrNoTranscript)
-		broken := err != nil && ctx.Err() == nil && !missing
-		if broken {
+		why := whyBehind(err)
+		if why == recordBehind && ctx.Err() == nil {
 			s.server.warnOnce("a session could not be brought up to date; this is said once", "session", s.key, "error", err)
 			s.server.runLog.problem(err)
 		}
-		s.tell(func() { s.working, s.broken, s.missing, s.turns = false, broken, missing, s.turns+1 })
+		s.tell(func() { s.working, s.behind, s.turns = false, why, s.turns+1 })
 	}
+}
+
+// errKeptOut says that the settings exclude a session from the record.
+var errKeptOut = errors.New("the session is not recorded")
+
+// whyBehind is the reason for which a session was not brought up to date, or "".
+func whyBehind(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, hosts.ErrNoTranscript):
+		return NoTranscript
+	case errors.Is(err, errKeptOut):
+		return KeptOut
+	}
+	return recordBehind
 }
 
 // tell changes the state of the session and wakes the requests that wait for it.
@@ -72,9 +87,9 @@ func (s *session) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.keptOut = report.Ignored != ""
-	s.mu.Unlock()
+	if report.Ignored != "" {
+		return errKeptOut
+	}
 	if report.Conversation == 0 || report.Conversation == s.conversation() {
 		return nil // nothing was stored yet, or nothing has changed
 	}

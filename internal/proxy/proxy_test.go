@@ -50,6 +50,7 @@ type bed struct {
 	window   int  // of the model, in tokens; 0 is none
 	tools    []any
 	lines    []string // of the transcript
+	flushed  int      // lines that are in its file
 	messages []any    // of the host's request
 	last     string   // uuid
 }
@@ -117,7 +118,7 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if err := b.server.Close(context.WithoutCancel(t.Context())); err != nil && !strings.Contains(err.Error(), "closed") {
+		if err := b.server.Close(context.WithoutCancel(t.Context())); err != nil && !strings.Contains(err.Error(), "closed") && !strings.Contains(err.Error(), "was removed") {
 			t.Error(err)
 		}
 	})
@@ -172,14 +173,23 @@ func (b *bed) write(kind string, message any, more ...object) {
 	b.lines = append(b.lines, string(line))
 }
 
+// flush appends the new lines to the file, as a host does: one that is written anew is empty
+// for a moment.
 func (b *bed) flush() {
 	b.t.Helper()
 	dir := filepath.Join(b.dir, ".claude", "projects", "p")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, sessionID+".jsonl"), []byte(strings.Join(b.lines, "\n")+"\n"), 0o600); err != nil {
+	f, err := os.OpenFile(filepath.Join(dir, sessionID+".jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
 		b.t.Fatal(err)
+	}
+	defer f.Close()
+	for ; b.flushed < len(b.lines); b.flushed++ {
+		if _, err := f.WriteString(b.lines[b.flushed] + "\n"); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 }
 

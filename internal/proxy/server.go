@@ -215,7 +215,7 @@ func (s *Server) Close(ctx context.Context) error {
 		if one.host == "" || one.id == "" {
 			continue
 		}
-		if err := one.catchUp(ctx); err != nil && !errors.Is(err, hosts.ErrNoTranscript) {
+		if err := one.catchUp(ctx); whyBehind(err) == recordBehind {
 			problems = append(problems, err)
 		}
 		if err := one.finish(ctx); err != nil {

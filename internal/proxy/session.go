@@ -58,9 +58,7 @@ type session struct {
 	viewTokens   int           // of the stored view, 0 before it was read
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
-	broken       bool          // it failed the last time
-	missing      bool          // it found no transcript the last time
-	keptOut      bool          // the settings exclude the session from the record
+	behind       string        // why it could not bring the record up to date the last time, or ""
 	late         bool          // its fold is late for a request
 	foldedOut    bool          // nothing more can be folded for the last request
 	news         chan struct{} // closed when it has got further
