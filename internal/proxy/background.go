@@ -68,10 +68,46 @@ func (s *session) refresh(ctx context.Context) error {
 	if err := s.extend(ctx); err != nil {
 		return err
 	}
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
 	if err := s.reload(ctx); err != nil {
 		return err
 	}
 	return s.foldIfDue(ctx)
+}
+
+// recall makes a plan of the summaries that the session was shown last in an earlier run, once:
+// a resume continues with them, as the provider's cache does. reload drops the plan if
+// they have left the view.
+func (s *session) recall(ctx context.Context) error {
+	if s.recalled {
+		return nil
+	}
+	made, err := Requests(ctx, s.server.store, s.key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	var covers []*overlay.Cover
+	for _, m := range slices.Backward(made) {
+		if m.Dropped == 0 || m.Observe {
+			continue
+		}
+		for _, used := range m.Summaries {
+			c, err := coverReader{store: s.server.store}.cover(ctx, used.ID, math.MaxInt)
+			if err != nil {
+				return err
+			}
+			covers = append(covers, c)
+		}
+		break
+	}
+	s.tell(func() {
+		if s.recalled = true; s.shown == nil && len(covers) > 0 {
+			s.shown = overlay.NewPlan(s.index, covers)
+		}
+	})
+	return nil
 }
 
 // catchUp stores the new records of the transcript.
@@ -263,20 +299,22 @@ func (s *session) due() (budget int, due bool) {
 	if req == nil || s.budget == 0 {
 		return 0, false
 	}
-	always := s.tokens(req.Model, fixed(req))
-	room := max(s.budget-always, s.budget/8)
-	used := func(p *overlay.Plan) int {
+	with := func(p *overlay.Plan) int {
 		laid, err := p.Lay(req, s.index, s.options())
 		if err != nil {
 			laid = overlay.Laid{}
 		}
-		return s.tokens(req.Model, size(req, laid)) - always
+		return size(req, laid)
 	}
-	if (s.tokens(req.Model, s.lastSent)-always)*100 < room*foldAt || used(s.ready)*100 <= room*foldEnough {
+	sent := s.lastSent
+	if sent == 0 {
+		sent = with(s.shown)
+	}
+	if s.share(req, sent) < foldAt || s.share(req, with(s.ready)) <= foldEnough {
 		return 0, false
 	}
 	// The record counts other tokens than the API.
-	target := float64(room) * foldTo / 100
+	target := float64(s.room(s.tokens(req.Model, fixed(req)))) * foldTo / 100
 	if ratio, density := s.tokens(req.Model, 1_000_000), s.index.Density(req); ratio > 0 && density > 0 {
 		target *= density * 1_000_000 / float64(ratio)
 	}

@@ -41,6 +41,8 @@ type bed struct {
 	server *proxy.Server
 	log    *syncBuffer
 
+	upstream *url.URL
+
 	mu       sync.Mutex
 	received [][]byte // the bodies that reached the model
 	headers  []http.Header
@@ -82,6 +84,17 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.db.Close() })
+	if b.upstream, err = url.Parse(upstream.URL); err != nil {
+		t.Fatal(err)
+	}
+	b.serve(change, options...)
+	return b
+}
+
+// serve starts a proxy. The one before, if any, is one of an earlier run.
+func (b *bed) serve(change func(*proxy.Config), options ...lcm.Option) {
+	t := b.t
+	t.Helper()
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	engine, err := lcm.New(b.db, slices.Concat(proxy.EngineOptions(), []lcm.Option{lcm.WithoutBackground(), lcm.WithLogger(log)}, options)...)
 	if err != nil {
@@ -91,12 +104,8 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := url.Parse(upstream.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := proxy.Config{
-		Engine: engine, Feed: feed, Routes: map[string]*url.URL{"anthropic": base}, Log: log,
+		Engine: engine, Feed: feed, Routes: map[string]*url.URL{"anthropic": b.upstream}, Log: log,
 		Budget: func(string, int, store.Project) int { return 40_000 }, Run: proxy.Run{ID: "run_test", Host: "claude"},
 	}
 	if change != nil {
@@ -112,17 +121,17 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- b.server.Serve(ctx, l) }()
+	server := b.server
+	go func() { done <- server.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if err := b.server.Close(context.WithoutCancel(t.Context())); err != nil && !strings.Contains(err.Error(), "closed") && !strings.Contains(err.Error(), "was removed") {
+		if err := server.Close(context.WithoutCancel(t.Context())); err != nil && !strings.Contains(err.Error(), "closed") && !strings.Contains(err.Error(), "was removed") {
 			t.Error(err)
 		}
 	})
-	return b
 }
 
 // model answers like Anthropic's API.

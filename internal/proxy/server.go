@@ -40,8 +40,8 @@ type Config struct {
 	// Routes are the model APIs, by the second part of the path. One called after another
 	// with [launch.Login] is for the requests of that route with a subscription login.
 	Routes map[string]*url.URL
-	// Budget returns the budget for a model with the given window, in tokens. The
-	// project is that of the session, and empty until its transcript was read.
+	// Budget returns the budget for a model with the given window, in tokens; nil is the
+	// default. The project is that of the session, and empty until its transcript was read.
 	Budget func(model string, window int, of store.Project) int
 	// Windows are the windows of models as the host's settings name them, with the name
 	// "" for all models.
@@ -95,9 +95,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
-	}
-	if c.Budget == nil {
-		c.Budget = DefaultBudget
 	}
 	var secret [16]byte
 	if _, err := rand.Read(secret[:]); err != nil {

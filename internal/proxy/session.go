@@ -40,6 +40,7 @@ type session struct {
 	feeds     sync.Mutex // one reading of the transcript at a time
 	path      string     // of the transcript
 	inherited bool       // the index has the messages of the origin
+	recalled  bool       // the plan of an earlier run was looked for
 
 	mu      sync.Mutex
 	conv    store.ConversationID
@@ -48,7 +49,7 @@ type session struct {
 	// shown is the plan of the last request that was changed, ready the newest one.
 	shown, ready *overlay.Plan
 	last         *apiform.Request // the last long request
-	lastSent     int              // its size as it was sent
+	lastSent     int              // its size as it was sent, 0 before it is
 	checkpoint   store.MessageID  // of the last request
 	ratio        float64          // tokens of a unit, from the session's own answers
 	budget       int              // of the last request
@@ -109,11 +110,12 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 	}
 	req.Model = cmp.Or(req.Model, c.model)
 	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
-		s.last, s.lastSent = req, req.Units
+		s.last, s.lastSent = req, 0
 	}
 	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
-	win, budget := s.budgetOf(h, req.Model)
-	s.model, s.budget = req.Model, budget
+	s.model = req.Model
+	var win int
+	win, s.budget = s.budgetOf(h)
 	c.million = hasMillion(h, req.Model)
 	made := &c.made
 	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
@@ -229,6 +231,15 @@ func (s *session) calibrate(model string, units, tokens int) {
 	s.server.cal.learn(s.server.ctx, model, func(l *learnt) { l.Ratio = r })
 }
 
+// share is how much of the budget's part for messages a size takes, in percent.
+func (s *session) share(r *apiform.Request, units int) int {
+	always := s.tokens(r.Model, fixed(r))
+	return (s.tokens(r.Model, units) - always) * 100 / s.room(always)
+}
+
+// room is the budget's part for messages, beside a number of tokens that cannot be folded.
+func (s *session) room(always int) int { return max(s.budget-always, s.budget/8, 1) }
+
 // checkpointOf returns the checkpoint that a request carries at the beginning of the
 // history: lcm's own, which must be one of this conversation, or a summary of the host,
 // which stands for the messages before it.
@@ -262,7 +273,8 @@ func (s *session) layInTime(req *apiform.Request) (overlay.Laid, *overlay.Plan, 
 	s.kick()
 	for {
 		laid, plan, err := s.lay(req)
-		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
+		// Other summaries break the provider's cache, so they have to last.
+		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget && (plan == s.shown || s.share(req, size(req, laid)) <= foldEnough)
 		if fits || s.server.Observe || s.turns >= enough || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
 			return laid, plan, err
 		}
