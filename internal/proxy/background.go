@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -16,19 +17,47 @@ import (
 // run reads the transcript and folds whenever the session is kicked, until ctx ends.
 func (s *session) run(ctx context.Context) {
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.kicked:
+			s.tell(func() { s.working = true })
+			err = s.read(ctx)
+		case err = <-s.reading: // it took long
+			s.reading = nil
+			s.tell(func() { s.working = true })
 		}
-		s.tell(func() { s.working = true })
-		err := s.refresh(ctx)
+		if err == nil {
+			err = s.refresh(ctx)
+		}
 		why := whyBehind(err)
 		if why == recordBehind && ctx.Err() == nil {
 			s.server.warnOnce("a session could not be brought up to date; this is said once", "session", s.key, "error", err)
 			s.server.runLog.problem(err)
 		}
-		s.tell(func() { s.working, s.behind, s.turns = false, why, s.turns+1 })
+		s.tell(func() { s.working, s.behind, s.turns, s.unread = false, why, s.turns+1, s.reading != nil })
+	}
+}
+
+// readTime is how long the background work waits for a reading of the transcript. A message of
+// many megabytes takes seconds, and must not hold up the fold of what was read before it.
+const readTime = 200 * time.Millisecond
+
+// read has the new records of the transcript stored, and waits for it up to readTime. It goes on
+// after that; one reading runs at a time.
+func (s *session) read(ctx context.Context) error {
+	if s.reading == nil {
+		done := make(chan error, 1)
+		s.server.work.Go(func() { done <- s.catchUp(ctx) })
+		s.reading = done
+	}
+	select {
+	case err := <-s.reading:
+		s.reading = nil
+		return err
+	case <-time.After(readTime):
+		return nil
 	}
 }
 
@@ -57,11 +86,8 @@ func (s *session) tell(change func()) {
 	s.news = make(chan struct{})
 }
 
-// refresh brings record, index and summaries up to date.
+// refresh brings index and summaries up to date with the record.
 func (s *session) refresh(ctx context.Context) error {
-	if err := s.catchUp(ctx); err != nil {
-		return err
-	}
 	if s.conversation() == 0 {
 		return nil
 	}
@@ -152,8 +178,8 @@ func (s *session) conversation() store.ConversationID {
 // extend adds the new messages to the index; those of a fork follow the ones that it
 // shares with its origin.
 func (s *session) extend(ctx context.Context) error {
-	s.feeds.Lock()
-	defer s.feeds.Unlock()
+	s.extends.Lock()
+	defer s.extends.Unlock()
 	if !s.inherited {
 		c, err := s.server.store.Conversation(ctx, s.conversation())
 		if err != nil {

@@ -80,7 +80,7 @@ func (s *Server) discover(ctx context.Context) (found []*session) {
 func (s *session) wait(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.turns == 0 && ctx.Err() == nil {
+	for (s.turns == 0 || s.unread) && ctx.Err() == nil {
 		news := s.news
 		s.mu.Unlock()
 		select {

@@ -22,8 +22,12 @@ const (
 	foldEnough = 50 // summaries that leave less are not replaced before they are shown
 )
 
-// patience is how long a request waits for a fold that is late.
-const patience = time.Second
+// How long a request waits for a fold that is late. One that is above the model's window would
+// be refused.
+const (
+	patience     = time.Second
+	longPatience = 10 * time.Second
+)
 
 // longHistory is how many budgets a view may have for a request to wait for its fold.
 const longHistory = 4
@@ -37,10 +41,12 @@ type session struct {
 
 	kicked chan struct{}
 
-	feeds     sync.Mutex // one reading of the transcript at a time
-	path      string     // of the transcript
-	inherited bool       // the index has the messages of the origin
-	recalled  bool       // the plan of an earlier run was looked for
+	feeds     sync.Mutex   // one reading of the transcript at a time
+	path      string       // of the transcript
+	extends   sync.Mutex   // one extension of the index at a time
+	inherited bool         // the index has the messages of the origin
+	recalled  bool         // the plan of an earlier run was looked for
+	reading   <-chan error // the result of a reading that is under way, or nil
 
 	mu      sync.Mutex
 	conv    store.ConversationID
@@ -59,6 +65,7 @@ type session struct {
 	viewTokens   int           // of the stored view, 0 before it was read
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
+	unread       bool          // a reading of the transcript goes on beside it
 	behind       string        // why it could not bring the record up to date the last time, or ""
 	late         bool          // its fold is late for a request
 	foldedOut    bool          // nothing more can be folded for the last request
@@ -149,7 +156,11 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		}
 		return nil
 	}
-	laid, plan, err := s.layInTime(req)
+	patience := s.server.patience
+	if made.FullTokens > win {
+		patience = max(patience, longPatience)
+	}
+	laid, plan, err := s.layInTime(req, patience)
 	switch {
 	case !compaction && s.refuse(c, req, laid):
 		return nil
@@ -263,8 +274,8 @@ func (s *session) checkpointOf(r *apiform.Request) store.MessageID {
 
 // layInTime is lay, and waits for the background work where that may help: a session
 // that is resumed has to be read, and a fold may be late.
-func (s *session) layInTime(req *apiform.Request) (overlay.Laid, *overlay.Plan, error) {
-	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.patience)
+func (s *session) layInTime(req *apiform.Request, patience time.Duration) (overlay.Laid, *overlay.Plan, error) {
+	ctx, cancel := context.WithTimeout(s.server.ctx, patience)
 	defer cancel()
 	enough := s.turns + 1
 	if s.working { // on an older state
@@ -273,9 +284,11 @@ func (s *session) layInTime(req *apiform.Request) (overlay.Laid, *overlay.Plan, 
 	s.kick()
 	for {
 		laid, plan, err := s.lay(req)
+		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
 		// Other summaries break the provider's cache, so they have to last.
-		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget && (plan == s.shown || s.share(req, size(req, laid)) <= foldEnough)
-		if fits || s.server.Observe || s.turns >= enough || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
+		lasts := plan == s.shown || s.share(req, size(req, laid)) <= foldEnough
+		tried := s.turns >= enough
+		if fits && (lasts || tried) || s.server.Observe || tried && !s.unread || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
 			return laid, plan, err
 		}
 		news := s.news
