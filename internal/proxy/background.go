@@ -340,7 +340,7 @@ func (s *session) due() (budget int, due bool) {
 		return 0, false
 	}
 	// The record counts other tokens than the API.
-	target := float64(s.room(s.tokens(req.Model, fixed(req)))) * foldTo / 100
+	target := float64(room(s.budget, s.tokens(req.Model, fixed(req)))) * foldTo / 100
 	if ratio, density := s.tokens(req.Model, 1_000_000), s.index.Density(req); ratio > 0 && density > 0 {
 		target *= density * 1_000_000 / float64(ratio)
 	}

@@ -110,35 +110,13 @@ func (s *session) kick() {
 func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req, err := apiform.ParseAfter(s.last, form, body)
+	req, err := s.take(c, h, form, body)
 	if err != nil {
 		c.fail(err.Error())
 		return nil
 	}
-	req.Model = cmp.Or(req.Model, c.model)
-	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
-		s.last, s.lastSent = req, 0
-	}
-	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
-	s.model = req.Model
-	var win int
-	win, s.budget = s.budgetOf(h)
-	c.million = hasMillion(h, req.Model)
 	made := &c.made
-	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
-	made.Window, made.Budget = win, s.budget
-	made.FullTokens = s.tokens(req.Model, req.Units)
-	made.Tokens = made.FullTokens
-	if s.host == "" {
-		made.Note, made.Over = NoKnownAgent, NoKnownAgent
-		return nil
-	}
-	if s.id == "" { // no session of the host has its calls
-		made.Over = NoTranscript
-		return nil
-	}
-	if subscription(h) && !s.server.Subscription {
-		made.Subscription = true
+	if s.passes(h, made) {
 		return nil
 	}
 	compaction := s.isCompaction(req)
@@ -150,14 +128,15 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 			made.Note = "the host's own summary: " + err.Error()
 		}
 	}
+	turn := !compaction && s.last == req
 	if made.FullTokens <= s.budget {
-		if !compaction && s.last == req {
+		if turn {
 			s.shrunk()
 		}
 		return nil
 	}
 	patience := s.server.patience
-	if made.FullTokens > win {
+	if made.FullTokens > made.Window {
 		patience = max(patience, longPatience)
 	}
 	laid, plan, err := s.layInTime(req, patience)
@@ -173,22 +152,62 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		}
 		return nil
 	}
-	made.Fold = plan != s.shown
-	s.shown = plan
-	made.Units = size(req, laid)
+	s.show(made, req, laid, plan)
+	if made.Over == "" && turn && s.over(req) < 0 {
+		s.shrunk()
+	}
+	return req.Rewrite(laid.Edits)
+}
+
+// take reads a request and notes its sizes.
+func (s *session) take(c *call, h http.Header, form apiform.Form, body []byte) (*apiform.Request, error) {
+	req, err := apiform.ParseAfter(s.last, form, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Model = cmp.Or(req.Model, c.model)
+	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
+		s.last, s.lastSent = req, 0
+	}
+	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
+	s.model = req.Model
+	made := &c.made
+	made.Window, s.budget = s.budgetOf(h)
+	c.million = hasMillion(h, req.Model)
+	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
+	made.Budget, made.FullTokens = s.budget, s.tokens(req.Model, req.Units)
+	made.Tokens = made.FullTokens
+	return req, nil
+}
+
+// passes reports whether a request passes unchanged, whatever its size is.
+func (s *session) passes(h http.Header, made *Composition) bool {
+	switch {
+	case s.host == "":
+		made.Note, made.Over = NoKnownAgent, NoKnownAgent
+	case s.id == "": // no session of the host has its calls
+		made.Over = NoTranscript
+	case subscription(h) && !s.server.Subscription:
+		made.Subscription = true
+	default:
+		return false
+	}
+	return true
+}
+
+// show notes the summaries that a request carries.
+func (s *session) show(made *Composition, req *apiform.Request, laid overlay.Laid, plan *overlay.Plan) {
+	made.Fold, s.shown = plan != s.shown, plan
+	made.Units, made.Dropped = size(req, laid), laid.Dropped
 	if s.last == req {
 		s.lastSent = made.Units
 	}
 	if made.Tokens = s.tokens(req.Model, made.Units); made.Tokens > s.budget {
 		made.Over = s.whyOver(req)
-	} else if !compaction && s.last == req && s.over(req) < 0 {
-		s.shrunk()
 	}
-	made.Dropped = laid.Dropped
 	for _, cover := range laid.Used {
 		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: cover.Count(), Tokens: s.tokens(req.Model, len(cover.Text))})
 	}
-	return req.Rewrite(laid.Edits)
 }
 
 // size is the size of a request after its edits.
@@ -245,11 +264,11 @@ func (s *session) calibrate(model string, units, tokens int) {
 // share is how much of the budget's part for messages a size takes, in percent.
 func (s *session) share(r *apiform.Request, units int) int {
 	always := s.tokens(r.Model, fixed(r))
-	return (s.tokens(r.Model, units) - always) * 100 / s.room(always)
+	return (s.tokens(r.Model, units) - always) * 100 / room(s.budget, always)
 }
 
-// room is the budget's part for messages, beside a number of tokens that cannot be folded.
-func (s *session) room(always int) int { return max(s.budget-always, s.budget/8, 1) }
+// room is a budget's part for messages, beside a number of tokens that cannot be folded.
+func room(budget, always int) int { return max(budget-always, budget/8, 1) }
 
 // checkpointOf returns the checkpoint that a request carries at the beginning of the
 // history: lcm's own, which must be one of this conversation, or a summary of the host,
