@@ -64,7 +64,7 @@ func newRun(p *program) *cobra.Command {
 	}
 	fl := c.Flags()
 	fl.SetInterspersed(false)
-	fl.IntVar(&cmd.budget, "budget", 0, "most tokens of a request, at least 30000 (default: proxy.budget, else 60 % of the model's window, at most 150000)")
+	fl.IntVar(&cmd.budget, "budget", 0, "most tokens of a request, at least 30000 (default: proxy.budget, else 60 % of the model's window, up to 80 % where instructions and tools take much of it, at most 150000)")
 	fl.BoolVar(&cmd.observe, "observe", false, "record and measure, but change no request")
 	fl.BoolVar(&cmd.subscription, "subscription", false, "also change requests with a subscription login: whether its terms allow that is not settled")
 	fl.BoolVar(&cmd.noAllow, "no-allow", false, "let the agent ask before it calls lcm's tools, as its settings say")
@@ -391,7 +391,7 @@ func (cmd *runCommand) newServer(ctx context.Context, rec *openRecord, host stri
 	if err != nil {
 		return nil, err
 	}
-	budget := proxy.DefaultBudget
+	var budget func(string, int, store.Project) int // the default
 	if n := cmp.Or(cmd.budget, rec.cfg.Proxy.Budget); n >= minProxyBudget {
 		budget = func(string, int, store.Project) int { return n }
 	} else if n != 0 {

@@ -19,7 +19,7 @@ import (
 
 // started is the line at the beginning of a run. It names where requests go.
 func (cmd *runCommand) started(host string, rec *openRecord, routes map[string]*url.URL) string {
-	budget := "60 % of the model's window, at most 150,000 tokens"
+	budget := "60 to 80 % of the model's window, at most 150,000 tokens"
 	switch {
 	case cmd.budget != 0:
 		budget = prose.Number(cmd.budget) + " tokens"

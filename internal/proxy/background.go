@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
@@ -16,21 +17,64 @@ import (
 // run reads the transcript and folds whenever the session is kicked, until ctx ends.
 func (s *session) run(ctx context.Context) {
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.kicked:
+			s.tell(func() { s.working = true })
+			err = s.read(ctx)
+		case err = <-s.reading: // it took long
+			s.reading = nil
+			s.tell(func() { s.working = true })
 		}
-		s.tell(func() { s.working = true })
-		err := s.refresh(ctx)
-		missing := errors.Is(err, hosts.ErrNoTranscript)
-		broken := err != nil && ctx.Err() == nil && !missing
-		if broken {
+		if err == nil {
+			err = s.refresh(ctx)
+		}
+		why := whyBehind(err)
+		if why == recordBehind && ctx.Err() == nil {
 			s.server.warnOnce("a session could not be brought up to date; this is said once", "session", s.key, "error", err)
 			s.server.runLog.problem(err)
 		}
-		s.tell(func() { s.working, s.broken, s.missing, s.turns = false, broken, missing, s.turns+1 })
+		s.tell(func() { s.working, s.behind, s.turns, s.unread = false, why, s.turns+1, s.reading != nil })
 	}
+}
+
+// readTime is how long the background work waits for a reading of the transcript. A message of
+// many megabytes takes seconds, and must not hold up the fold of what was read before it.
+const readTime = 200 * time.Millisecond
+
+// read has the new records of the transcript stored, and waits for it up to readTime. It goes on
+// after that; one reading runs at a time.
+func (s *session) read(ctx context.Context) error {
+	if s.reading == nil {
+		done := make(chan error, 1)
+		s.server.work.Go(func() { done <- s.catchUp(ctx) })
+		s.reading = done
+	}
+	select {
+	case err := <-s.reading:
+		s.reading = nil
+		return err
+	case <-time.After(readTime):
+		return nil
+	}
+}
+
+// errKeptOut says that the settings exclude a session from the record.
+var errKeptOut = errors.New("the session is not recorded")
+
+// whyBehind is the reason for which a session was not brought up to date, or "".
+func whyBehind(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, hosts.ErrNoTranscript):
+		return NoTranscript
+	case errors.Is(err, errKeptOut):
+		return KeptOut
+	}
+	return recordBehind
 }
 
 // tell changes the state of the session and wakes the requests that wait for it.
@@ -42,21 +86,54 @@ func (s *session) tell(change func()) {
 	s.news = make(chan struct{})
 }
 
-// refresh brings record, index and summaries up to date.
+// refresh brings index and summaries up to date with the record.
 func (s *session) refresh(ctx context.Context) error {
-	if err := s.catchUp(ctx); err != nil {
-		return err
-	}
 	if s.conversation() == 0 {
 		return nil
 	}
 	if err := s.extend(ctx); err != nil {
 		return err
 	}
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
 	if err := s.reload(ctx); err != nil {
 		return err
 	}
 	return s.foldIfDue(ctx)
+}
+
+// recall makes a plan of the summaries that the session was shown last in an earlier run, once:
+// a resume continues with them, as the provider's cache does. reload drops the plan if
+// they have left the view.
+func (s *session) recall(ctx context.Context) error {
+	if s.recalled {
+		return nil
+	}
+	made, err := Requests(ctx, s.server.store, s.key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	var covers []*overlay.Cover
+	for _, m := range slices.Backward(made) {
+		if m.Dropped == 0 || m.Observe {
+			continue
+		}
+		for _, used := range m.Summaries {
+			c, err := coverReader{store: s.server.store}.cover(ctx, used.ID, math.MaxInt)
+			if err != nil {
+				return err
+			}
+			covers = append(covers, c)
+		}
+		break
+	}
+	s.tell(func() {
+		if s.recalled = true; s.shown == nil && len(covers) > 0 {
+			s.shown = overlay.NewPlan(s.index, covers)
+		}
+	})
+	return nil
 }
 
 // catchUp stores the new records of the transcript.
@@ -72,9 +149,9 @@ func (s *session) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.keptOut = report.Ignored != ""
-	s.mu.Unlock()
+	if report.Ignored != "" {
+		return errKeptOut
+	}
 	if report.Conversation == 0 || report.Conversation == s.conversation() {
 		return nil // nothing was stored yet, or nothing has changed
 	}
@@ -101,8 +178,8 @@ func (s *session) conversation() store.ConversationID {
 // extend adds the new messages to the index; those of a fork follow the ones that it
 // shares with its origin.
 func (s *session) extend(ctx context.Context) error {
-	s.feeds.Lock()
-	defer s.feeds.Unlock()
+	s.extends.Lock()
+	defer s.extends.Unlock()
 	if !s.inherited {
 		c, err := s.server.store.Conversation(ctx, s.conversation())
 		if err != nil {
@@ -248,20 +325,22 @@ func (s *session) due() (budget int, due bool) {
 	if req == nil || s.budget == 0 {
 		return 0, false
 	}
-	always := s.tokens(req.Model, fixed(req))
-	room := max(s.budget-always, s.budget/8)
-	used := func(p *overlay.Plan) int {
+	with := func(p *overlay.Plan) int {
 		laid, err := p.Lay(req, s.index, s.options())
 		if err != nil {
 			laid = overlay.Laid{}
 		}
-		return s.tokens(req.Model, size(req, laid)) - always
+		return size(req, laid)
 	}
-	if (s.tokens(req.Model, s.lastSent)-always)*100 < room*foldAt || used(s.ready)*100 <= room*foldEnough {
+	sent := s.lastSent
+	if sent == 0 {
+		sent = with(s.shown)
+	}
+	if s.share(req, sent) < foldAt || s.share(req, with(s.ready)) <= foldEnough {
 		return 0, false
 	}
 	// The record counts other tokens than the API.
-	target := float64(room) * foldTo / 100
+	target := float64(room(s.budget, s.tokens(req.Model, fixed(req)))) * foldTo / 100
 	if ratio, density := s.tokens(req.Model, 1_000_000), s.index.Density(req); ratio > 0 && density > 0 {
 		target *= density * 1_000_000 / float64(ratio)
 	}

@@ -103,7 +103,10 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 // readBody reads a body and leaves it readable. whole is false for one that is too
 // long.
 func readBody(r *http.Request) (body []byte, whole bool, err error) {
-	body, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	var read bytes.Buffer
+	read.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead) // read once, without moving it
+	_, err = read.ReadFrom(io.LimitReader(r.Body, maxBody+1))
+	body = read.Bytes()
 	if err != nil || len(body) > maxBody {
 		r.Body = readCloser{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
 		return nil, false, err

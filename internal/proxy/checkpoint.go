@@ -66,9 +66,9 @@ const madeToCompact = "the host was made to compact"
 
 // refuse reports whether a request is so large that the host has to compact. After a
 // refusal the proxy refuses nothing until the host has asked for a summary and has sent a
-// smaller request.
+// smaller request; nor does it while the record is behind, and could not answer.
 func (s *session) refuse(c *call, r *apiform.Request, l overlay.Laid) bool {
-	if _, err := all.Named[compacting](s.host); err != nil || s.server.CheckpointBytes <= 0 || strings.Contains(s.id, "/") || s.refused || s.server.Observe {
+	if _, err := all.Named[compacting](s.host); err != nil || s.server.CheckpointBytes <= 0 || strings.Contains(s.id, "/") || s.refused || s.behind != "" || s.server.Observe {
 		return false
 	}
 	if (s.over(r) < 0 || len(l.Edits) == 0) && !s.stuck(r, l) {

@@ -34,10 +34,11 @@ func (s *Server) identity(h http.Header) (host, session string) {
 // it looks for new sessions. A wrong session does no harm: only summaries of messages that
 // are in the request are used.
 func (s *Server) byCalls(ctx context.Context, form apiform.Form, body []byte) string {
-	req, err := apiform.Parse(form, body)
+	req, err := apiform.ParseAfter(s.unnamed.Load(), form, body)
 	if err != nil {
 		return ""
 	}
+	s.unnamed.Store(req)
 	if id := closest(s.all(), req); id != "" {
 		return id
 	}
@@ -79,7 +80,7 @@ func (s *Server) discover(ctx context.Context) (found []*session) {
 func (s *session) wait(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.turns == 0 && ctx.Err() == nil {
+	for (s.turns == 0 || s.unread) && ctx.Err() == nil {
 		news := s.news
 		s.mu.Unlock()
 		select {

@@ -24,12 +24,8 @@ const (
 // whyOver returns why a request is above the budget with all summaries that there are.
 func (s *session) whyOver(r *apiform.Request) string {
 	switch {
-	case s.keptOut:
-		return KeptOut
-	case s.broken:
-		return recordBehind
-	case s.missing:
-		return NoTranscript
+	case s.behind != "":
+		return s.behind
 	case s.tokens(r.Model, fixed(r)) > s.budget:
 		return InstructionsTooLong
 	case s.foldedOut:

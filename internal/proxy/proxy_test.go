@@ -41,6 +41,8 @@ type bed struct {
 	server *proxy.Server
 	log    *syncBuffer
 
+	upstream *url.URL
+
 	mu       sync.Mutex
 	received [][]byte // the bodies that reached the model
 	headers  []http.Header
@@ -50,6 +52,7 @@ type bed struct {
 	window   int  // of the model, in tokens; 0 is none
 	tools    []any
 	lines    []string // of the transcript
+	flushed  int      // lines that are in its file
 	messages []any    // of the host's request
 	last     string   // uuid
 }
@@ -81,6 +84,17 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.db.Close() })
+	if b.upstream, err = url.Parse(upstream.URL); err != nil {
+		t.Fatal(err)
+	}
+	b.serve(change, options...)
+	return b
+}
+
+// serve starts a proxy. The one before, if any, is one of an earlier run.
+func (b *bed) serve(change func(*proxy.Config), options ...lcm.Option) {
+	t := b.t
+	t.Helper()
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	engine, err := lcm.New(b.db, slices.Concat(proxy.EngineOptions(), []lcm.Option{lcm.WithoutBackground(), lcm.WithLogger(log)}, options)...)
 	if err != nil {
@@ -90,12 +104,8 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := url.Parse(upstream.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := proxy.Config{
-		Engine: engine, Feed: feed, Routes: map[string]*url.URL{"anthropic": base}, Log: log,
+		Engine: engine, Feed: feed, Routes: map[string]*url.URL{"anthropic": b.upstream}, Log: log,
 		Budget: func(string, int, store.Project) int { return 40_000 }, Run: proxy.Run{ID: "run_test", Host: "claude"},
 	}
 	if change != nil {
@@ -111,17 +121,17 @@ func newBed(t *testing.T, change func(*proxy.Config), options ...lcm.Option) *be
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- b.server.Serve(ctx, l) }()
+	server := b.server
+	go func() { done <- server.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if err := b.server.Close(context.WithoutCancel(t.Context())); err != nil && !strings.Contains(err.Error(), "closed") {
+		if err := server.Close(context.WithoutCancel(t.Context())); err != nil && !strings.Contains(err.Error(), "closed") && !strings.Contains(err.Error(), "was removed") {
 			t.Error(err)
 		}
 	})
-	return b
 }
 
 // model answers like Anthropic's API.
@@ -172,14 +182,23 @@ func (b *bed) write(kind string, message any, more ...object) {
 	b.lines = append(b.lines, string(line))
 }
 
+// flush appends the new lines to the file, as a host does: one that is written anew is empty
+// for a moment.
 func (b *bed) flush() {
 	b.t.Helper()
 	dir := filepath.Join(b.dir, ".claude", "projects", "p")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, sessionID+".jsonl"), []byte(strings.Join(b.lines, "\n")+"\n"), 0o600); err != nil {
+	f, err := os.OpenFile(filepath.Join(dir, sessionID+".jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
 		b.t.Fatal(err)
+	}
+	defer f.Close()
+	for ; b.flushed < len(b.lines); b.flushed++ {
+		if _, err := f.WriteString(b.lines[b.flushed] + "\n"); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 }
 

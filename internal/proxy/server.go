@@ -15,12 +15,14 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -38,8 +40,8 @@ type Config struct {
 	// Routes are the model APIs, by the second part of the path. One called after another
 	// with [launch.Login] is for the requests of that route with a subscription login.
 	Routes map[string]*url.URL
-	// Budget returns the budget for a model with the given window, in tokens. The
-	// project is that of the session, and empty until its transcript was read.
+	// Budget returns the budget for a model with the given window, in tokens; nil is the
+	// default. The project is that of the session, and empty until its transcript was read.
 	Budget func(model string, window int, of store.Project) int
 	// Windows are the windows of models as the host's settings name them, with the name
 	// "" for all models.
@@ -70,7 +72,8 @@ type Server struct {
 	cal       *calibration
 	runLog    *runLog
 
-	warned   sync.Map // the messages that were logged once
+	warned   sync.Map                        // the messages that were logged once
+	unnamed  atomic.Pointer[apiform.Request] // the last request that did not name its session
 	mu       sync.Mutex
 	sessions map[string]*session
 	work     sync.WaitGroup
@@ -92,9 +95,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
-	}
-	if c.Budget == nil {
-		c.Budget = DefaultBudget
 	}
 	var secret [16]byte
 	if _, err := rand.Read(secret[:]); err != nil {
@@ -212,7 +212,7 @@ func (s *Server) Close(ctx context.Context) error {
 		if one.host == "" || one.id == "" {
 			continue
 		}
-		if err := one.catchUp(ctx); err != nil && !errors.Is(err, hosts.ErrNoTranscript) {
+		if err := one.catchUp(ctx); whyBehind(err) == recordBehind {
 			problems = append(problems, err)
 		}
 		if err := one.finish(ctx); err != nil {

@@ -22,8 +22,12 @@ const (
 	foldEnough = 50 // summaries that leave less are not replaced before they are shown
 )
 
-// patience is how long a request waits for a fold that is late.
-const patience = time.Second
+// How long a request waits for a fold that is late. One that is above the model's window would
+// be refused.
+const (
+	patience     = time.Second
+	longPatience = 10 * time.Second
+)
 
 // longHistory is how many budgets a view may have for a request to wait for its fold.
 const longHistory = 4
@@ -37,9 +41,12 @@ type session struct {
 
 	kicked chan struct{}
 
-	feeds     sync.Mutex // one reading of the transcript at a time
-	path      string     // of the transcript
-	inherited bool       // the index has the messages of the origin
+	feeds     sync.Mutex   // one reading of the transcript at a time
+	path      string       // of the transcript
+	extends   sync.Mutex   // one extension of the index at a time
+	inherited bool         // the index has the messages of the origin
+	recalled  bool         // the plan of an earlier run was looked for
+	reading   <-chan error // the result of a reading that is under way, or nil
 
 	mu      sync.Mutex
 	conv    store.ConversationID
@@ -48,7 +55,7 @@ type session struct {
 	// shown is the plan of the last request that was changed, ready the newest one.
 	shown, ready *overlay.Plan
 	last         *apiform.Request // the last long request
-	lastSent     int              // its size as it was sent
+	lastSent     int              // its size as it was sent, 0 before it is
 	checkpoint   store.MessageID  // of the last request
 	ratio        float64          // tokens of a unit, from the session's own answers
 	budget       int              // of the last request
@@ -58,9 +65,8 @@ type session struct {
 	viewTokens   int           // of the stored view, 0 before it was read
 	turns        int           // how often the background work was done
 	working      bool          // it is being done
-	broken       bool          // it failed the last time
-	missing      bool          // it found no transcript the last time
-	keptOut      bool          // the settings exclude the session from the record
+	unread       bool          // a reading of the transcript goes on beside it
+	behind       string        // why it could not bring the record up to date the last time, or ""
 	late         bool          // its fold is late for a request
 	foldedOut    bool          // nothing more can be folded for the last request
 	news         chan struct{} // closed when it has got further
@@ -104,34 +110,13 @@ func (s *session) kick() {
 func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req, err := apiform.Parse(form, body)
+	req, err := s.take(c, h, form, body)
 	if err != nil {
 		c.fail(err.Error())
 		return nil
 	}
-	req.Model = cmp.Or(req.Model, c.model)
-	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
-		s.last, s.lastSent = req, req.Units
-	}
-	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
-	win, budget := s.budgetOf(h, req.Model)
-	s.model, s.budget = req.Model, budget
-	c.million = hasMillion(h, req.Model)
 	made := &c.made
-	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
-	made.Window, made.Budget = win, s.budget
-	made.FullTokens = s.tokens(req.Model, req.Units)
-	made.Tokens = made.FullTokens
-	if s.host == "" {
-		made.Note, made.Over = NoKnownAgent, NoKnownAgent
-		return nil
-	}
-	if s.id == "" { // no session of the host has its calls
-		made.Over = NoTranscript
-		return nil
-	}
-	if subscription(h) && !s.server.Subscription {
-		made.Subscription = true
+	if s.passes(h, made) {
 		return nil
 	}
 	compaction := s.isCompaction(req)
@@ -143,13 +128,18 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 			made.Note = "the host's own summary: " + err.Error()
 		}
 	}
+	turn := !compaction && s.last == req
 	if made.FullTokens <= s.budget {
-		if !compaction && s.last == req {
+		if turn {
 			s.shrunk()
 		}
 		return nil
 	}
-	laid, plan, err := s.layInTime(req)
+	patience := s.server.patience
+	if made.FullTokens > made.Window {
+		patience = max(patience, longPatience)
+	}
+	laid, plan, err := s.layInTime(req, patience)
 	switch {
 	case !compaction && s.refuse(c, req, laid):
 		return nil
@@ -162,22 +152,62 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		}
 		return nil
 	}
-	made.Fold = plan != s.shown
-	s.shown = plan
-	made.Units = size(req, laid)
+	s.show(made, req, laid, plan)
+	if made.Over == "" && turn && s.over(req) < 0 {
+		s.shrunk()
+	}
+	return req.Rewrite(laid.Edits)
+}
+
+// take reads a request and notes its sizes.
+func (s *session) take(c *call, h http.Header, form apiform.Form, body []byte) (*apiform.Request, error) {
+	req, err := apiform.ParseAfter(s.last, form, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Model = cmp.Or(req.Model, c.model)
+	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
+		s.last, s.lastSent = req, 0
+	}
+	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
+	s.model = req.Model
+	made := &c.made
+	made.Window, s.budget = s.budgetOf(h)
+	c.million = hasMillion(h, req.Model)
+	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
+	made.Budget, made.FullTokens = s.budget, s.tokens(req.Model, req.Units)
+	made.Tokens = made.FullTokens
+	return req, nil
+}
+
+// passes reports whether a request passes unchanged, whatever its size is.
+func (s *session) passes(h http.Header, made *Composition) bool {
+	switch {
+	case s.host == "":
+		made.Note, made.Over = NoKnownAgent, NoKnownAgent
+	case s.id == "": // no session of the host has its calls
+		made.Over = NoTranscript
+	case subscription(h) && !s.server.Subscription:
+		made.Subscription = true
+	default:
+		return false
+	}
+	return true
+}
+
+// show notes the summaries that a request carries.
+func (s *session) show(made *Composition, req *apiform.Request, laid overlay.Laid, plan *overlay.Plan) {
+	made.Fold, s.shown = plan != s.shown, plan
+	made.Units, made.Dropped = size(req, laid), laid.Dropped
 	if s.last == req {
 		s.lastSent = made.Units
 	}
 	if made.Tokens = s.tokens(req.Model, made.Units); made.Tokens > s.budget {
 		made.Over = s.whyOver(req)
-	} else if !compaction && s.last == req && s.over(req) < 0 {
-		s.shrunk()
 	}
-	made.Dropped = laid.Dropped
 	for _, cover := range laid.Used {
 		made.Summaries = append(made.Summaries, UsedSummary{ID: cover.ID, Messages: cover.Count(), Tokens: s.tokens(req.Model, len(cover.Text))})
 	}
-	return req.Rewrite(laid.Edits)
 }
 
 // size is the size of a request after its edits.
@@ -231,6 +261,15 @@ func (s *session) calibrate(model string, units, tokens int) {
 	s.server.cal.learn(s.server.ctx, model, func(l *learnt) { l.Ratio = r })
 }
 
+// share is how much of the budget's part for messages a size takes, in percent.
+func (s *session) share(r *apiform.Request, units int) int {
+	always := s.tokens(r.Model, fixed(r))
+	return (s.tokens(r.Model, units) - always) * 100 / room(s.budget, always)
+}
+
+// room is a budget's part for messages, beside a number of tokens that cannot be folded.
+func room(budget, always int) int { return max(budget-always, budget/8, 1) }
+
 // checkpointOf returns the checkpoint that a request carries at the beginning of the
 // history: lcm's own, which must be one of this conversation, or a summary of the host,
 // which stands for the messages before it.
@@ -254,8 +293,8 @@ func (s *session) checkpointOf(r *apiform.Request) store.MessageID {
 
 // layInTime is lay, and waits for the background work where that may help: a session
 // that is resumed has to be read, and a fold may be late.
-func (s *session) layInTime(req *apiform.Request) (overlay.Laid, *overlay.Plan, error) {
-	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.patience)
+func (s *session) layInTime(req *apiform.Request, patience time.Duration) (overlay.Laid, *overlay.Plan, error) {
+	ctx, cancel := context.WithTimeout(s.server.ctx, patience)
 	defer cancel()
 	enough := s.turns + 1
 	if s.working { // on an older state
@@ -265,7 +304,10 @@ func (s *session) layInTime(req *apiform.Request) (overlay.Laid, *overlay.Plan, 
 	for {
 		laid, plan, err := s.lay(req)
 		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
-		if fits || s.server.Observe || s.turns >= enough || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
+		// Other summaries break the provider's cache, so they have to last.
+		lasts := plan == s.shown || s.share(req, size(req, laid)) <= foldEnough
+		tried := s.turns >= enough
+		if fits && (lasts || tried) || s.server.Observe || tried && !s.unread || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
 			return laid, plan, err
 		}
 		news := s.news

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // longWindow is in the header of requests to a model with a window of a million
@@ -59,23 +58,31 @@ func hasMillion(h http.Header, model string) bool {
 	return strings.Contains(h.Get("Anthropic-Beta"), longWindow) || strings.Contains(model, "[1m]")
 }
 
-// The default budget.
+// The default budget, and the bound of one of the user's own, as percentages of the window.
 const (
-	budgetShare = 60 // percent of the window
-	maxBudget   = 150_000
-	mostShare   = 90 // percent of a window that is known, for a budget of the user's own
+	budgetShare   = 60
+	messagesShare = 33 // at least, of the messages; they would be folded every few steps
+	largestShare  = 80 // for the messages; the rest is for the answer
+	mostShare     = 90 // of a window that is known, for a budget of the user's own
+	maxBudget     = 150_000
 )
 
-// DefaultBudget is 60 percent of the window, and at most 150,000 tokens.
-func DefaultBudget(_ string, window int, _ store.Project) int {
-	return min(window*budgetShare/100, maxBudget)
+// defaultBudget is 60 percent of the window, and at most 150,000 tokens. Where the part of the
+// requests that cannot be folded is large, it leaves a third of the window for the rest, and
+// takes 80 percent of the window at most.
+func defaultBudget(window, fixed int) int {
+	wide := min(fixed+window*messagesShare/100, window*largestShare/100)
+	return min(max(window*budgetShare/100, wide), maxBudget)
 }
 
-// budgetOf returns the window of a model and the budget of its requests. A request that
-// does not fit the window helps nobody, whatever budget the user has set.
-func (s *session) budgetOf(h http.Header, model string) (window, budget int) {
-	window, known := s.server.window(h, model)
-	budget = s.server.Budget(model, window, s.project)
+// budgetOf returns the window of the session's model and the budget of its requests. A
+// request that does not fit the window helps nobody, whatever budget the user has set.
+func (s *session) budgetOf(h http.Header) (window, budget int) {
+	window, known := s.server.window(h, s.model)
+	if s.server.Budget == nil {
+		return window, defaultBudget(window, s.tokens(s.model, fixed(s.last)))
+	}
+	budget = s.server.Budget(s.model, window, s.project)
 	if known {
 		budget = min(budget, window*mostShare/100)
 	}
@@ -113,6 +120,6 @@ func (c *call) learnWindow(text []byte) {
 	}
 	s.server.cal.learn(s.server.ctx, c.made.Model, func(l *learnt) { l.Window = window })
 	if s.model == c.made.Model {
-		_, s.budget = s.budgetOf(nil, s.model)
+		_, s.budget = s.budgetOf(nil)
 	}
 }

@@ -108,6 +108,61 @@ user calls=0 results=0 "more"
 	}
 }
 
+// TestParseAfter: a request that follows another one is read as if it were alone, and the
+// messages with which both begin are not read again.
+func TestParseAfter(t *testing.T) {
+	step := map[apiform.Form]string{
+		apiform.Messages:  `{"role":"assistant","content":[{"type":"text","text":"step %[1]d"},{"type":"tool_use","id":"t%[1]d"}]}, {"role":"user","content":[{"type":"tool_result","tool_use_id":"t%[1]d","content":"%[2]s"}]}`,
+		apiform.Responses: `{"type":"reasoning","id":"r%[1]d"}, {"type":"message","role":"assistant","content":[{"type":"output_text","text":"step %[1]d"}]},{"type":"function_call","call_id":"t%[1]d"},{"type":"function_call_output","call_id":"t%[1]d","output":"%[2]s"}`,
+		apiform.Chat:      `{"role":"assistant","content":"step %[1]d","tool_calls":[{"id":"t%[1]d"}]}, {"role":"tool","tool_call_id":"t%[1]d","content":"%[2]s"}`,
+		apiform.Gemini:    `{"role":"model","parts":[{"text":"step %[1]d"},{"functionCall":{"id":"t%[1]d","name":"x"}}]}, {"role":"user","parts":[{"functionResponse":{"id":"t%[1]d","name":"x","response":{"output":"%[2]s"}}}]}`,
+	}
+	for form, one := range step {
+		steps := func(n int, last string) []byte {
+			var all []string
+			for i := range n {
+				all = append(all, fmt.Sprintf(one, i, strings.Repeat("x", 1000)))
+			}
+			name := map[apiform.Form]string{apiform.Messages: "messages", apiform.Responses: "input", apiform.Chat: "messages", apiform.Gemini: "contents"}[form]
+			return []byte(`{"model":"m","` + name + `": [ ` + strings.Join(append(all, last), ",\n") + ` ],"tools":[{"name":"x"}],"stream":true}`)
+		}
+		end := fmt.Sprintf(one, 999, "y")
+		before, err := apiform.Parse(form, steps(40, end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, body := range map[string][]byte{
+			"longer": steps(60, end), "the same": steps(40, end), "shorter": steps(20, end), "other": []byte(bodies[form]),
+			"two more": steps(42, end), "begins otherwise": bytes.Replace(steps(60, end), []byte("step 0"), []byte("step X"), 1),
+			"ends otherwise":   bytes.Replace(steps(60, end), []byte(`"stream":true`), []byte(`"stream":false,"more":[1]`), 1),
+			"a comma too many": steps(40, ""), "no end": steps(60, end)[:50_000], "twice": append(steps(60, end), steps(60, end)...),
+			"no JSON in between": bytes.Replace(steps(60, end), []byte(`"t59"`), []byte(`t59`), 1),
+		} {
+			alone, problem := apiform.Parse(form, body)
+			again, err := apiform.ParseAfter(before, form, body)
+			if (err == nil) != (problem == nil) {
+				t.Fatalf("%s: %v and %v", name, problem, err)
+			}
+			if err != nil {
+				continue
+			}
+			if diff := cmp.Diff(describe(alone), describe(again)); diff != "" || alone.Units != again.Units || alone.Stream != again.Stream || alone.Tools != again.Tools {
+				t.Errorf("%s: units %d and %d: %s", name, alone.Units, again.Units, diff)
+			}
+			edits := []apiform.Edit{{From: 1, To: 3, Say: []string{"x"}}}
+			if a, b := alone.Rewrite(edits), again.Rewrite(edits); !bytes.Equal(a, b) {
+				t.Errorf("%s: %s\n%s", name, a, b)
+			}
+		}
+		longer := steps(41, end)
+		first := testing.AllocsPerRun(5, func() { _, _ = apiform.Parse(form, longer) })
+		after := testing.AllocsPerRun(5, func() { _, _ = apiform.ParseAfter(before, form, longer) })
+		if after*3 > first && form != apiform.Responses { // whose elements are grouped anew
+			t.Errorf("form %d: %.0f allocations, %.0f after the request before", form, first, after)
+		}
+	}
+}
+
 func TestRewrite(t *testing.T) {
 	for form, want := range map[apiform.Form]string{
 		apiform.Messages:  `{"role":"user","content":[{"type":"text","text":"one <a>"},{"type":"text","text":"two","cache_control":{"type":"ephemeral","ttl":"1h"}}]}`,
@@ -244,6 +299,10 @@ func FuzzParse(f *testing.F) {
 		r, err := apiform.Parse(apiform.Form(1+(form&0xff)%4), body)
 		if err != nil {
 			return
+		}
+		again, err := apiform.ParseAfter(r, r.Form, body)
+		if err != nil || describe(again) != describe(r) || again.Units != r.Units {
+			t.Fatal("a second reading differs")
 		}
 		if !bytes.Equal(r.Rewrite(nil), body) {
 			t.Fatal("without edits the body has changed")

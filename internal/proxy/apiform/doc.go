@@ -2,7 +2,8 @@
 // Messages, OpenAI Responses, OpenAI Chat Completions and Gemini's generateContent.
 //
 // [Parse] finds the messages of a body and their anchors: the ids of tool calls and
-// results, and hashes of texts. It copies nothing: a message is a range of the body.
+// results, and hashes of texts. A host sends its whole history in each request:
+// [ParseAfter] takes the request before and reads only the messages that are new.
 // [Request.Rewrite] replaces runs of messages with new user messages. Every message
 // that stays is sent with the bytes it arrived in, so that signatures of thinking
 // blocks and prompt caches stay valid.

@@ -2,6 +2,7 @@ package apiform
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -141,19 +142,31 @@ type Request struct {
 	from, to int // the range of the elements in the body
 	outside  int // cache marks outside of the messages
 	tools    []byte
+	items    []Message // the elements; in Responses several of them may be a message
 }
 
-// Parse reads a body. Reading 10,000 messages takes 50 ms.
-func Parse(form Form, body []byte) (*Request, error) {
-	if err := wire.Check(body); err != nil {
+// Parse reads a body.
+func Parse(form Form, body []byte) (*Request, error) { return ParseAfter(nil, form, body) }
+
+// ParseAfter reads a body. before is an earlier request of the same session, or nil: the messages
+// with which both begin are not read again.
+func ParseAfter(before *Request, form Form, body []byte) (*Request, error) {
+	r := &Request{Form: form, Body: body}
+	read, cut := body, 0 // what is read: the body without cut bytes at the beginning of the array
+	if known := before.beginning(form, body); len(known) > 1 {
+		// The last one is read again, so that what is read is JSON if, and only if, the body is.
+		r.items, cut = slices.Clip(known[:len(known)-1]), known[len(known)-1].from-before.from
+		read = slices.Concat(body[:before.from], body[before.from+cut:])
+	}
+	if err := wire.Check(read); err != nil {
 		return nil, shapeError("%v", err)
 	}
 	name := map[Form]string{Messages: "messages", Responses: "input", Chat: "messages", Gemini: "contents"}[form]
-	v, err := fields(body, name, "model", "stream", "system", "tools")
+	v, err := fields(read, name, "model", "stream", "system", "tools")
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{Form: form, Body: body, Model: wire.Unquote(v[1]), Stream: string(v[2]) == "true"}
+	r.Model, r.Stream = wire.Unquote(v[1]), string(v[2]) == "true"
 	for _, list := range v[3:] {
 		for block := range wire.Elements(list) {
 			if marked, err := fields(block, "cache_control"); err == nil && marked[0] != nil {
@@ -167,41 +180,72 @@ func Parse(form Form, body []byte) (*Request, error) {
 	if len(v[0]) == 0 || v[0][0] != '[' {
 		return nil, shapeError("no %s", name)
 	}
-	at := cap(body) - cap(v[0]) // where the array begins in the body
-	for i := wire.Space(body, at+1); body[i] != ']'; i = next(body, r.to) {
-		if err := r.add(i, wire.End(body, i)); err != nil {
-			return nil, err
-		}
+	if err := r.add(read, cap(read)-cap(v[0]), cut); err != nil {
+		return nil, err
 	}
-	if len(r.Messages) == 0 {
+	if len(r.items) == 0 {
 		return nil, shapeError("no %s", name)
 	}
-	r.Units += len(body) - (r.to - r.from)
+	r.group()
 	return r, nil
 }
 
-// add adds the element in a range of the body. In Responses an answer of the model is several elements,
-// and a reasoning element is refused without the ones after it.
-func (r *Request) add(from, to int) error {
-	m, err := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage, Gemini: geminiContent}[r.Form](r.Body[from:to])
-	if err != nil {
-		return err
-	}
-	m.from, m.to, r.to = from, to, to
-	r.Units += m.Units
-	n := len(r.Messages)
-	switch {
-	case n == 0:
-		r.from = m.from
-	case r.Form == Responses && m.Role == Assistant && r.Messages[n-1].Role == Assistant:
-		last := &r.Messages[n-1]
-		last.Texts, last.Calls, last.to = append(last.Texts, m.Texts...), append(last.Calls, m.Calls...), m.to
-		last.Opaque = last.Opaque || m.Opaque
-		last.Units += m.Units
+// beginning returns the elements with which the request and a body begin.
+func (r *Request) beginning(form Form, body []byte) []Message {
+	if r == nil || r.Form != form {
 		return nil
 	}
-	r.Messages = append(r.Messages, m)
+	same := 0
+	for same+sameStep <= min(len(r.Body), len(body)) && bytes.Equal(r.Body[same:same+sameStep], body[same:same+sameStep]) {
+		same += sameStep
+	}
+	n, _ := slices.BinarySearchFunc(r.items, same, func(m Message, end int) int { return cmp.Compare(m.to, end) })
+	return r.items[:n]
+}
+
+// sameStep is how many bytes of two bodies are compared at a time. The elements of the last
+// step that both have may be read again.
+const sameStep = 4096
+
+// add adds the elements of the array at b[at], which is the body without cut bytes. Each has a
+// copy of its bytes, since it outlives the body.
+func (r *Request) add(b []byte, at, cut int) error {
+	read := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage, Gemini: geminiContent}[r.Form]
+	for i := wire.Space(b, at+1); b[i] != ']'; {
+		end := wire.End(b, i)
+		m, err := read(bytes.Clone(b[i:end]))
+		if err != nil {
+			return err
+		}
+		m.from, m.to = i+cut, end+cut
+		r.items = append(r.items, m)
+		i = next(b, end)
+	}
 	return nil
+}
+
+// group makes the messages of the elements. In Responses an answer of the model is several
+// elements, and a reasoning element is refused without the ones after it.
+func (r *Request) group() {
+	r.from, r.to = r.items[0].from, r.items[len(r.items)-1].to
+	r.Units = len(r.Body) - (r.to - r.from)
+	for i := range r.items {
+		r.Units += r.items[i].Units
+	}
+	if r.Messages = r.items; r.Form != Responses {
+		return
+	}
+	r.Messages = make([]Message, 0, len(r.items))
+	for _, m := range r.items {
+		if n := len(r.Messages); n == 0 || m.Role != Assistant || r.Messages[n-1].Role != Assistant {
+			r.Messages = append(r.Messages, m)
+			continue
+		}
+		last := &r.Messages[len(r.Messages)-1]
+		last.Texts, last.Calls, last.to = slices.Concat(last.Texts, m.Texts), slices.Concat(last.Calls, m.Calls), m.to
+		last.Opaque = last.Opaque || m.Opaque
+		last.Units += m.Units
+	}
 }
 
 // searchTool matches the tool with which a model loads others: tool_search, ToolSearch.

@@ -26,8 +26,12 @@ func (r *Request) Rewrite(edits []Edit) []byte {
 	if len(edits) == 0 {
 		return r.Body
 	}
+	size := len(r.Body)
+	for _, e := range edits {
+		size += UnitsOf(e.Say) + r.Messages[e.From].from - r.Messages[e.To-1].to
+	}
 	var out bytes.Buffer
-	out.Grow(len(r.Body) / 2)
+	out.Grow(size)
 	out.Write(r.Body[:r.from])
 	mark := r.freeMark(edits)
 	comma := false

@@ -156,7 +156,7 @@ type Sync struct {
 
 // Proxy configures `lcm run`.
 type Proxy struct {
-	Budget int `key:"proxy.budget"` // 0 is 60 % of the model's window, and at most 150,000
+	Budget int `key:"proxy.budget"` // 0 is the default
 }
 
 // Log configures the log.

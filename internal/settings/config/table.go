@@ -143,7 +143,7 @@ var table = []Setting{
 		Doc: "The path of lcm on the machine that `sync.url` names, like `--remote-lcm` of `lcm sync`. Empty means that it is looked for there."},
 
 	{Key: "proxy.budget", Env: "LCM_PROXY_BUDGET", Kind: Int, Default: "0",
-		Doc: "The most tokens of a request that `lcm run` sends to a model. Above it lcm replaces the oldest messages with their summaries. At least 30,000; 0 means 60 % of the model's window, and at most 150,000."},
+		Doc: "The most tokens of a request that `lcm run` sends to a model. Above it lcm replaces the oldest messages with their summaries. At least 30,000; 0 means 60 % of the model's window, up to 80 % where instructions and tools take much of it, and at most 150,000."},
 
 	{Key: "log.level", Env: "LCM_LOG_LEVEL", Kind: String, Default: "warn", Enum: []string{"debug", "info", "warn", "error"},
 		Doc: "What is logged."},

@@ -1,0 +1,49 @@
+package proxy
+
+import (
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+)
+
+// TestCalibrate: an answer tells how many tokens a unit has. A request that is short beside the
+// last long one, and beside the budget, tells nothing, and neither does a count that cannot be.
+func TestCalibrate(t *testing.T) {
+	const budget, long = 40_000, 100_000 // tokens, units
+	for name, c := range map[string]struct {
+		model         string
+		last          int // units
+		units, tokens int
+		want          float64 // of the session; of the model where it is another one
+	}{
+		"the first request":            {"m", 0, 10, 5, 0.5},
+		"a title":                      {"m", long, 400, 200, defaultRatio},
+		"just short":                   {"m", 4 * 15_999, 15_998, 7_999, defaultRatio},
+		"a quarter of the last one":    {"m", 4 * 15_000, 15_000, 7_500, 0.5},
+		"a tenth of the budget":        {"m", long, 16_000, 8_000, 0.5},
+		"less than that":               {"m", long, 15_998, 7_999, defaultRatio},
+		"a long one":                   {"m", long, long, long / 2, 0.5},
+		"fewer tokens than can be":     {"m", long, long, long / 20, defaultRatio},
+		"more tokens than can be":      {"m", long, long, long * 2, defaultRatio},
+		"another model of the session": {"other", long, long, long / 2, 0.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &Server{cal: newCalibration(noState{}), ctx: t.Context()}
+			s := &session{server: server, budget: budget, model: "m"}
+			if c.last > 0 {
+				s.last = &apiform.Request{Units: c.last}
+			}
+			s.calibrate(c.model, c.units, c.tokens)
+			if got := server.cal.of(t.Context(), c.model).Ratio; got != c.want {
+				t.Errorf("the model has a ratio of %v, want %v", got, c.want)
+			}
+			own := c.want
+			if c.model != "m" {
+				own = defaultRatio
+			}
+			if got := s.tokens("m", 1_000_000); got != int(own*1_000_000) {
+				t.Errorf("a million units of the session are %d tokens, want %v", got, own*1_000_000)
+			}
+		})
+	}
+}
