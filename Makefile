@@ -34,7 +34,7 @@ LDFLAGS = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-long race lint fuzz torture soak audit bench dist dist-test generate clean e2e ui-test
+.PHONY: help run build install test test-long race lint fuzz torture soak audit bench dist dist-test generate clean e2e ui-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ run: build ## Build lcm and run its guided demonstration
 
 build: ## Build bin/lcm, a static binary
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/lcm
+
+install: ## Install lcm, a static binary, in $$(go env GOPATH)/bin
+	$(GO) install -trimpath -ldflags "$(LDFLAGS)" ./cmd/lcm
 
 test: ## Vet, and run every test that needs no network but the long ones
 	$(GO) vet ./...
