@@ -20,7 +20,7 @@ import (
 type archiveReport struct {
 	Archive       string          `json:"archive"`
 	Conversations int             `json:"conversations"` // that were added
-	Grown         int             `json:"grown"` // conversations that were here and got messages
+	Grown         int             `json:"grown"`         // conversations that were here and got messages
 	Messages      int64           `json:"messages"`
 	Known         int             `json:"known"`
 	Tombstones    int             `json:"tombstones,omitempty"` // of messages that were forgotten there
