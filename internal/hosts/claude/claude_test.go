@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +86,49 @@ func TestSpilledOutputIsKept(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"aside:tool-results/b1.txt", "u1"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A prompt that follows the last record is no branch, whatever lies between that no model sees:
+// records of the host move the end of the session, those of a side chain do not.
+func TestBranches(t *testing.T) {
+	r := &reader{t: hosts.Transcript{Session: "s"}, session: "s"}
+	for _, c := range []struct {
+		line   string
+		branch bool
+	}{
+		{`{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"one"}}`, false},
+		{`{"type":"user","uuid":"s1","parentUuid":null,"sessionId":"s","isSidechain":true,"message":{"role":"user","content":"aside"}}`, false},
+		{`{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":"two"}}`, false},
+		{`{"type":"system","subtype":"informational","uuid":"h1","parentUuid":"u2","sessionId":"s","content":"note"}`, false},
+		{`{"type":"user","uuid":"u3","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three"}}`, false},
+		{`{"type":"user","uuid":"u4","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three, again"}}`, true},
+	} {
+		if rec := r.record([]byte(c.line)); rec.Branch != c.branch {
+			t.Errorf("%s: a branch is %v after %q", c.line, rec.Branch, rec.After)
+		}
+	}
+}
+
+// A record brings as many files as it may have, and no more.
+func TestSpilledFilesHaveABound(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s.jsonl")
+	spill := filepath.Join(dir, "s", spillDir)
+	if err := os.MkdirAll(spill, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	raw := "{"
+	for i := range maxSpilled + 1 {
+		name := fmt.Sprintf("b%d.txt", i)
+		if err := os.WriteFile(filepath.Join(spill, name), []byte("output"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		raw += " " + spillDir + "/" + name
+	}
+	r := &reader{t: hosts.Transcript{Session: "s", Path: path}, session: "s"}
+	if got := r.spilled([]byte(raw)); len(got) != maxSpilled {
+		t.Errorf("%d files were read, want %d", len(got), maxSpilled)
 	}
 }
 
