@@ -48,6 +48,9 @@ run: build ## Build lcm and run its guided demonstration
 build: ## Build bin/lcm, a static binary
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/lcm
 
+install: ## Install lcm, a static binary, in $$(go env GOPATH)/bin
+	$(GO) install -trimpath -ldflags "$(LDFLAGS)" ./cmd/lcm
+
 test: ## Vet, and run every test that needs no network but the long ones
 	$(GO) vet ./...
 	$(GO) test -timeout 20m -skip '_Long$$' ./...

@@ -2,6 +2,7 @@ package lcm_test
 
 import (
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,3 +33,23 @@ func TestTheReadmeCompiles(t *testing.T) {
 }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// The README's command installs the static binary with a version that the README promises, and
+// not what `go install` makes by itself.
+func TestTheReadmeInstallsWhatItPromises(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^    ((?:make|go) install\S*)`).FindStringSubmatch(string(readme))
+	if command == nil || command[1] != "make install" {
+		t.Fatalf("the README installs with %q", command)
+	}
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip(err)
+	}
+	out, err := exec.Command("make", "--silent", "GO=printenv CGO_ENABLED; echo", "install").CombinedOutput()
+	if got := string(out); err != nil || !strings.HasPrefix(got, "0\ninstall ") || !strings.Contains(got, " -s -w -X main.version=") || !strings.HasSuffix(got, " ./cmd/lcm\n") {
+		t.Errorf("make install runs %q, %v", got, err)
+	}
+}

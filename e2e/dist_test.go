@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -291,6 +292,7 @@ func newUser(t *testing.T, bin string) *user {
 		t.Skip("the packages for linux/amd64 are installed")
 	}
 	u := &user{t: t, home: t.TempDir(), path: bin + ":/usr/bin:/bin"}
+	t.Cleanup(u.leave)
 	for _, dir := range strings.Split(u.path, ":") {
 		if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
 			t.Fatalf("%s has Go", dir)
@@ -305,6 +307,24 @@ func newUser(t *testing.T, bin string) *user {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// leave waits for the processes that hooks have left in the background, which write into the
+// user's home until they end.
+func (u *user) leave() {
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(100 * time.Millisecond) {
+		left := ""
+		found, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, file := range found {
+			if env, err := os.ReadFile(file); err == nil && strings.Contains(string(env), "HOME="+u.home+"\x00") { // others have ended
+				left = file
+			}
+		}
+		if left == "" {
+			return
+		}
+	}
+	u.t.Errorf("a process of the user in %s has not ended within a minute", u.home)
 }
 
 // start runs a command line as a host would.

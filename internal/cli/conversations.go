@@ -101,7 +101,7 @@ func (cmd *conversationsCommand) list(ctx context.Context, rec *openRecord) erro
 		return err
 	}
 	if len(found) == 0 {
-		cmd.note("there are no conversations yet; `lcm import` adds those of your agents")
+		cmd.note("there are no conversations yet; %s", firstImport)
 	}
 	last := "LAST ACTIVITY (" + prose.Zone(time.Now()) + ")"
 	t, room := newTable(">#", "TITLE", "AGENT", "PROJECT", ">MESSAGES", last), mostTitle

@@ -20,6 +20,7 @@ import (
 type archiveReport struct {
 	Archive       string          `json:"archive"`
 	Conversations int             `json:"conversations"` // that were added
+	Grown         int             `json:"grown"`         // conversations that were here and got messages
 	Messages      int64           `json:"messages"`
 	Known         int             `json:"known"`
 	Tombstones    int             `json:"tombstones,omitempty"` // of messages that were forgotten there
@@ -70,7 +71,7 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 			return err
 		}
 		merged, err := move.Merge(ctx, db.File(), made)
-		r.Conversations, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Messages, merged.Known, merged.Erasures
+		r.Conversations, r.Grown, r.Messages, r.Known, r.Tombstones = merged.Added, merged.Grown, merged.Messages, merged.Known, merged.Erasures
 		r.Conflicts = list(merged.Conflicts)
 		return err
 	})
@@ -146,6 +147,10 @@ func (cmd *importCommand) printImported(r archiveReport) error {
 	if r.Tombstones > 0 {
 		cmd.note("%s came along: what was forgotten there stays away here (`lcm forget --list`)", prose.Count(r.Tombstones, "tombstone", "tombstones"))
 	}
-	return cmd.result(r, "%s imported with %s, %s, in %s\ndigest of the archive %s\n", prose.Count(r.Conversations, "conversation", "conversations"),
-		prose.Count(r.Messages, "message", "messages"), prose.Count(r.Known, "was known", "were known"), fmt.Sprintf("%.1f s", r.Seconds), r.Digest)
+	grown := ""
+	if r.Grown > 0 {
+		grown = prose.Count(r.Grown, "has", "have") + " grown, "
+	}
+	return cmd.result(r, "%s imported with %s, %s%s, in %s\ndigest of the archive %s\n", prose.Count(r.Conversations, "conversation", "conversations"),
+		prose.Count(r.Messages, "message", "messages"), grown, prose.Count(r.Known, "was known", "were known"), fmt.Sprintf("%.1f s", r.Seconds), r.Digest)
 }

@@ -105,7 +105,7 @@ func (cmd *importCommand) feedAll(ctx context.Context, rec *openRecord, filter h
 
 // nothingFound returns the error for hosts that are not installed.
 func nothingFound(missing []string, filter hosts.Filter) error {
-	hint := "name a file or directory that holds sessions"
+	hint := "`lcm import FILE` stores a file of messages, or what is in a directory; `lcm demo` shows lcm without any"
 	if len(filter.Hosts) > 0 {
 		hint = "`lcm import` without a name imports what there is"
 	}

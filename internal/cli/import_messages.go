@@ -53,6 +53,9 @@ var maxMessageFile int64 = 256 << 20
 // opening messages identify standard input: many inputs begin with the same prompt.
 const opening = 4
 
+// messageForm shows a message to a user whose file has none.
+const messageForm = "a message looks like {\"role\": \"user\", \"content\": \"…\"}"
+
 // readMessages reads a whole file, or standard input, so that a bad line leaves no half of
 // it in the store.
 func (p *program) readMessages(ctx context.Context, path string) (in messageFile, err error) {
@@ -69,15 +72,15 @@ func (p *program) readMessages(ctx context.Context, path string) (in messageFile
 		}
 		name, from, in.key = path, file, "import:"+filepath.ToSlash(abs)
 	}
-	limit, buffered := maxMessageFile+1, bufio.NewReader(from)
+	buffered := bufio.NewReader(from)
 	head, _ := buffered.Peek(512) // the parser reports an error
 	switch first := bytes.TrimLeft(head, " \t\r\n\ufeff"); {
 	case portable.Peek(bytes.NewReader(head)):
 		return in, failed(exitFailure, "an archive is imported by the name of its file alone: `lcm import FILE`", "%s is an archive of `lcm db export`; nothing was stored", name)
-	case len(first) > 0 && first[0] != '{' && first[0] != '[':
-		limit = int64(len(head)) // these are no messages, and may be endless
+	case len(first) > 0 && first[0] != '{' && first[0] != '[': // it may be endless
+		return in, failed(exitFailure, messageForm, "%s holds no messages: it is neither JSON nor an archive; nothing was stored", name)
 	}
-	data, err := io.ReadAll(io.LimitReader(buffered, limit))
+	data, err := io.ReadAll(io.LimitReader(buffered, maxMessageFile+1))
 	switch {
 	case err != nil:
 		return in, fmt.Errorf("read %s: %w", name, err)
@@ -88,7 +91,7 @@ func (p *program) readMessages(ctx context.Context, path string) (in messageFile
 		return in, advise(exitFailure, "nothing was stored; mend or remove that record and repeat the command", err)
 	}
 	if len(in.messages) == 0 {
-		return in, failed(exitFailure, "a message looks like {\"role\": \"user\", \"content\": \"…\"}", "%s holds no complete message", name)
+		return in, failed(exitFailure, messageForm, "%s holds no complete message", name)
 	}
 	begins := sha256.New()
 	for _, m := range in.messages[:min(len(in.messages), opening)] {

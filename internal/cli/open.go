@@ -47,8 +47,18 @@ func (p *program) settings() (*config.Config, error) {
 		cfg.DatabasePassword = p.secret
 	}
 	p.hide = concealer(cfg)
+	if p.options.Getenv == nil {
+		p.spelling.Do(func() {
+			for _, m := range config.MisspeltIn(os.Environ()) {
+				p.warn("the variable %s is ignored; did you mean %s?", safetext.Line(m.Variable), m.Meant)
+			}
+		})
+	}
 	return cfg, nil
 }
+
+// firstImport says how a record begins.
+const firstImport = "`lcm import` stores the sessions of the agents on this machine, `lcm import FILE` a file of messages; `lcm demo` shows lcm without either"
 
 // openRecord is an open database with its engine.
 type openRecord struct {
@@ -154,7 +164,7 @@ func (p *program) isThere(path string) error {
 	case wasHere(path):
 		return failed(exitNotFound, "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts", "the database at %s is gone", path)
 	}
-	return failed(exitNotFound, "`lcm import` makes it; --db, LCM_DATABASE_PATH and `lcm config` say where it is", "there is no database at %s yet", path)
+	return failed(exitNotFound, firstImport+"; --db, LCM_DATABASE_PATH and `lcm config` say where the database is", "there is no database at %s yet", path)
 }
 
 func (p *program) openDatabase(ctx context.Context, cfg *config.Config, n need) (database, error) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -32,6 +33,7 @@ type program struct {
 	colours  bool // on err
 
 	options  config.Options // where settings are read from
+	spelling sync.Once      // of the environment is checked once
 	database string
 	secret   string // the password of the database, of a process that startRest started
 	json     bool

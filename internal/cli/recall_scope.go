@@ -108,7 +108,7 @@ func (rec *openRecord) hasMessages(ctx context.Context) error {
 	if err != nil || len(some) > 0 {
 		return nil // what is damaged may still be searched
 	}
-	return failed(exitNotFound, "`lcm import` stores the sessions of the agents on this machine; --db names another database", "nothing is stored in %s yet", rec.db.Path())
+	return failed(exitNotFound, firstImport+"; --db names another database", "nothing is stored in %s yet", rec.db.Path())
 }
 
 // recallWords translates messages of package recall into flags and commands.

@@ -49,13 +49,17 @@ func (cmd *syncCommand) call(ctx context.Context, rec *openRecord, url string, q
 	if err != nil {
 		return done, &failure{exitUsage, err}
 	}
-	ssh.Stderr = cmd.err
+	said := &safeLines{to: cmd.err}
+	ssh.Stderr = said
+	// A connection that ssh keeps for later calls (ControlPersist) keeps standard error open too.
+	ssh.WaitDelay = 10 * time.Second
 	side, end, err := cmd.side(ctx, rec)
 	if err != nil {
 		return done, err
 	}
 	defer end()
 	other, mine, theirs, err := side.Run(ctx, ssh, url, cmd.verify)
+	_ = said.Close() // nobody reads standard error any more
 	if err != nil {
 		err = &failure{exitFailure, err}
 	}

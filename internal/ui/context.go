@@ -153,7 +153,7 @@ func (s *Server) replayed(r *http.Request, c store.Conversation) (contextData, e
 	}
 	at = min(max(at, 1), max(c.Messages, 1))
 	budget = min(max(budget, leastBudget), mostBudget)
-	d := contextData{At: at, Budget: int(budget), From: 1}
+	d := contextData{At: at, Budget: int(budget), From: max(1, at-mostReplayed+1)}
 	if d.Session, err = s.session(ctx, c); err != nil {
 		return d, err
 	}
@@ -173,9 +173,6 @@ func (s *Server) replayed(r *http.Request, c store.Conversation) (contextData, e
 // assembles the context after each, as an agent that uses the budget would have
 // done. Summaries are extractive.
 func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextData) error {
-	if d.At > mostReplayed {
-		d.From = d.At - mostReplayed + 1
-	}
 	engine, closed, err := s.Scratch(ctx)
 	if err != nil {
 		return err
@@ -186,6 +183,7 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 	messages := map[record.MessageID]store.Message{} // by their ids in the scratch store
 	var batch []ingest.Input
 	var read []store.Message
+	var seqs []int64 // of the messages in the scratch store
 	var shown lcm.Context
 	flush := func() error {
 		if len(batch) == 0 {
@@ -197,6 +195,7 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 		}
 		for i, a := range done {
 			messages[a.ID] = read[i]
+			seqs = append(seqs, read[i].Seq)
 		}
 		batch, read = nil, nil
 		_, err = session.Context(ctx, d.Budget)
@@ -230,7 +229,13 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 		return err
 	}
 	d.History, d.Tokens, d.Left = now.Tokens, shown.Tokens, len(shown.Dropped)+shown.Skipped
-	return d.fill(ctx, engine.Store(), shown, messages)
+	if err := d.fill(ctx, engine.Store(), shown, messages); err != nil {
+		return err
+	}
+	for i := range d.Items {
+		d.Items[i].Summary = renumber(d.Items[i].Summary, seqs)
+	}
+	return nil
 }
 
 // inlined returns parts with the text of references in place of content that the
@@ -310,7 +315,7 @@ func layShares(shares []Share, tokens int) {
 
 // body returns a summary of the replay with links to the messages that it names.
 func (d contextData) body(summary string) markup {
-	return linkPlaces(d.Session.ID, d.From-1, markdown(summary))
+	return linkPlaces(d.Session.ID, markdown(summary))
 }
 
 // kindOf returns the kind of a message in a context.

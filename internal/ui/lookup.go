@@ -138,9 +138,9 @@ func (d summaryData) title() string {
 }
 
 // body returns the text with links to the messages that it names.
-func (d summaryData) body() markup { return linkPlaces(d.Session.ID, 0, markdown(d.Body)) }
+func (d summaryData) body() markup { return linkPlaces(d.Session.ID, markdown(d.Body)) }
 
-func (d summaryData) expand() markup { return linkPlaces(d.Session.ID, 0, linkIDs(d.Expand)) }
+func (d summaryData) expand() markup { return linkPlaces(d.Session.ID, linkIDs(d.Expand)) }
 
 // listed is how many sources a page lists.
 const listed = 200

@@ -206,9 +206,21 @@ var (
 	place = lazyregexp.New(`(\b(?:user|assistant|tool|system)|\(|–)#([0-9]{1,15})\b`)
 )
 
+// renumber gives the places that a summary names their numbers in another session: seqs[n-1] is
+// that of place n.
+func renumber(text string, seqs []int64) string {
+	return place().ReplaceAllStringFunc(text, func(found string) string {
+		m := place().FindStringSubmatch(found)
+		n, _ := strconv.Atoi(m[2]) // it has digits
+		if n < 1 || n > len(seqs) {
+			return found
+		}
+		return fmt.Sprintf("%s#%d", m[1], seqs[n-1])
+	})
+}
+
 // linkPlaces makes links of the places that a summary names, outside of tags and links.
-// The first message of the session has the place 1 + offset.
-func linkPlaces(session store.ConversationID, offset int64, text markup) markup {
+func linkPlaces(session store.ConversationID, text markup) markup {
 	var b strings.Builder
 	at, inLink := 0, false
 	write := func(part string) {
@@ -218,12 +230,11 @@ func linkPlaces(session store.ConversationID, offset int64, text markup) markup 
 		}
 		b.WriteString(place().ReplaceAllStringFunc(part, func(found string) string {
 			m := place().FindStringSubmatch(found)
-			seq, _ := strconv.ParseInt(m[2], 10, 64) // it has digits
 			name, before := m[1]+"#"+m[2], ""
 			if m[1] == "(" || m[1] == "–" {
 				name, before = "#"+m[2], m[1]
 			}
-			return fmt.Sprintf(`%s<a href="/session/%d?at=%d">%s</a>`, before, session, seq+offset, name)
+			return fmt.Sprintf(`%s<a href="/session/%d?at=%s">%s</a>`, before, session, m[2], name)
 		}))
 	}
 	for _, t := range tag().FindAllStringIndex(string(text), -1) {

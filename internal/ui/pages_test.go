@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
 // api decodes the JSON of a page.
@@ -229,6 +230,50 @@ func TestContextFitsItsBudget(t *testing.T) {
 		if sum > got.Tokens || folded != (budget < 100_000) {
 			t.Errorf("budget %d: kinds have %d of %d tokens, folded is %v", budget, sum, got.Tokens, folded)
 		}
+	}
+}
+
+// A count of matches says how many there are among the records that a search leaves out.
+func TestSearchCountsWhatItLeavesOut(t *testing.T) {
+	v := newSite(t)
+	v.add("one", 0, []llms.Message{llms.Text(llms.RoleUser, "the pool is small"), llms.Text(llms.RoleUser, "the pool again")})
+	if _, err := v.engine.Session("one").AppendInputs(t.Context(), record.Input{Message: llms.Text(llms.RoleUser, "a host wrote of the pool"), Flags: store.FlagSynthetic}); err != nil {
+		t.Fatal(err)
+	}
+	has(t, v.page("/search?q=pool&now=1"), "2 matches", `<a href="/search?all=1&amp;q=pool">1 more</a> among the hosts' own records`)
+	if page := v.page("/search?q=pool&all=1&now=1"); strings.Contains(page, "1 more") || !strings.Contains(page, "3 matches") {
+		t.Error("a search of everything leaves something out")
+	}
+}
+
+// A replay of a long session begins late and says so, and its summaries name the messages by
+// their numbers in the session, though messages before them were left out or erased.
+func TestLongReplaysNameTheirMessages(t *testing.T) {
+	v := newSite(t)
+	var ms []llms.Message
+	for i := range 5050 {
+		ms = append(ms, llms.Text(llms.RoleUser, fmt.Sprintf("decide %d: keep the value of step-%d.go", i+1, i+1)))
+	}
+	v.add("long", 0, ms)
+	if _, err := v.engine.Store().(store.Eraser).Erase(t.Context(), store.Erasure{Messages: []store.MessageID{60, 61, 62}, Cause: "forget"}); err != nil {
+		t.Fatal(err)
+	}
+	page := v.page("/session/1/context?at=5050&budget=4000")
+	has(t, page, "This replay begins with message 51:")
+	if strings.Contains(page, "would have shown") {
+		t.Error("the page says that a model would have been shown this")
+	}
+	named := regexp.MustCompile(`\?at=([0-9]+)">user#([0-9]+)</a>: decide ([0-9]+):`).FindAllStringSubmatch(page, -1)
+	if len(named) < 5 {
+		t.Fatalf("summaries name %d messages: %s", len(named), page)
+	}
+	for _, m := range named {
+		if m[1] != m[3] || m[2] != m[3] {
+			t.Errorf("message %s is called %s and links to %s", m[3], m[2], m[1])
+		}
+	}
+	if strings.Contains(v.page("/session/1/context?at=40&budget=4000"), "This replay begins") {
+		t.Error("a short replay is said to begin late")
 	}
 }
 

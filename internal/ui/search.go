@@ -40,6 +40,9 @@ type searchData struct {
 	InMessages  int  `json:"inMessages"`
 	InSummaries int  `json:"inSummaries"`
 	AtLeast     bool `json:"atLeast,omitempty"`
+	// LeftOut counts the matches among the hosts' own records, which the search leaves out.
+	LeftOut int    `json:"leftOut,omitempty"`
+	Whole   string `json:"-"` // the path of the search with them
 	// Hosts and Projects are those that a search can be narrowed to.
 	Hosts    []string `json:"-"`
 	Projects []string `json:"-"`
@@ -102,6 +105,14 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		}
 		d.Total, d.InMessages, d.InSummaries, d.AtLeast = a.Total, a.Total-a.InSummaries, a.InSummaries, a.TotalIsLowerBound
 		d.Notes, d.Cursor = advice(a.Notes), a.NextCursor
+		if !d.All && !d.AtLeast && req.Cursor == "" {
+			req.Everything, req.Limit = true, 1
+			whole, err := s.Engine.Grep(ctx, req)
+			if err != nil {
+				return d, err
+			}
+			d.LeftOut, d.Whole = max(0, whole.Total-a.Total), "/search"+with(r, "all", "1")[len(r.URL.Path):]
+		}
 		for _, m := range a.Matches {
 			if m.Beside {
 				continue // it has none of the words, and its match is on another page

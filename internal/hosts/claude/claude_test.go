@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,103 @@ func TestSpilledOutputIsKept(t *testing.T) {
 	}
 }
 
+// A prompt that follows the last record is no branch, whatever lies between that no model sees:
+// records of the host move the end of the session, those of a side chain do not.
+func TestBranches(t *testing.T) {
+	r := &reader{t: hosts.Transcript{Session: "s"}, session: "s"}
+	for _, c := range []struct {
+		line   string
+		branch bool
+	}{
+		{`{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"one"}}`, false},
+		{`{"type":"user","uuid":"s1","parentUuid":null,"sessionId":"s","isSidechain":true,"message":{"role":"user","content":"aside"}}`, false},
+		{`{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":"two"}}`, false},
+		{`{"type":"system","subtype":"informational","uuid":"h1","parentUuid":"u2","sessionId":"s","content":"note"}`, false},
+		{`{"type":"user","uuid":"u3","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three"}}`, false},
+		{`{"type":"user","uuid":"u4","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three, again"}}`, true},
+	} {
+		if rec := r.record([]byte(c.line)); rec.Branch != c.branch {
+			t.Errorf("%s: a branch is %v after %q", c.line, rec.Branch, rec.After)
+		}
+	}
+}
+
+// The first prompt of a session that continues another one names a parent that is not here: it
+// is no branch.
+func TestFirstPromptIsNoBranch(t *testing.T) {
+	rec := one(`{"type":"user","uuid":"u9","parentUuid":"elsewhere","sessionId":"s","message":{"role":"user","content":"go on"}}`)
+	if rec.Branch {
+		t.Errorf("the first prompt branches off %q", rec.After)
+	}
+}
+
+// The records of a sub-agent's file have the session id of its parent, and are no copies.
+func TestSubagentsAreNoCopies(t *testing.T) {
+	r := &reader{t: hosts.Transcript{Session: subagent + "a1"}, session: subagent + "a1"}
+	rec := r.record([]byte(`{"type":"user","uuid":"u","sessionId":"s","isSidechain":true,"message":{"role":"user","content":"look"}}`))
+	if rec.Flags != 0 {
+		t.Errorf("flags %b", rec.Flags)
+	}
+}
+
+// A file of output ends where the line before its record does: a reader that stops between the
+// two reads the record again.
+func TestSpilledOutputComesBeforeItsRecord(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "s", spillDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "s", spillDir, "b1.txt"), []byte("output"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := `{"type":"user","uuid":"u1","sessionId":"s","message":{"role":"user","content":"run"}}` + "\n"
+	path := filepath.Join(dir, "s.jsonl")
+	if err := os.WriteFile(path, []byte(first+`{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":"see tool-results/b1.txt"}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	transcript := hosts.Transcript{Host: Name, Path: path, Session: "s"}
+	for rec, err := range (Host{}).Read(t.Context(), transcript, hosts.Position{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !hosts.IsAside(rec.ID) {
+			continue
+		}
+		var rest []string
+		for again, err := range (Host{}).Read(t.Context(), transcript, rec.End) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest = append(rest, again.ID)
+		}
+		if diff := cmp.Diff([]string{rec.ID, "u2"}, rest); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// A record brings as many files as it may have, and no more.
+func TestSpilledFilesHaveABound(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s.jsonl")
+	spill := filepath.Join(dir, "s", spillDir)
+	if err := os.MkdirAll(spill, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	raw := "{"
+	for i := range maxSpilled + 1 {
+		name := fmt.Sprintf("b%d.txt", i)
+		if err := os.WriteFile(filepath.Join(spill, name), []byte("output"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		raw += " " + spillDir + "/" + name
+	}
+	r := &reader{t: hosts.Transcript{Session: "s", Path: path}, session: "s"}
+	if got := r.spilled([]byte(raw)); len(got) != maxSpilled {
+		t.Errorf("%d files were read, want %d", len(got), maxSpilled)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, line := range []string{
 		`{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"hello"}}`,
@@ -117,6 +215,8 @@ func TestSniff(t *testing.T) {
 		"summaries first":     {strings.Repeat(`{"type":"summary","summary":"what was","leafUuid":"x"}`+"\n", 30) + prompt, true},
 		"a damaged beginning": {"\x00\x00\x00\n" + prompt, true},
 		"another's lines":     {strings.Repeat(`{"role":"user","content":"hello"}`+"\n", 300) + prompt, false},
+		"the last line":       {strings.Repeat("{}\n", sniffed-1) + prompt, true},
+		"one line too late":   {strings.Repeat("{}\n", sniffed) + prompt, false},
 		"nothing":             {"", false},
 	} {
 		path := filepath.Join(t.TempDir(), "s.jsonl")

@@ -44,13 +44,12 @@ func PluginFiles(h Host, files map[string]string, root, skill, server, hooks str
 	for _, e := range h.Entries("", o) {
 		file := filepath.ToSlash(e.path)
 		switch {
+		case e.what == statusName: // plugins have none
+			continue
 		case e.server:
 			file = server
-		case e.whole:
-		case e.commands != nil:
+		case !e.whole:
 			file = hooks
-		default:
-			continue // plugins have no status line
 		}
 		content, err := e.put([]byte(files[file]))
 		if err != nil {

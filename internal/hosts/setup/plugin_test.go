@@ -32,5 +32,8 @@ func TestPlugins(t *testing.T) {
 		if !strings.Contains(text, "hook"+name+"--plugin"+name) && !strings.Contains(text, `"hook","`+name+`","--plugin","`+name+`"`) {
 			t.Errorf("%s: the plugin has no hooks", name)
 		}
+		if strings.Contains(text, "statusline") {
+			t.Errorf("%s: the plugin has a status line, which plugins cannot have", name)
+		}
 	}
 }

@@ -214,13 +214,17 @@ func (p *Plan) edit(e Entry, fn func(*Change) error) error {
 		i = len(p.Changes) - 1
 	}
 	c := &p.Changes[i]
+	before := c.After
+	if err := fn(c); err != nil {
+		return &hint.Error{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; repair the file and repeat the command"}
+	}
+	if bytes.Equal(before, c.After) {
+		return nil
+	}
 	if c.What != "" {
 		c.What += ", "
 	}
 	c.What += e.what
-	if err := fn(c); err != nil {
-		return &hint.Error{Err: fmt.Errorf("%s: %w", e.path, err), Hint: "nothing was changed; repair the file and repeat the command"}
-	}
 	return nil
 }
 

@@ -61,6 +61,7 @@ var Layers = [][]string{
 	}, {
 		"internal/recall/secondhand",
 		"internal/recall/support",
+		"internal/record/ingest",
 	}, {
 		// The record in SQL, for every backend. CheckBackends keeps the engine from
 		// importing it.
@@ -91,7 +92,6 @@ var Layers = [][]string{
 	}, {
 		"internal/record/sqlite/move",
 	}, {
-		"internal/record/ingest",
 		"internal/record/postgres/...",
 		"internal/record/sqlite",
 	}, {

@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,14 +38,18 @@ func (q *query) choose(text []byte) (excerpt, bool) {
 		width = q.runes * min(len(text), 4096) / n
 	}
 	e := excerpt{}
+	var all [][2]int
 	if q.words != nil {
 		// The rest of the width is for whole sentences.
-		e.ranges = wholeWords(text, q.words.Excerpt(text, width*2/3).Ranges)
+		found := q.words.Excerpt(text, width*2/3)
+		e.ranges, all = wholeWords(text, found.Ranges), wholeWords(text, found.All)
 	} else if hit := q.re.FindIndex(text); hit != nil {
 		e.ranges = [][2]int{{hit[0], hit[1]}}
 	}
 	e.sentences(text, width)
-	if q.words == nil && len(e.ranges) > 0 {
+	if q.words != nil { // the sentences may have more
+		e.ranges = slices.DeleteFunc(all, func(r [2]int) bool { return r[0] < e.start || r[0] >= e.end })
+	} else if len(e.ranges) > 0 {
 		e.ranges = append(e.ranges, q.further(text, e.ranges[0][:], e.end)...)
 	}
 	return e, len(e.ranges) > 0

@@ -46,3 +46,26 @@ func TestSnippetsMarkWhatTheyShow(t *testing.T) {
 		}
 	}
 }
+
+// Every word of the query that a snippet shows is marked, also in the sentences around the
+// densest group of words.
+func TestSnippetsMarkEveryWord(t *testing.T) {
+	words, err := search.ParseQuery("pool proxy timeout budget")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "The pool is small and it was chosen a long while ago by somebody else here. Then the proxy and its timeout: a budget, since the proxy waits for it, and more words follow so that the line is long enough. The pool again."
+	q := query{words: words, runes: 300}
+	e, _ := q.excerpt([]byte(text))
+	var m recall.Match
+	show(&m, []byte(text), e)
+	want := regexp.MustCompile("pool|proxy|timeout|budget").FindAllStringIndex(m.Snippet, -1)
+	if len(want) != 6 || len(m.MatchRanges) != len(want) {
+		t.Fatalf("%q has %d words, marked are %v", m.Snippet, len(want), m.MatchRanges)
+	}
+	for i, r := range m.MatchRanges {
+		if r[0] != want[i][0] || r[1] != want[i][1] {
+			t.Errorf("mark %d is %v, want %v", i, r, want[i])
+		}
+	}
+}

@@ -13,6 +13,7 @@ type Excerpt struct {
 	Start, End int      // bytes of the text, never inside a rune
 	Ranges     [][2]int // the matches in it, as bytes of the text, in order
 	Terms      []int    // the terms of the query that it has, in the order of [Result].Terms
+	All        [][2]int // the matches in the whole text, like Ranges
 }
 
 // maxMarks bounds the matches that are weighed for an excerpt.
@@ -36,20 +37,26 @@ func (q *Query) Excerpt(text []byte, width int) Excerpt {
 	e.Start = max(0, min(e.Start, e.End-width))
 	e.Start, e.End = runeFloor(text, e.Start), runeFloor(text, e.End)
 	for _, m := range marks {
+		e.All = join(e.All, m)
 		if m.start < e.Start || m.end > e.End {
 			continue
 		}
 		if !slices.Contains(e.Terms, m.term) {
 			e.Terms = append(e.Terms, m.term)
 		}
-		if n := len(e.Ranges); n > 0 && m.start < e.Ranges[n-1][1] {
-			e.Ranges[n-1][1] = max(e.Ranges[n-1][1], m.end)
-			continue
-		}
-		e.Ranges = append(e.Ranges, [2]int{m.start, m.end})
+		e.Ranges = join(e.Ranges, m)
 	}
 	slices.Sort(e.Terms)
 	return e
+}
+
+// join adds a mark to ranges. One that overlaps the last range extends it.
+func join(ranges [][2]int, m mark) [][2]int {
+	if n := len(ranges); n > 0 && m.start < ranges[n-1][1] {
+		ranges[n-1][1] = max(ranges[n-1][1], m.end)
+		return ranges
+	}
+	return append(ranges, [2]int{m.start, m.end})
 }
 
 // marks finds the query's words in a text.

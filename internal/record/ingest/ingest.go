@@ -208,7 +208,7 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 				p.rename(expected, id)
 			}
 		}
-		a, err := put(ctx, w, p.row)
+		a, err := Put(ctx, w, p.row)
 		if err != nil {
 			return nil, err
 		}
@@ -217,9 +217,9 @@ func write(ctx context.Context, w store.Writer, ready []prepared) ([]store.Appen
 	return done, nil
 }
 
-// put stores one message. If its id is taken by another record, put tries the
+// Put stores one message. If its id is taken by another record, Put tries the
 // next id until one is free or has the same record.
-func put(ctx context.Context, w store.Writer, row store.NewMessage) (store.Appended, error) {
+func Put(ctx context.Context, w store.Writer, row store.NewMessage) (store.Appended, error) {
 	for {
 		done, err := w.Append(ctx, row)
 		if err != nil {

@@ -29,7 +29,7 @@ func (in *Ingester) natives(ctx context.Context, from []store.Origin, ids []stri
 
 // byID finds the messages of a history that are stored with the same id and
 // record, and sets them in known. If an id has another record, byID looks for
-// the next id that put would have chosen.
+// the next id that Put would have chosen.
 func (in *Ingester) byID(ctx context.Context, from []store.Origin, history []input, known []*stored) error {
 	type open struct {
 		at int

@@ -25,6 +25,13 @@ func say(words ...string) []llms.Message {
 	return ms
 }
 
+// withID makes a history of a message whose id nobody knows.
+func withID(word string) []llms.Message {
+	m := llms.User(word)
+	m.ID = "id-" + word
+	return []llms.Message{m}
+}
+
 func history(n int) []llms.Message {
 	var words []string
 	for i := range n {
@@ -52,6 +59,11 @@ func TestSyncWithoutIDs(t *testing.T) {
 		{"a shorter history", say("a", "b", "c", "d"), say("a", "b"), 0, "a b c d", false, 0},
 		{"an edited message", say("a", "b", "c", "d"), say("a", "b", "x", "y"), 2, "a b x y", true, 0},
 		{"a host summary in front", history(8), append([]llms.Message{llms.User("summary so far")}, history(9)[4:]...), 2, "w0 w1 w2 w3 w4 w5 w6 w7 w8", false, 1},
+		{"the three newest resent", history(6), history(8)[3:], 2, "w0 w1 w2 w3 w4 w5 w6 w7", false, 0},
+		{"two of the newest prove nothing", history(6), history(8)[4:], 4, "w0 w1 w2 w3 w4 w5 w4 w5 w6 w7", false, 0},
+		{"three after a message with a new id", history(6), append(withID("note"), history(8)[3:]...), 3, "w0 w1 w2 w3 w4 w5 w6 w7", false, 1},
+		{"two after a message with a new id", history(6), append(withID("note"), history(8)[4:]...), 5, "w0 w1 w2 w3 w4 w5 note w4 w5 w6 w7", false, 0},
+		{"all, but two, after a message with a new id", history(2), append(withID("note"), history(3)...), 4, "w0 w1 note w0 w1 w2", false, 0},
 		{"something else entirely", say("a", "b", "c", "d"), say("x", "y"), 2, "a b c d x y", false, 0},
 		{"one word in common proves nothing", say("a", "b", "c", "ok"), append(say("x", "ok"), say("y")...), 3, "a b c ok x ok y", false, 0},
 	} {

@@ -210,7 +210,7 @@ func (a *Reader) prove(h *tar.Header, r io.Reader) error {
 	if len(missing) > 0 {
 		return damaged("its content does not match the hash at its end: rows are missing, %s", strings.Join(missing, ", "))
 	}
-	if e.SHA256 != have || !maps.Equal(e.Rows, a.counts) {
+	if e.SHA256 != have { // which covers the rows that are there
 		return damaged("its content does not match the hash at its end")
 	}
 	return nil

@@ -141,7 +141,7 @@ func TestDumpChosen(t *testing.T) {
 	}
 }
 
-// Merging adds missing conversations, knows equal ones, and refuses different ones.
+// Merging adds missing conversations, and knows equal ones and those that went on here.
 func TestMerge(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "lcm.db"), filepath.Join(dir, "other.db")
@@ -181,30 +181,201 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// A conversation that is here and different is left out.
-func TestMergeConflicts(t *testing.T) {
-	dir := t.TempDir()
-	path, other := filepath.Join(dir, "lcm.db"), filepath.Join(dir, "other.db")
-	if err := build(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	d := dump(t, open(t, path, sqlite.Options{}))
-	target := open(t, other, sqlite.Options{})
-	c, err := target.Open(t.Context(), store.NewConversation{Key: "main"})
+// mergeInto merges an archive and checks that the record proves.
+func mergeInto(t *testing.T, target *sqlite.DB, d *dumped) move.Merged {
+	t.Helper()
+	got, err := move.Merge(t.Context(), target.File(), d.load(t, filepath.Join(t.TempDir(), "x.db")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := appendOne(t.Context(), target, c.ID, 1); err != nil {
-		t.Fatal(err)
-	}
-	s := d.load(t, other)
-	// The fork refers to messages of main, so it stays behind with it.
-	got, err := move.Merge(t.Context(), target.File(), s)
-	if err != nil || got.Added != 1 || len(got.Conflicts) != 2 {
-		t.Errorf("merged %+v, %v", got, err)
-	}
 	if proof, err := check.Prove(t.Context(), target.File()); err != nil || len(proof.Faults) > 0 {
 		t.Errorf("after the merge there is %+v, %v", proof, err)
+	}
+	if faults, err := target.Check(t.Context()); err != nil || len(faults) > 0 {
+		t.Errorf("after the merge there is %v, %v", faults, err)
+	}
+	return got
+}
+
+// records lists the records of a session.
+func records(t *testing.T, db *sqlite.DB, key string) (all []string) {
+	t.Helper()
+	for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: one(t, db, key).ID}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := db.Record(t.Context(), m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(text))
+	}
+	return all
+}
+
+// An archive of a record that has grown adds what is new: messages with their payloads and
+// times, a fork, the next segment of a session. Both records then have the same digest.
+func TestMergeGrown(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lcm.db")
+	if err := build(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path, sqlite.Options{Clock: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }})
+	target := open(t, filepath.Join(dir, "other.db"), sqlite.Options{})
+	talk(t, target, "of its own")
+	forgotten := talk(t, target, "forgotten")
+	forget(t, target, forgotten.ID)
+	mergeInto(t, target, dump(t, db))
+
+	nameless := plainMessage(100)
+	nameless.Native, nameless.Said = "", time.Time{}
+	err := db.Update(t.Context(), 1, func(w store.Writer) error {
+		id, err := w.PutPayload(t.Context(), store.NewPayload{Data: []byte("a large file"), Name: "large.txt"})
+		if err != nil {
+			return err
+		}
+		large := plainMessage(101)
+		large.SHA256, large.Size = sha256.Sum256([]byte("a large file")), 12
+		large.Record, large.Cuts, large.Payloads = nil, []store.Cut{{Style: store.Verbatim, Payload: id}}, []store.PayloadID{id}
+		large.Body = &llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartText, Ref: &llms.Ref{ID: string(id)}}}}
+		_, err = w.Append(t.Context(), nameless, large)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Fork(t.Context(), 1, 10, store.NewConversation{Key: "second fork"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := appendOne(t.Context(), db, 4, 102); err != nil {
+		t.Fatal(err)
+	}
+	if err := appendOne(t.Context(), db, 2, 103); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Archive(t.Context(), 2, "reset"); err != nil {
+		t.Fatal(err)
+	}
+	next, err := db.Open(t.Context(), store.NewConversation{Key: "rewound"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := appendOne(t.Context(), db, next.ID, 104); err != nil {
+		t.Fatal(err)
+	}
+
+	grown := dump(t, db)
+	if got := mergeInto(t, target, grown); got.Grown != 2 || got.Added != 2 || got.Known != 1 || got.Messages != 5 || len(got.Conflicts) > 0 {
+		t.Errorf("merged %+v", got)
+	}
+	if got := mergeInto(t, target, grown); got.Known != 5 || got.Messages != 0 {
+		t.Errorf("merged again %+v", got)
+	}
+	if all := records(t, target, "main"); len(all) != 14 || all[12] != "message 100" || all[13] != "a large file" {
+		t.Errorf("main has %q", all)
+	}
+	for _, key := range []string{"main", "fork", "second fork"} {
+		mine, theirs := one(t, db, key), one(t, target, key)
+		if mine.Head != theirs.Head || mine.Messages != theirs.Messages || !mine.UpdatedAt.Equal(theirs.UpdatedAt) || theirs.ForkedFrom != 0 != (mine.ForkedFrom != 0) {
+			t.Errorf("%s is %+v, want %+v", key, theirs, mine)
+		}
+	}
+}
+
+// one returns the conversation of a session.
+func one(t *testing.T, db *sqlite.DB, key string) store.Conversation {
+	t.Helper()
+	list, err := db.Conversations(t.Context(), store.ConversationQuery{Key: key})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%s has %d conversations, %v", key, len(list), err)
+	}
+	return list[0]
+}
+
+// A conversation that went on in both records keeps its own messages and gets those of the
+// archive once, with and without ids; a message that was edited in place is kept twice.
+func TestMergeParted(t *testing.T) {
+	dir := t.TempDir()
+	db, target := open(t, filepath.Join(dir, "lcm.db"), sqlite.Options{}), open(t, filepath.Join(dir, "other.db"), sqlite.Options{})
+	say := func(db *sqlite.DB, native, text string) {
+		t.Helper()
+		c, err := db.Open(t.Context(), store.NewConversation{Key: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := plainMessage(1)
+		m.Native, m.Record, m.Size, m.SHA256 = native, []byte(text), int64(len(text)), sha256.Sum256([]byte(text))
+		if err := db.Update(t.Context(), c.ID, func(w store.Writer) error { _, err := w.Append(t.Context(), m); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, to := range []*sqlite.DB{db, target} {
+		say(to, "", "begin")
+	}
+	say(db, "a", "both have it")
+	say(db, "b", "edited there")
+	say(db, "", "there")
+	say(target, "", "here")
+	say(target, "a", "both have it")
+	say(target, "b", "edited here")
+	want := []string{"begin", "here", "both have it", "edited here", "edited there", "there"}
+	for range 2 {
+		mergeInto(t, target, dump(t, db))
+		if got := records(t, target, "main"); !slices.Equal(got, want) {
+			t.Fatalf("merged %q, want %q", got, want)
+		}
+	}
+	say(db, "", "there")
+	if got := mergeInto(t, target, dump(t, db)); got.Grown != 1 || got.Messages != 1 {
+		t.Errorf("merged %+v, want the second \"there\"", got)
+	}
+	// The fork starts at a message that has other messages before it here.
+	if _, err := db.Fork(t.Context(), 1, 3, store.NewConversation{Key: "fork"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := mergeInto(t, target, dump(t, db)); got.Added != 0 || got.Known != 1 || len(got.Conflicts) != 1 {
+		t.Errorf("merged %+v, want a conflict", got)
+	}
+}
+
+// A message that was erased here stays away though the conversation has grown, and the others come.
+func TestMergeGrownRefusesTheForgotten(t *testing.T) {
+	dir := t.TempDir()
+	db, target := open(t, filepath.Join(dir, "lcm.db"), sqlite.Options{}), open(t, filepath.Join(dir, "other.db"), sqlite.Options{})
+	for _, to := range []*sqlite.DB{db, target} {
+		c, err := to.Open(t.Context(), store.NewConversation{Key: "main"})
+		for n := range 3 {
+			if err == nil {
+				err = appendOne(t.Context(), to, c.ID, n)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := appendOne(t.Context(), db, 1, 3); err != nil {
+		t.Fatal(err)
+	}
+	erase := func(id store.MessageID) {
+		t.Helper()
+		if _, err := target.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{id}, Cause: "forget"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := target.Scrub(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	erase(3)
+	if got := mergeInto(t, target, dump(t, db)); got.Messages != 1 || got.Grown != 1 {
+		t.Errorf("merged %+v", got)
+	}
+	erase(4)
+	if got := mergeInto(t, target, dump(t, db)); got.Messages != 0 || got.Known != 1 {
+		t.Errorf("merged %+v", got)
+	}
+	if got := records(t, target, "main"); len(got) != 2 {
+		t.Errorf("there is %q", got)
 	}
 }
 

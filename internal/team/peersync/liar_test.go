@@ -219,6 +219,32 @@ func TestHeaderBound(t *testing.T) {
 	}
 }
 
+// The header of a request has a bound too.
+func TestRequestHeaderBound(t *testing.T) {
+	a := newMachine(t, "laptop")
+	fromOther, toMe := io.Pipe()
+	taken := make(chan int, 1)
+	go func() {
+		fmt.Fprintf(toMe, "lcm-sync/3 {\"machine\":%q,\"name\":\"liar\"}\nPOST /v1/push HTTP/1.1\r\nX: ", liarID)
+		n := 0
+		for chunk := bytes.Repeat([]byte("a"), 1<<10); n < 1<<20; n += len(chunk) {
+			if _, err := toMe.Write(chunk); err != nil {
+				break
+			}
+		}
+		toMe.Close()
+		taken <- n
+	}()
+	err := a.Answer(t.Context(), fromOther, io.Discard)
+	fromOther.Close()
+	if n := <-taken; n < maxHeaderRead || n >= 1<<20 || err == nil {
+		t.Errorf("%d bytes were read, error %v", n, err)
+	}
+}
+
+// maxHeaderRead is below what a header may have.
+const maxHeaderRead = 60 << 10
+
 // A machine that never says hello is given up.
 func TestSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

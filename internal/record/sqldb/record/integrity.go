@@ -1,14 +1,18 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -52,10 +56,10 @@ func ScanMessage(s sqldb.Row, n int) MessageRow {
 	return m
 }
 
-// intact reports whether a row of [MessageColumns], which begin at column n, is the one that
+// Intact reports whether a row of [MessageColumns], which begin at column n, is the one that
 // was stored: its record by the SHA-256 taken on arrival, unless payloads were cut out of it,
 // and all of its columns by their seal.
-func (m MessageRow) intact(s sqldb.Row, n int) bool {
+func (m MessageRow) Intact(s sqldb.Row, n int) bool {
 	sum := sha256.Sum256(m.Record)
 	return (m.CutList != "" || sum == m.SHA256) && seal.HoldsRecord(s, n, sum)
 }
@@ -63,6 +67,30 @@ func (m MessageRow) intact(s sqldb.Row, n int) bool {
 // Follows reports whether the link of the message follows from the one before.
 func (m MessageRow) Follows(prev [sha256.Size]byte) bool {
 	return store.Link(prev, m.NewMessage, m.StoredBody) == m.Chain
+}
+
+// Again returns the message as it was given to be stored, without its payloads.
+func (m MessageRow) Again() (n store.NewMessage, err error) {
+	n = m.NewMessage
+	n.Record = bytes.Clone(n.Record)
+	if m.CutList != "" {
+		if err := json.Unmarshal([]byte(m.CutList), &n.Cuts); err != nil {
+			return n, fmt.Errorf("%s: its cuts: %w", m.ID, err)
+		}
+	}
+	format, data := n.Format, n.Record
+	if m.StoredBody != nil {
+		format, data = llms.FormatLCM, m.StoredBody
+	}
+	body, err := wire.Decode(format, n.Role, data)
+	if err != nil {
+		return n, fmt.Errorf("%s: its record does not decode: %w", m.ID, err)
+	}
+	if m.StoredBody != nil {
+		n.Body = &body
+	}
+	n.Calls, n.Results = store.Links(body)
+	return n, nil
 }
 
 // LinkAt returns the link of the message with a number, and whether there is
@@ -82,7 +110,7 @@ func checkedText(c sqldb.Conn, id store.MessageID) (text []byte, err error) {
 	found, err := c.One(`SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body, `+MessageColumns+`
 		FROM messages m WHERE m.id = ? AND m.`+NotErased, func(s sqldb.Row) (err error) {
 		m := ScanMessage(s, 8)
-		intact = m.intact(s, 8)
+		intact = m.Intact(s, 8)
 		if m.StoredBody == nil {
 			text, err = SearchText(c, s)
 			return err

@@ -55,7 +55,7 @@ func scanMessage(s sqldb.Row, brief bool) (m store.Message, err error) {
 	if m.Body.Time.IsZero() {
 		m.Body.Time = m.Stored
 	}
-	if err != nil || !row.intact(s, 0) {
+	if err != nil || !row.Intact(s, 0) {
 		store.MarkDamaged(&m)
 	}
 	return m, err
@@ -135,7 +135,7 @@ func (r *Records) Record(ctx context.Context, id store.MessageID) ([]byte, error
 		found, err := c.One(`SELECT `+MessageColumns+` FROM messages m WHERE m.id = ? AND m.`+NotErased, func(s sqldb.Row) (err error) {
 			m := ScanMessage(s, 0)
 			record, err = Join(c, bytes.Clone(m.Record), m.CutList)
-			if err == nil && (!m.intact(s, 0) || sha256.Sum256(record) != m.SHA256) {
+			if err == nil && (!m.Intact(s, 0) || sha256.Sum256(record) != m.SHA256) {
 				err = errChanged
 			}
 			return sqldb.Damaged("the record of "+id.String(), err)

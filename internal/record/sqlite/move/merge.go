@@ -22,7 +22,8 @@ import (
 // Merged is the result of a merge.
 type Merged struct {
 	Added     int
-	Messages  int64 // of those that were added
+	Grown     int   // conversations that exist here and got messages
+	Messages  int64 // that were added
 	Known     int   // conversations that exist here, whole
 	Erasures  int   // erasures whose tombstones were copied
 	Conflicts []Conflict
@@ -35,10 +36,15 @@ type Conflict struct {
 	Why     string `json:"why"`
 }
 
-// Merge adds the conversations of a new database that this one lacks, with all their rows,
-// in one transaction. Messages get new ids; the ids of summaries and payloads stay. A
-// conversation that exists here with the same messages or more is known. One with other
-// messages, or one that was erased here, is a conflict and left out.
+// conflict notes why a conversation, or something of it, is left out.
+func (m *Merged) conflict(c record.Row, why string) {
+	m.Conflicts = append(m.Conflicts, Conflict{Key: c.Key, Segment: c.Segment, Why: why})
+}
+
+// Merge adds what a new database has and this one lacks. Conversations that exist here get
+// the messages that are new, each conversation in a transaction, and summaries of them are
+// made here. The others are added with all their rows, in one transaction. Messages get new ids; the ids of summaries and payloads
+// stay. A conversation that was erased here is a conflict and left out.
 //
 // The tombstones of added and of unknown sessions are copied too. Sessions that
 // exist here keep their own.
@@ -48,8 +54,13 @@ func Merge(ctx context.Context, f *dbfile.File, b *Built) (Merged, error) {
 		refused, err := refused(ctx, f, other)
 		if err == nil {
 			err = other.Reader(ctx, func(from *dbfile.Conn) error {
+				g := &growing{here: &record.Records{DB: f.DB()}, there: &record.Records{DB: other.DB()}, from: from, same: map[int64]int64{}}
+				if err := g.all(ctx); err != nil {
+					return err
+				}
 				return f.Transact(ctx, func(c *dbfile.Conn) error {
-					*m = merging{Conn: c, other: from, refused: refused}
+					*m = merging{Conn: c, other: from, refused: refused, out: g.out}
+					m.same = map[string]map[int64]int64{"conversations": g.same, "projects": {}, "payloads": {}}
 					if err := m.sort(); err != nil {
 						return err
 					}
@@ -77,7 +88,11 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 		var failed error
 		gone, err := erase.Eraser{DB: f.DB()}.Forgotten(ctx, c.Key, c.Project, func(yield func(store.Fingerprint) bool) {
 			for m, err := range records.Messages(ctx, store.MessageQuery{Conversation: c.ID}) {
-				if failed = err; err != nil || !yield(fingerprint(ctx, records, m)) {
+				n := store.NewMessage{Native: m.Native, SHA256: m.SHA256, Format: m.Format, Role: m.Body.Role}
+				if !m.Body.Time.Equal(m.Stored) {
+					n.Said = m.Body.Time
+				}
+				if failed = err; err != nil || !yield(fingerprint(ctx, records, m.ID, n)) {
 					return
 				}
 			}
@@ -91,15 +106,11 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 }
 
 // fingerprint is what a message is known by if it was erased.
-func fingerprint(ctx context.Context, records *record.Records, m store.Message) store.Fingerprint {
-	f := store.Fingerprint{Native: m.Native, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
-		record, _ := records.Record(ctx, m.ID) // one that cannot be read has no content to be known by
-		return store.ContentSum(m.Format, m.Body.Role, record)
+func fingerprint(ctx context.Context, records *record.Records, id store.MessageID, m store.NewMessage) store.Fingerprint {
+	return store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
+		record, _ := records.Record(ctx, id) // one that cannot be read has no content to be known by
+		return store.ContentSum(m.Format, m.Role, record)
 	}}
-	if !m.Body.Time.Equal(m.Stored) {
-		f.Said = m.Body.Time
-	}
-	return f
 }
 
 // merging is one merge inside a transaction.
@@ -115,22 +126,26 @@ type merging struct {
 	same    map[string]map[int64]int64 // rows that are here, by their number there
 }
 
-// sort separates new conversations from known ones and conflicts.
+// unerased selects the conversations that have messages, origins before their forks.
+var unerased = `SELECT` + record.ConversationColumns + ` WHERE c.erased_at IS NULL ORDER BY c.id`
+
+// sort separates conversations that are added from conflicts.
 func (m *merging) sort() error {
-	all, err := sqldb.List(m.other, `SELECT`+record.ConversationColumns+` WHERE c.erased_at IS NULL ORDER BY c.id`, record.ScanConversation)
+	all, err := sqldb.List(m.other, unerased, record.ScanConversation)
 	if err != nil {
 		return err
 	}
 	m.chosen = []store.ConversationID{} // nil stands for all
-	for _, c := range all {             // origins come before their forks
-		why, known, err := m.conflict(c)
+	for _, c := range all {
+		if m.same["conversations"][int64(c.ID)] != 0 {
+			continue
+		}
+		why, err := m.conflict(c)
 		switch {
 		case err != nil:
 			return err
-		case known:
-			m.out.Known++
 		case why != "":
-			m.out.Conflicts = append(m.out.Conflicts, Conflict{Key: c.Key, Segment: c.Segment, Why: why})
+			m.out.conflict(c, why)
 		default:
 			m.out.Added++
 			m.out.Messages += c.Messages
@@ -143,12 +158,10 @@ func (m *merging) sort() error {
 	return nil
 }
 
-// conflict says why a conversation cannot be added, or that it is known here.
-func (m *merging) conflict(c record.Row) (why string, known bool, err error) {
-	var erased, same, active bool
-	here, err := m.One(`
-		SELECT h.erased_at IS NOT NULL, ?3 = 0 OR h.head = ?4 OR EXISTS (SELECT 1 FROM messages x WHERE x.conversation = h.id AND x.seq = ?3 AND x.chain = ?4)
-		FROM conversations h WHERE h.key = ?1 AND h.segment = ?2`, sqldb.Into(&erased, &same), c.Key, c.Segment, c.Messages, c.Head[:])
+// conflict says why a conversation cannot be added.
+func (m *merging) conflict(c record.Row) (why string, err error) {
+	erased, err := m.Has(`SELECT 1 FROM conversations WHERE key = ? AND segment = ?`, c.Key, c.Segment)
+	active := false
 	if err == nil && c.ArchivedAt.IsZero() {
 		active, err = m.Has(`SELECT 1 FROM conversations WHERE key = ? AND archived_at IS NULL`, c.Key)
 	}
@@ -156,23 +169,19 @@ func (m *merging) conflict(c record.Row) (why string, known bool, err error) {
 	case err != nil:
 	case erased:
 		why = "it was erased here: `lcm forget --list` shows it"
-	case here && same:
-		return "", true, nil
-	case here:
-		why = "it is here with other messages"
 	case m.refused[c.Key]:
 		why = "something of it was erased here: `lcm forget --list` shows it"
 	case active:
 		why = "another segment of the session is active here"
 	case c.ForkedFrom != 0 && !slices.Contains(m.chosen, c.ForkedFrom): // its items belong to the origin
-		why = "it was forked from a conversation that is not added with it: that is here under other numbers, or was erased"
+		why = "it was forked from a message that is not here"
 	}
-	return why, false, err
+	return why, err
 }
 
 // copy adds the rows. Numbers move up by the highest in use here.
 func (m *merging) copy() error {
-	m.numbers, m.same = map[string]int64{}, map[string]map[int64]int64{"projects": {}, "payloads": {}}
+	m.numbers = map[string]int64{}
 	for _, t := range tables {
 		first, numbers, _ := strings.Cut(strings.SplitN(t.ids, " ", 2)[0], "=")
 		if numbers != t.name {
@@ -269,11 +278,10 @@ func (m *merging) renumber(r portable.Row) (skip bool, err error) {
 		n, is := r.Values[at].(int64)
 		if known, ok := m.same[of][n]; ok {
 			r.Values[at] = known
+		} else if column == "parent" && !slices.Contains(m.chosen, store.ConversationID(n)) {
+			r.Values[at] = nil
 		} else if is {
 			r.Values[at] = n + m.numbers[of]
-		}
-		if column == "parent" && !slices.Contains(m.chosen, store.ConversationID(n)) {
-			r.Values[at] = nil
 		}
 	}
 	return false, nil
