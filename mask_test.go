@@ -111,7 +111,7 @@ func TestMaskOlder(t *testing.T) {
 	long := strings.Repeat("a line of a long log\n", 300)
 	var history []llms.Message
 	for i := range 40 {
-		history = append(history, llms.User(fmt.Sprintf("step %d: deploy with %s and look at the log", i, token)), llms.Assistant(fmt.Sprintf("step %d is done", i)))
+		history = append(history, llms.User(fmt.Sprintf("step %d: deploy with %s and look at the log", i, token)), llms.Assistant(fmt.Sprintf("step %d is done: the log shows nothing unusual, the service answers as before and the next step can begin", i)))
 	}
 	history = append(history, llms.User(long+token), llms.Assistant("seen"))
 	if _, err := s.Sync(t.Context(), history); err != nil {

@@ -195,6 +195,7 @@ func (p *planner) next() *Fold {
 	switch {
 	case crowded && try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):
 	case crowded && try(p.condense(p.fanoutHard, p.minCondensed(), p.maxDepth())):
+	case crowded && p.pol.MaxDepth <= 0 && try(p.shallowest()):
 	case try(p.leaf(p.pol.LeafChunkTokens / 2)):
 	case try(p.leaf(p.pol.minLeaf())):
 	case try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):

@@ -113,7 +113,7 @@ func (p Policy) scaled(l Limits) Policy {
 	p.LeafTargetTokens = share(p.LeafTargetTokens, p.SummaryFloor)
 	p.CondensedTargetTokens = share(p.CondensedTargetTokens, p.SummaryFloor)
 	if p.SummaryPrefixTokens <= 0 {
-		p.SummaryPrefixTokens = l.Low / 2
+		p.SummaryPrefixTokens = (l.Low - l.freshTail()) * 9 / 10
 	}
 	fit := func(fanout, target int) int {
 		return min(fanout, max(2, (p.SummaryPrefixTokens+target)/(target+p.SummaryFloor)))

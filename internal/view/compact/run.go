@@ -99,7 +99,7 @@ func (n *run) passLimit() int {
 		return n.bounds.MaxPasses
 	}
 	chunk := n.pol.scaled(n.lim).LeafChunkTokens
-	return n.bounds.MaxPasses + 2*(n.view.Tokens/chunk+1)
+	return n.bounds.MaxPasses + 6*(n.view.Tokens/chunk+1)
 }
 
 func (n *run) late() bool { return n.clock().Sub(n.began) >= n.bounds.Deadline }

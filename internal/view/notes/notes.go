@@ -127,7 +127,11 @@ func said(s *record.SummarySource) string {
 		}
 	}
 	for _, p := range s.Parts {
-		if p.Kind == llms.PartText {
+		switch {
+		case p.Call != nil || p.Result != nil:
+		case p.Ref != nil:
+			texts = append(texts, p.Ref.String())
+		case p.Kind == llms.PartText:
 			texts = append(texts, p.Text)
 		}
 	}

@@ -1,6 +1,7 @@
 package notes_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -101,7 +102,7 @@ func TestDepths(t *testing.T) {
 	long := strings.Repeat("The importer reads the file in chunks and keeps the order of rows. ", 60)
 	sources := conversation(llms.User("Explain. "+long+" Never load it whole. "+long), llms.Assistant("Step one. "+long), llms.Assistant("Done. "+long))
 	text := notes.Write(notes.Find(sources), 0)
-	for depth := 1; depth < notes.Depths; depth++ {
+	for depth := 1; depth < 5; depth++ {
 		deeper := notes.Write(notes.Find([]record.SummarySource{{Kind: record.Leaf, Seq: 1, Text: text}}), depth)
 		if len(deeper) >= len(text) {
 			t.Errorf("depth %d has %d bytes after %d", depth, len(deeper), len(text))
@@ -110,6 +111,23 @@ func TestDepths(t *testing.T) {
 			t.Errorf("the standing instruction is gone at depth %d:\n%s", depth, deeper)
 		}
 		text = deeper
+	}
+}
+
+// The deepest notes keep few turns, however many there are, and standing instructions
+// before others.
+func TestTheDeepestNotesAreBounded(t *testing.T) {
+	var ms []llms.Message
+	for i := range 2000 {
+		text := fmt.Sprintf("What about case %d of the import, which is a long one?", i)
+		if i == 100 {
+			text = "Never delete a row."
+		}
+		ms = append(ms, llms.User(text), llms.Assistant("It is done."))
+	}
+	deep := notes.Write(notes.Find(conversation(ms...)), notes.Depths-1)
+	if len(deep) > 600 || !strings.Contains(deep, "Never delete a row.") {
+		t.Errorf("%d bytes:\n%s", len(deep), deep)
 	}
 }
 

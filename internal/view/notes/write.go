@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,7 +15,7 @@ type level struct {
 	files                            int // how many are listed
 }
 
-// levels by depth; the last is for all deeper ones. They were chosen on real sessions
+// levels by depth; the last is for all deeper ones, which keep ever fewer turns. They were chosen on real sessions
 // (`go run ./bench carry`).
 var levels = []level{
 	{prompt: 1200, answer: 2400, step: 400, plan: 2400, host: 4000, files: 400},
@@ -24,14 +25,20 @@ var levels = []level{
 	{prompt: 60, answer: 60, files: 12},
 }
 
-// Depths is how many depths differ.
-const Depths = 5
+// Depths is how many depths differ, and keptTurns how many turns the first of those have
+// that keep only some.
+const (
+	Depths    = 10
+	keptTurns = 64
+)
 
 // Write makes the text of a summary at a depth of notes, without a footer.
 func Write(lines []Line, depth int) string {
 	v := levels[min(max(depth, 0), len(levels)-1)]
-	w := writer{level: v}
-	w.files = lastTouched(lines, v.files)
+	w := writer{level: v, files: lastTouched(lines, v.files)}
+	if thin := depth - len(levels) + 1; thin >= 0 {
+		lines = thinned(lines, max(1, keptTurns>>min(thin, Depths)))
+	}
 	for len(lines) > 0 {
 		n := 1
 		for n < len(lines) && !(lines[n].Kind == User && lines[n-1].Kind != User) {
@@ -46,6 +53,43 @@ func Write(lines []Line, depth int) string {
 	}
 	w.omissions()
 	return w.b.String()
+}
+
+// thinned keeps so many words of the user and what belongs to their turns: standing
+// instructions, the newest first, then what is longest.
+func thinned(lines []Line, most int) []Line {
+	var said []Line
+	for _, l := range lines {
+		if l.Kind == User {
+			said = append(said, l)
+		}
+	}
+	if len(said) <= most {
+		return lines
+	}
+	slices.SortStableFunc(said, func(a, b Line) int {
+		x, y := standing().MatchString(a.Text), standing().MatchString(b.Text)
+		switch {
+		case x && y:
+			return cmp.Compare(b.Seq, a.Seq)
+		case x:
+			return -1
+		case y:
+			return 1
+		}
+		return cmp.Compare(len(b.Text), len(a.Text))
+	})
+	kept := map[int64]bool{}
+	for _, l := range said[:most] {
+		kept[l.Seq] = true
+	}
+	keeping := false
+	return slices.DeleteFunc(slices.Clone(lines), func(l Line) bool {
+		if l.Kind == User {
+			keeping = kept[l.Seq]
+		}
+		return !keeping && (l.Kind == User || l.Kind == Assistant || l.Kind == Commit)
+	})
 }
 
 // shortPrompt is the length up to which a prompt may be an answer to a question.
@@ -231,5 +275,8 @@ func cutPrompt(text string, n int) string {
 	if len(rules) == 0 {
 		return short
 	}
-	return short + " … " + strings.Join(rules, " … ")
+	if with := short + " … " + strings.Join(rules, " … "); len(with) < len(text) {
+		return with
+	}
+	return text
 }
