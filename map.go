@@ -391,6 +391,8 @@ func (j *mapRun) ended(ctx context.Context) (MapReport, record.ConversationID, e
 	switch {
 	case err != nil || m.ID == 0:
 		return note.MapReport, home, err
+	case m.Damaged:
+		return note.MapReport, home, fmt.Errorf("%v, the output of the map: %w", m.ID, store.ErrDamaged)
 	case len(m.Body.Parts) != 2 || m.Body.Parts[1].Ref == nil || json.Unmarshal([]byte(m.Body.Parts[0].Text), &note) != nil:
 		return note.MapReport, home, fmt.Errorf("%v is not the output of a job", m.ID)
 	case note.Job != hex.EncodeToString(j.sum[:]):

@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/mapjob"
 	"github.com/lossless-context/lcm/internal/settings/fromconfig"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -174,7 +175,10 @@ func (cmd *mapCommand) printOutput(ctx context.Context, rec *openRecord, r lcm.M
 		return err
 	}
 	output, err := io.ReadAll(io.NewSectionReader(p.Content, 0, p.Size))
-	if err == nil && cmd.writeBytes(output) != nil {
+	switch {
+	case err == nil && sha256.Sum256(output) != p.SHA256:
+		err = fmt.Errorf("%s, the output of the map: %w", r.FileID, store.ErrDamaged)
+	case err == nil && cmd.writeBytes(output) != nil:
 		err = cmd.delivered()
 	}
 	for _, f := range r.Failures {
