@@ -18,8 +18,8 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/mapjob"
-	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 )
 
