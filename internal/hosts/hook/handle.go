@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/reminder"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // Feed is the part of [hosts.Feed] that a handler needs.
@@ -221,7 +219,7 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 		return "", err
 	}
 	b.Note = about(e.Host).LoadTools
-	text := fit(b, e.Host)
+	text := b.Block(brief.DefaultTokens)
 	if text == "" {
 		return "", nil
 	}
@@ -296,16 +294,6 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
 	return block, errors.Join(h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory)),
 		h.put(ctx, store.RecallSpace, key(e), h.Clock(), h.Clock().Add(memory)))
-}
-
-// fit renders a brief within a host's limits.
-func fit(b brief.Brief, host string) string {
-	most := cmp.Or(about(host).MaxBlock, math.MaxInt)
-	for n := brief.DefaultLimit; ; n = n * 9 / 10 {
-		if text := b.Block(n); text == "" || llms.Estimate.Count(text) <= most {
-			return text
-		}
-	}
 }
 
 func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }
