@@ -1,6 +1,8 @@
 // Package brief derives a block from the record, with which an agent can continue work
 // that it has forgotten or never saw: where the last work stands, open points, what was
 // decided last, standing instructions of the user, and one line for each other session.
+// A session that its host has compacted is told only what the host's summary does not
+// say, if the record has that summary.
 //
 // The turns are read by package notes, and what they mean is taken from their structure:
 // the last answer of a session, a command that failed and did not succeed since, open steps
@@ -37,6 +39,9 @@ type Options struct {
 	// set: after a compaction, when it has forgotten its own messages.
 	Session string
 	Own     bool
+	// Compacted is when the host compacted the session. Its summary is one that was
+	// written since then.
+	Compacted time.Time
 }
 
 const (
@@ -119,6 +124,9 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 		w, err := work(ctx, s, c, n, &since)
 		if err != nil {
 			return Brief{}, fmt.Errorf("brief: conversation %d: %w", c.ID, err)
+		}
+		if w.Host != nil && (!own || w.Host.Time.Before(o.Compacted)) {
+			w.Host = nil
 		}
 		switch {
 		case w.onlyAsked:

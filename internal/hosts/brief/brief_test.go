@@ -278,6 +278,8 @@ func TestQuotationsDoNotEnd(t *testing.T) {
 		}
 	}
 	check(map[string]int{"open": 4, "decided": 4})
+	b.Work.Host = &brief.Quote{ID: 9, Text: "nothing"}
+	check(map[string]int{"the user's answer": 4})
 }
 
 // TestFileNamesAreSeen: a file name that is invisible, or that looks like another one, is

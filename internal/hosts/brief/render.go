@@ -18,6 +18,7 @@ import (
 const (
 	DefaultTokens  = 600 // for a session
 	SubagentTokens = 250 // for a sub-agent
+	ReceiptTokens  = 400 // the most for a session that its host has compacted with a summary
 	MinTokens      = 150 // a smaller block says nothing useful
 )
 
@@ -30,7 +31,12 @@ func (b Brief) Block(tokens int) string {
 		return ""
 	}
 	page := page{left: tokens - llms.Estimate.Count(quote.Block(b.head()))}
-	b.sections(&page)
+	if b.Work.Host != nil {
+		page.left -= max(0, tokens-ReceiptTokens)
+		b.Work.receipt(&page)
+	} else {
+		b.sections(&page)
+	}
 	text := page.text()
 	if text == "" {
 		return ""

@@ -95,7 +95,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 		if about(e.Host).CompactsInFile {
 			err = h.ingest(ctx, e, quick, &a)
 		}
-		text, problem := h.during(ctx, e)
+		text, problem := h.during(ctx, e, &a)
 		a.Context, err = text, errors.Join(err, problem)
 		if err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
@@ -110,7 +110,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	problems := []error{h.ingest(ctx, e, limit, &a)}
 	switch e.Name {
 	case PreCompact, PostCompact:
-		problems = append(problems, h.forget(ctx, e))
+		problems = append(problems, h.forget(ctx, e, h.Clock()))
 	case SessionStart:
 		var err error
 		if e.Source != "compact" {
@@ -176,7 +176,7 @@ func (h *Handler) sawCompaction(ctx context.Context, e Event, r hosts.Report) er
 	}
 	shown, err := h.shown(ctx, e)
 	if err == nil && r.Compacted.After(shown.At) && r.Compacted.After(shown.Forgot) {
-		err = h.forget(ctx, e)
+		err = h.forget(ctx, e, r.Compacted)
 	}
 	return err
 }
@@ -214,13 +214,13 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the project: %w", err)
 	}
-	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: own})
+	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: own, Compacted: shown.Forgot})
 	if err != nil {
 		return "", err
 	}
 	b.Note = about(e.Host).LoadTools
 	text := b.Block(brief.DefaultTokens)
-	if text == "" {
+	if b.Work == nil || text == "" && b.Work.Host == nil {
 		return "", nil
 	}
 	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
@@ -245,9 +245,12 @@ func about(host string) (a hosts.About) {
 
 // during returns the context for a prompt or a tool call: the block about a session that was
 // compacted unseen or starts with this prompt, and the lines that a prompt refers to.
-func (h *Handler) during(ctx context.Context, e Event) (text string, err error) {
+func (h *Handler) during(ctx context.Context, e Event, a *Answer) (text string, err error) {
 	if host := about(e.Host); (host.CompactsUnseen || host.StartsWithPrompt) && !e.InAgent {
 		shown, err := h.shown(ctx, e)
+		if err == nil && shown.Compacted && !host.CompactsInFile { // for the host's summary
+			err = h.ingest(ctx, e, patient, a)
+		}
 		if err == nil && (shown.Compacted || shown.At.IsZero() && host.StartsWithPrompt && e.Name == UserPromptSubmit) {
 			text, err = h.block(ctx, e)
 		}

@@ -121,6 +121,41 @@ func TestShownOnceAndAgainAfterCompaction(t *testing.T) {
 	}
 }
 
+// TestReceipt: a session whose host wrote a summary is told what that summary does not say,
+// once, and nothing if it says everything.
+func TestReceipt(t *testing.T) {
+	const rule, kept = "please never amend commits that were pushed to the release branch", "always run the linter before a commit"
+	for summary, want := range map[string]bool{
+		"The user wants the linter to run always before each commit. It stands at the importer.":                                true,
+		"The linter runs always before a commit; commits pushed to the release branch are never amended. The importer is next.": false,
+	} {
+		w := newWorld(t)
+		w.said(t, "copilot:now", llms.User(rule), llms.Assistant("ok"), llms.User(kept), llms.Assistant("ok"))
+		event := func(name string) string {
+			return w.handle(t, hook.Event{Host: "copilot", Name: name, Session: "now", Prompt: "go on"}).Context
+		}
+		event(hook.PreCompact)
+		host := llms.User(summary)
+		host.Time = w.now.Add(time.Second)
+		if _, err := w.engine.Session("copilot:now").AppendInputs(t.Context(), ingest.Input{Message: host, Flags: store.FlagHostSummary}); err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(time.Minute)
+		text := event(hook.PostToolUse)
+		if strings.Contains(text, rule) != want || strings.Contains(text, kept) || llms.Estimate.Count(text) > 400 || (text == "") == want {
+			t.Errorf("after %q: %s", summary, text)
+		}
+		if text := event(hook.PostToolUse); text != "" {
+			t.Errorf("told again: %s", text)
+		}
+		// The summary of an earlier compaction does not say what was forgotten now.
+		event(hook.PreCompact)
+		if text := event(hook.PostToolUse); !strings.Contains(text, "# Last worked on") {
+			t.Errorf("after a compaction without a summary: %s", text)
+		}
+	}
+}
+
 // TestResumedWithoutItsStart: a session that does not keep the block gets it again when it is
 // resumed, and after a compaction the one about itself.
 func TestResumedWithoutItsStart(t *testing.T) {
