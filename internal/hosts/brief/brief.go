@@ -36,11 +36,12 @@ type Options struct {
 	// Conversation is the leading one; 0 is the newest of the project.
 	Conversation store.ConversationID
 	// Session is the key of the session that asks. It is left out, unless Own is
-	// set: after a compaction, when it has forgotten its own messages.
+	// set: for a sub-agent of it, and after a compaction, when it has forgotten its own
+	// messages.
 	Session string
 	Own     bool
-	// Compacted is when the host compacted the session. Its summary is one that was
-	// written since then.
+	// Compacted is when the host compacted the session, if it did. Its summary is one
+	// that was written since then.
 	Compacted time.Time
 }
 
@@ -116,7 +117,7 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 		own := o.Own && c.Key == o.Session
 		n := otherMessages
 		switch {
-		case own:
+		case own && !o.Compacted.IsZero():
 			n = ownMessages
 		case b.Work == nil:
 			n = leadMessages
@@ -125,7 +126,7 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 		if err != nil {
 			return Brief{}, fmt.Errorf("brief: conversation %d: %w", c.ID, err)
 		}
-		if w.Host != nil && (!own || w.Host.Time.Before(o.Compacted)) {
+		if w.Host != nil && (!own || o.Compacted.IsZero() || w.Host.Time.Before(o.Compacted)) {
 			w.Host = nil
 		}
 		switch {

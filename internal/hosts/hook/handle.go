@@ -111,6 +111,10 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	switch e.Name {
 	case PreCompact, PostCompact:
 		problems = append(problems, h.forget(ctx, e, h.Clock()))
+	case SubagentStart:
+		var err error
+		a.Context, err = h.agentBlock(ctx, e)
+		problems = append(problems, err)
 	case SessionStart:
 		var err error
 		if e.Source != "compact" {
@@ -130,7 +134,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 // say sets the line for the user.
 func (a *Answer) say(e Event) {
 	switch {
-	case a.Context == "" || !about(e.Host).ShowsMessages:
+	case a.Context == "" || !about(e.Host).ShowsMessages || e.Name == SubagentStart:
 	case e.Name == UserPromptSubmit:
 		a.Message = "lcm added lines of the record to this prompt"
 	case e.Source == "compact":
@@ -225,6 +229,21 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	}
 	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
 	return text, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
+}
+
+// agentBlock returns the context for a sub-agent: a shorter block, in which the session that
+// started it leads.
+func (h *Handler) agentBlock(ctx context.Context, e Event) (string, error) {
+	in, err := h.Project(e.Dir)
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: true})
+	if err != nil {
+		return "", err
+	}
+	b.Note = about(e.Host).LoadTools
+	return b.Block(brief.SubagentTokens), nil
 }
 
 // defaultPromptTime is ten times as long as a search takes.

@@ -121,6 +121,27 @@ func TestShownOnceAndAgainAfterCompaction(t *testing.T) {
 	}
 }
 
+// TestSubagentStart: each sub-agent is told of the session that started it, in a short
+// block, and the session itself is told as if there were none.
+func TestSubagentStart(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:before", sample.Messages()...)
+	w.said(t, "claude:now", llms.User("write the release notes, and never mention the incident"), llms.Assistant("I ask two agents."))
+	for range 2 {
+		a := w.handle(t, hook.Event{Name: hook.SubagentStart, Session: "now", InAgent: true})
+		if n := llms.Estimate.Count(a.Context); n > 250 || !strings.Contains(a.Context, "write the release notes") || !strings.Contains(a.Context, "lcm_grep") || a.Message != "" {
+			t.Errorf("%d tokens, %q: %s", n, a.Message, a.Context)
+		}
+		out, err := a.JSON()
+		if err != nil || !strings.Contains(string(out), `"hookEventName":"SubagentStart"`) {
+			t.Errorf("%s, %v", out, err)
+		}
+	}
+	if a := w.handle(t, hook.Event{Name: hook.SessionStart, Session: "now", Source: "startup"}); a.Context == "" {
+		t.Error("the session is told nothing")
+	}
+}
+
 // TestReceipt: a session whose host wrote a summary is told what that summary does not say,
 // once, and nothing if it says everything.
 func TestReceipt(t *testing.T) {
