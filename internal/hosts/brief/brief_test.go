@@ -304,6 +304,14 @@ func TestFileNamesAreSeen(t *testing.T) {
 	}
 }
 
+// TestFilesOfTheProjectComeFirst: they are named as in the project, and no file is left out.
+func TestFilesOfTheProjectComeFirst(t *testing.T) {
+	b := brief.Brief{Work: &brief.Work{Conversation: store.Conversation{Project: here}, Files: []brief.File{{Path: "/tmp/x.go", Last: 2}, {Path: here.Root + "/a.go", Last: 1}}}}
+	if got := b.Block(brief.DefaultTokens); !strings.Contains(got, "- not seen committed: a.go (msg_1); /tmp/x.go (msg_2)") {
+		t.Error(got)
+	}
+}
+
 func ExampleBrief_Block() {
 	b := brief.Brief{Work: &brief.Work{
 		Conversation: store.Conversation{ID: 7, Agent: "claude", Messages: 2},

@@ -2,7 +2,6 @@ package brief
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -250,18 +249,17 @@ func (b Brief) rules() (all []string) {
 	return all[:min(len(all), 5)]
 }
 
-// fileNames lists files within a directory.
-func fileNames(files []File, root string) (all []string) {
+// fileNames lists files, those within a directory first and relative to it.
+func fileNames(files []File, root string) []string {
+	var inside, outside []string
 	for _, f := range files {
-		name := f.Path
-		if root != "" {
-			name = strings.TrimPrefix(name, root+"/")
-		}
-		if root == "" || !path.IsAbs(name) {
-			all = append(all, fmt.Sprintf("%s (%s)", fileName(name), f.Last))
+		if name, ok := strings.CutPrefix(f.Path, root+"/"); ok && root != "" {
+			inside = append(inside, fmt.Sprintf("%s (%s)", fileName(name), f.Last))
+		} else {
+			outside = append(outside, fmt.Sprintf("%s (%s)", fileName(f.Path), f.Last))
 		}
 	}
-	return all
+	return append(inside, outside...)
 }
 
 // text renders a session as a line.
