@@ -29,6 +29,6 @@ func (cmd *contextCommand) printBrief(ctx context.Context, rec *openRecord) erro
 	case b.Work == nil:
 		return failed(exitNotFound, listHint, "there is nothing to tell of the project %s", projectName(here))
 	}
-	text := b.Block(brief.DefaultLimit)
+	text := b.Block(brief.DefaultTokens)
 	return cmd.result(briefReport{Conversation: b.Work.Conversation.ID, Text: text}, "%s\n", cmd.shown(text))
 }

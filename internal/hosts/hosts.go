@@ -60,13 +60,8 @@ type About struct {
 	Name string
 	// Title is the name for people: "Claude Code".
 	Title string
-	// MarksFailures says that the results of failed commands are marked as errors.
-	MarksFailures bool
 	// Trust says how the user allows hooks, if the program asks for that.
 	Trust string
-	// MaxBlock is the size of a block that the program accepts from a hook, in tokens;
-	// 0 is any.
-	MaxBlock int
 	// FlatAnswers says that a hook answers with its context at the top level, and not in
 	// hookSpecificOutput.
 	FlatAnswers bool

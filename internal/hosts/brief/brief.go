@@ -1,12 +1,15 @@
-// Package brief derives a context from the record, with which an agent can continue work
-// that it has forgotten or never saw: the results of the project's last sessions, decisions,
-// open points, files changed and not seen committed, failures, the last commands and
-// their results, and the ids under which everything can be read in full. For a
-// compacted session the user's requests come first.
+// Package brief derives a block from the record, with which an agent can continue work
+// that it has forgotten or never saw: where the last work stands, open points, what was
+// decided last, standing instructions of the user, and one line for each other session.
+// A session that its host has compacted is told only what the host's summary does not
+// say, if the record has that summary.
 //
-// The newest session that did work leads. Sessions of one question and answer, or of a
-// command that only looked, are only counted. Open points of older sessions are listed
-// with those of the newest.
+// The turns are read by package notes, and what they mean is taken from their structure:
+// the last answer of a session, a command that failed and did not succeed since, open steps
+// of a plan, questions without an answer, and answers to questions.
+//
+// The newest session that did work leads. Turns that only asked lcm are left out, and
+// every session is listed or counted.
 //
 // A brief is extractive: every quotation is from a stored message, shortened but not
 // reworded, and no model is called. The same record gives the same brief.
@@ -24,8 +27,6 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
 )
 
 // Options select the sessions of a brief.
@@ -35,30 +36,32 @@ type Options struct {
 	// Conversation is the leading one; 0 is the newest of the project.
 	Conversation store.ConversationID
 	// Session is the key of the session that asks. It is left out, unless Own is
-	// set: after a compaction, when it has forgotten its own messages.
+	// set: for a sub-agent of it, and after a compaction, when it has forgotten its own
+	// messages.
 	Session string
 	Own     bool
+	// Compacted is when the host compacted the session, if it did. Its summary is one
+	// that was written since then.
+	Compacted time.Time
 }
 
 const (
-	leadMessages  = 300 // the newest of the leading session that are read
-	otherMessages = 50  // of another session
-	candidates    = 60  // sessions that are read, newest first
-	others        = 8   // sessions beside the leading one
+	ownMessages   = 2000 // the newest of a compacted session that are read
+	leadMessages  = 300  // of the leading session
+	otherMessages = 60   // of another session
+	candidates    = 60   // sessions that are read, newest first
+	others        = 8    // sessions beside the leading one, if there are that many that did work
 )
 
 // Brief is the result. Work is nil if there is nothing to tell.
 type Brief struct {
 	Work   *Work
-	Others []Work // the sessions beside the leading one, shortened
+	Others []Work // the sessions beside the leading one, newest first
 	// Own says that the session is briefed about itself.
 	Own bool
-	// Asked is the last question of the sessions that are only a question and an
-	// answer and newer than Work, and Short their number.
-	Asked *Quote
-	Short int
-	// More is the number of older sessions that are left out.
-	More int
+	// Asking is the number of sessions that only asked lcm, Empty of those in which nothing
+	// was said, and Older of those that were not read.
+	Asking, Empty, Older int
 	// Note is added to the first lines of the block.
 	Note string
 }
@@ -66,185 +69,104 @@ type Brief struct {
 // Work is the state of one conversation's work.
 type Work struct {
 	Conversation store.Conversation
-	// Requests are the user's last messages, oldest first. Began is the first
-	// request, if it is not among them.
-	Requests []Quote
-	Began    *Quote
-	Stopped  *Quote // the assistant's last message
-	// Waiting says that the user's last request, or a question to the user, is
-	// unanswered.
-	Waiting  bool
-	Open     []Quote // sentences that read like open points
-	Plan     []Step
-	Files    []File
-	Commands []Command
-	Failing  []Command
-	Decided  []Quote
-	Earlier  []Earlier
+	Requests     []Quote // the user's last ones, oldest first
+	Began        *Quote  // the first request, if it is not among them
+	Stands       *Quote  // the assistant's last text
+	Question     string  // at its end, and not answered
+	Host         *Quote  // the host's summary of what came before
+	Plan         *Quote  // the open steps of the last plan
+	Failing      []Quote // commands that failed and did not succeed since
+	Files        []File  // changed and not seen committed, the latest first
+	Decided      []Quote // answers of the user, oldest first
+	Rules        []Quote // standing instructions of the user, oldest first
+	// Worked says that something was changed, run or discussed at length.
+	Worked bool
+	// onlyAsked says that all turns only asked lcm.
+	onlyAsked bool
 }
 
 // Quote is a quotation from a message.
 type Quote struct {
 	ID   store.MessageID
 	Time time.Time
-	Who  string
 	Text string
-	// Asked is the question that a short choice answers.
+	// Asked is the question that it answers.
 	Asked string
-	// Superseded is the later decision that changes this one.
-	Superseded *recall.Superseded
-}
-
-// Step is an open point of the agent's plan.
-type Step struct {
-	Text  string
-	Doing bool
 }
 
 // File is a file that the agent changed.
 type File struct {
-	Path      string
-	Changes   int
-	Last      store.MessageID
-	Committed bool // a commit followed the last change
-}
-
-// Command is a command that the agent ran.
-type Command struct {
-	ID      store.MessageID // of the call
-	Line    string
-	Outcome Outcome
-	Detail  string // the most informative line of its output
-}
-
-// Outcome is how a command ended.
-type Outcome int
-
-// The outcomes.
-const (
-	Unknown Outcome = iota
-	Succeeded
-	Failed
-)
-
-// Earlier is a summary of earlier messages.
-type Earlier struct {
-	ID       store.SummaryID
-	Messages int
-	From, To time.Time
-	About    string
+	Path string
+	Last store.MessageID
 }
 
 // Of derives the brief of a project.
 func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
-	found, total, err := recent(ctx, s, o)
+	found, err := sessions(ctx, s, o)
 	if err != nil {
 		return Brief{}, fmt.Errorf("brief: %w", err)
 	}
 	b := Brief{Own: o.Own}
-	var since later
-	var trivial []Work
-	b.More = total - len(found)
+	since := later{succeeded: map[string]time.Time{}, failed: map[string]bool{}}
+	worked := 0
 	for i, c := range found {
-		if len(b.Others) == others {
-			b.More = total - i
+		if i == candidates || worked > others {
+			b.Older = len(found) - i
 			break
 		}
+		own := o.Own && c.Key == o.Session
 		n := otherMessages
-		if b.Work == nil {
+		switch {
+		case own && !o.Compacted.IsZero():
+			n = ownMessages
+		case b.Work == nil:
 			n = leadMessages
 		}
 		w, err := work(ctx, s, c, n, &since)
 		if err != nil {
 			return Brief{}, fmt.Errorf("brief: conversation %d: %w", c.ID, err)
 		}
-		leads := o.Conversation != 0 || o.Own && i == 0 && c.Key == o.Session
+		if w.Host != nil && (!own || o.Compacted.IsZero() || w.Host.Time.Before(o.Compacted)) {
+			w.Host = nil
+		}
 		switch {
-		case w.empty():
-		case !leads && w.trivial():
-			if b.Work == nil {
-				trivial = append(trivial, w)
-			}
-		case b.Work == nil:
+		case w.onlyAsked:
+			b.Asking++
+		case len(w.Requests) == 0 && w.Stands == nil && !w.Worked:
+			b.Empty++
+		case b.Work == nil && (w.Worked || own || o.Conversation != 0):
 			b.Work = &w
+			worked++
 		default:
-			b.Others = append(b.Others, w.short())
+			b.Others = append(b.Others, w)
+			if w.Worked {
+				worked++
+			}
 		}
 	}
-	b.count(trivial)
+	if b.Work == nil && len(b.Others) > 0 { // nothing but questions
+		b.Work, b.Others = &b.Others[0], b.Others[1:]
+	}
 	return b, nil
 }
 
-// count adds the sessions without work. If there are no others, the newest of them leads.
-func (b *Brief) count(trivial []Work) {
-	if len(trivial) == 0 {
-		return
-	}
-	if b.Work == nil {
-		b.Work, trivial = &trivial[0], trivial[1:]
-		told := min(len(trivial), others)
-		for _, w := range trivial[:told] {
-			b.Others = append(b.Others, w.short())
-		}
-		b.More += len(trivial) - told
-		return
-	}
-	b.Short, b.Asked = len(trivial), &trivial[0].Requests[len(trivial[0].Requests)-1]
-}
-
-// short reduces a session to the parts shown beside the leading one.
-func (w Work) short() Work {
-	w.Failing, w.Decided, w.Open = w.Failing[:min(len(w.Failing), 2)], w.Decided[max(0, len(w.Decided)-2):], w.Open[max(0, len(w.Open)-2):]
-	if w.Began == nil && len(w.Requests) > 0 {
-		w.Began = &w.Requests[0]
-	}
-	w.Files = slices.DeleteFunc(w.Files, func(f File) bool { return f.Committed })
-	w.Files = w.Files[:min(len(w.Files), 6)]
-	return w
-}
-
-// recent lists the conversations of a brief, the leading one first, and counts all.
-func recent(ctx context.Context, s store.Reader, o Options) ([]store.Conversation, int, error) {
+// sessions lists the conversations of a brief, the leading one first.
+func sessions(ctx context.Context, s store.Reader, o Options) ([]store.Conversation, error) {
 	if o.Conversation != 0 {
 		c, err := s.Conversation(ctx, o.Conversation)
-		return []store.Conversation{c}, 1, err
+		return []store.Conversation{c}, err
 	}
 	found, err := s.Conversations(ctx, store.ConversationQuery{Project: &o.Project})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	// The session that started a sub-agent covers its work.
 	found = slices.DeleteFunc(found, func(c store.Conversation) bool {
 		return c.Parent != 0 || c.Messages == c.Erased || !o.Own && o.Session != "" && c.Key == o.Session
 	})
-	if o.Own {
-		slices.SortStableFunc(found, func(x, y store.Conversation) int {
-			return compare(y.Key == o.Session, x.Key == o.Session)
-		})
+	if i := slices.IndexFunc(found, func(c store.Conversation) bool { return c.Key == o.Session }); o.Own && i > 0 {
+		own := found[i]
+		found = slices.Insert(slices.Delete(found, i, i+1), 0, own)
 	}
-	return found[:min(len(found), candidates)], len(found), nil
-}
-
-// compare orders false before true.
-func compare(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case x:
-		return 1
-	}
-	return -1
-}
-
-func (w *Work) empty() bool {
-	return len(w.Requests) == 0 && w.Stopped == nil && len(w.Commands) == 0 && len(w.Files) == 0
-}
-
-// trivial reports a session of a question and an answer, or of a look at the state of
-// things: it left nothing, and the user wrote at most twice.
-func (w *Work) trivial() bool {
-	return len(w.Files) == 0 && len(w.Plan) == 0 && len(w.Open) == 0 && len(w.Failing) == 0 &&
-		len(w.Requests) > 0 && len(w.Requests) <= 2 && w.Began == nil && !(w.Stopped != nil && w.unanswered()) &&
-		!slices.ContainsFunc(w.Decided, func(q Quote) bool { return q.Who == string(llms.RoleUser) }) &&
-		!slices.ContainsFunc(w.Commands, func(c Command) bool { return !changesNothing(c.Line) })
+	return found, nil
 }

@@ -5,89 +5,72 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/view/summary"
+	"github.com/lossless-context/lcm/internal/view/notes"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
-// How much of each is kept. Rendering may show less.
 const (
-	keepRequests  = 4
-	keepCommands  = 8
-	keepFailing   = 4
-	keepFiles     = 16
-	keepCommitted = 6 // committed files are listed only among the first 6
-	keepDecisions = 10
-	keepOpen      = 4
-	keepEarlier   = 6
+	keepRequests = 3
+	fresh        = 100 // how many messages back a failure counts
+	longAnswer   = 200 // characters of an answer to a question; a longer prompt is a request
+	manyRequests = 2   // a session with more of them is work, whatever was done
 )
-
-// recentlySaid is how many messages back open points are searched.
-const recentlySaid = 40
 
 // later holds the commits and command results of newer sessions of the project.
 type later struct {
 	committed time.Time            // of the last commit
 	succeeded map[string]time.Time // by purpose of a command: when it last succeeded
-	failed    map[string]bool      // purposes and output lines of listed failures
-}
-
-// note adds the commands of a session.
-func (l *later) note(said []store.Message, ran []Command) {
-	when := map[store.MessageID]time.Time{}
-	for _, m := range said {
-		when[m.ID] = m.Body.Time
-	}
-	if l.succeeded == nil {
-		l.succeeded, l.failed = map[string]time.Time{}, map[string]bool{}
-	}
-	for _, c := range ran {
-		at := when[c.ID]
-		if c.commits() && at.After(l.committed) {
-			l.committed = at
-		}
-		if what := purpose(c.Line); c.Outcome == Succeeded && at.After(l.succeeded[what]) {
-			l.succeeded[what] = at
-		}
-	}
+	failed    map[string]bool      // purposes and errors of listed failures
 }
 
 // work derives the state of a conversation from its newest messages and newer sessions.
 func work(ctx context.Context, s store.Reader, c store.Conversation, n int, since *later) (Work, error) {
-	w := Work{Conversation: c}
-	view, err := s.View(ctx, c.ID, store.Window{Oldest: 2 * keepEarlier, Newest: n})
+	said, err := newest(ctx, s, c.ID, n)
 	if err != nil {
-		return w, err
+		return Work{}, err
 	}
-	said, err := newest(ctx, s, c.ID, view, n)
-	if err != nil {
-		return w, err
+	replied := slices.ContainsFunc(said, func(m store.Message) bool { return m.Body.Role == llms.RoleAssistant })
+	said = firsthand(said)
+	w := Work{Conversation: c, onlyAsked: replied && len(said) == 0}
+	// A user's message that begins with a tag is one that the host inserted.
+	said = slices.DeleteFunc(said, func(m store.Message) bool {
+		return m.Body.Role == llms.RoleUser && strings.HasPrefix(m.Body.PlainText(), "<")
+	})
+	r := reading{Work: &w, later: since, by: map[int64]*store.Message{}}
+	var sources []record.SummarySource
+	for i := range said {
+		m := &said[i]
+		r.by[m.Seq] = m
+		sources = append(sources, record.SummarySource{Role: m.Body.Role, Flags: m.Flags, Format: m.Format, Parts: m.Body.Parts, Time: m.Body.Time, Seq: m.Seq})
 	}
-	w.Requests = requests(said)
-	w.Stopped = stopped(said)
-	w.Waiting = w.unanswered() || len(w.Requests) > 0 && strings.HasSuffix(w.Stopped.Text, "?")
-	w.Plan = plan(said)
-	ran := commands(said, c.Agent)
-	since.note(said, ran)
-	w.Files = files(said, ran, since.committed)
-	w.Failing = failing(said, ran, since)
-	w.Commands = lastCommands(ran)
-	w.Open = openEnds(said[max(0, len(said)-recentlySaid):])
-	known := w.Open
-	if n := len(w.Requests); w.Waiting && n > 0 {
-		known = append(slices.Clone(known), w.Requests[n-1])
+	lines := notes.Find(sources)
+	r.talk(lines)
+	r.changes(lines)
+	if len(said) > 0 {
+		r.failures(lines, said[max(0, len(said)-fresh)].Seq, said[len(said)-1].Body.Time)
 	}
-	w.Decided = decisions(said, known)
-	if w.Began, err = began(ctx, s, c.ID, w.Requests); err != nil {
-		return w, err
+	w.Worked = w.Worked || w.Plan != nil || len(w.Failing) > 0 || len(w.Requests) > manyRequests || w.Stands != nil && (w.Question != "" || w.unanswered())
+	if len(w.Requests) > keepRequests {
+		w.Requests = w.Requests[len(w.Requests)-keepRequests:]
 	}
-	w.Earlier, err = earlier(ctx, s, view)
+	w.Began, err = began(ctx, s, c.ID, w.Requests)
 	return w, err
 }
 
-// newest returns the newest messages of the active branch that count, oldest first.
-func newest(ctx context.Context, s store.Reader, id store.ConversationID, view store.View, n int) ([]store.Message, error) {
+// newest returns the newest messages of the active branch that were said, the host's
+// summaries and lcm's own output, oldest first.
+func newest(ctx context.Context, s store.Reader, id store.ConversationID, n int) ([]store.Message, error) {
+	view, err := s.View(ctx, id, store.Window{Newest: n})
+	if err != nil {
+		return nil, err
+	}
 	shown, first := map[store.MessageID]bool{}, store.MessageID(0)
 	items := view.Items
 	if view.Skipped > 0 {
@@ -106,7 +89,7 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 		}
 	}
 	var said []store.Message
-	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Newest: true, Limit: n}) {
+	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Newest: true, NoRaw: true, Limit: n}) {
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +97,7 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 		if m.Damaged { // its text is marked, but its calls would look like real ones
 			m.Body.Parts = slices.DeleteFunc(m.Body.Parts, func(p llms.Part) bool { return p.Kind != llms.PartText })
 		}
-		if m.Flags.Said() && !rewound {
+		if (m.Flags &^ (store.FlagHostSummary | store.FlagEcho)).Said() && !rewound {
 			said = append(said, m)
 		}
 	}
@@ -122,98 +105,183 @@ func newest(ctx context.Context, s store.Reader, id store.ConversationID, view s
 	return said, nil
 }
 
-func quoteOf(m store.Message, text string) Quote {
-	return Quote{ID: m.ID, Time: m.Body.Time, Who: string(m.Body.Role), Text: text}
+// firsthand leaves out turns that only asked lcm, and lcm's own output in other turns.
+func firsthand(said []store.Message) (kept []store.Message) {
+	for len(said) > 0 {
+		n := 1
+		for n < len(said) && said[n].Body.Role != llms.RoleUser {
+			n++
+		}
+		turn, repeats := said[:n], secondhand.Messages(said[:n])
+		said = said[n:]
+		called, worked := false, false
+		for i, m := range turn {
+			called = called || repeats[i] && (m.Body.Role == llms.RoleUser || len(m.Body.ToolCalls()) > 0)
+			worked = worked || !repeats[i] && m.Body.Role != llms.RoleUser
+		}
+		for _, m := range turn {
+			if (worked || !called) && m.Flags&store.FlagEcho == 0 {
+				kept = append(kept, m)
+			}
+		}
+	}
+	return kept
 }
 
-// requests returns the user's last messages.
-func requests(said []store.Message) []Quote {
-	var all []Quote
-	for _, m := range slices.Backward(said) {
-		if text := request(m); text != "" {
-			all = append(all, quoteOf(m, text))
-		}
-		if len(all) == keepRequests {
-			break
-		}
-	}
-	slices.Reverse(all)
-	return all
+// reading collects the work of a conversation from its notes.
+type reading struct {
+	*Work
+	*later
+	by      map[int64]*store.Message
+	changed int64 // the message of the last change of a file
 }
 
-func request(m store.Message) string {
-	if m.Body.Role != llms.RoleUser {
+func (r *reading) quote(l notes.Line) Quote {
+	m := r.by[l.Seq]
+	return Quote{ID: m.ID, Time: m.Body.Time, Text: l.Text}
+}
+
+// talk collects what was said.
+func (r *reading) talk(lines []notes.Line) {
+	asked := ""
+	for _, l := range lines {
+		q := r.quote(l)
+		switch l.Kind {
+		case notes.Host:
+			r.Host = &q
+		case notes.Assistant:
+			r.Stands, asked = &q, question(r.by[l.Seq].Body.PlainText(), q.Text)
+		case notes.Plan:
+			r.Plan = nil
+			if strings.HasPrefix(q.Text, notes.OpenStep) {
+				r.Plan = &q
+			}
+		case notes.User:
+			// Words in the place of a result are an answer, or the reason of a refusal.
+			answers := r.by[l.Seq].Body.Role != llms.RoleUser
+			if !answers {
+				for _, s := range notes.Rules(r.by[l.Seq].Body.PlainText()) {
+					r.Rules = append(r.Rules, Quote{ID: q.ID, Time: q.Time, Text: s})
+				}
+				r.Requests = append(r.Requests, q)
+				q.Asked, asked = asked, ""
+				answers = q.Asked != "" && utf8.RuneCountInString(q.Text) <= longAnswer
+			}
+			if answers && !strings.HasSuffix(q.Text, "?") {
+				r.Decided = append(r.Decided, q)
+			}
+		}
+	}
+	if len(r.Requests) > 0 {
+		r.Question = asked
+	}
+}
+
+// longQuestion is how many characters of a text are shown with the answer to the question
+// at its end: "Want me to do that?" alone says nothing.
+const longQuestion = 140
+
+// question returns the end of a text, which is given with and without its lines, if it is a
+// question.
+func question(text, line string) string {
+	all := prose.Sentences(text)
+	if len(all) == 0 || !strings.HasSuffix(all[len(all)-1], "?") {
 		return ""
 	}
-	text := strings.TrimSpace(m.Body.PlainText())
-	if strings.HasPrefix(text, "<") { // a block that the host inserted
-		return ""
+	return notes.ClipEnd(line, longQuestion)
+}
+
+// unanswered reports that the last request is unanswered.
+func (w *Work) unanswered() bool {
+	n := len(w.Requests)
+	return n > 0 && (w.Stands == nil || w.Requests[n-1].ID > w.Stands.ID)
+}
+
+// changes collects the files that were changed and not seen committed, and the commands
+// that succeeded.
+func (r *reading) changes(lines []notes.Line) {
+	for _, l := range lines {
+		q := r.quote(l)
+		line, _, _ := strings.Cut(l.Text, notes.Gave)
+		switch l.Kind {
+		case notes.Files:
+			r.Worked, r.changed = true, l.Seq
+			for p := range strings.SplitSeq(l.Text, ", ") {
+				r.Files = slices.DeleteFunc(r.Files, func(f File) bool { return f.Path == p })
+				if q.Time.IsZero() || !q.Time.Before(r.committed) {
+					r.Files = slices.Insert(r.Files, 0, File{p, q.ID})
+				}
+			}
+		case notes.Ran:
+			r.Worked = r.Worked || !checks(line)
+			r.succeeded[notes.Purpose(line)] = latest(r.succeeded[notes.Purpose(line)], q.Time)
+		}
+		if l.Kind == notes.Commit || l.Kind == notes.Ran && strings.Contains(line, "git commit") {
+			r.Worked, r.Files = true, nil
+			r.committed = latest(r.committed, q.Time)
+		}
 	}
-	return text
+}
+
+func latest(x, y time.Time) time.Time {
+	if y.After(x) {
+		return y
+	}
+	return x
+}
+
+// failures collects the commands that failed lately and have not succeeded since, newest
+// first, without those that newer sessions have. What failed before the last change of a
+// file may have been mended by it.
+func (r *reading) failures(lines []notes.Line, from int64, end time.Time) {
+	for _, l := range slices.Backward(lines) {
+		line, detail, _ := strings.Cut(l.Text, notes.Gave)
+		what := notes.Purpose(line)
+		if l.Kind != notes.Failed || l.Seq < max(from, r.changed) || notes.Looks(line) || r.failed[what] || r.failed[detail] || r.succeeded[what].After(end) {
+			continue
+		}
+		r.failed[what], r.failed[detail] = true, detail != ""
+		r.Failing = append(r.Failing, r.quote(l))
+	}
+}
+
+// checking matches commands that check something and change nothing of interest.
+var (
+	checking = lazyregexp.New(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
+		`make(?: (?:test|build|lint|check|all))?$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
+		`curl -[sI]+|\S+ (?:--version|-version|-v|version)$)(?:\s|$)`)
+	between   = lazyregexp.New(`&&|\|\||[;|\n]`)
+	toNothing = lazyregexp.New(`2>&1|[12&]?>\s*/dev/null`)
+)
+
+// checks reports whether every part of a command line only looks or checks.
+func checks(line string) bool {
+	line = toNothing().ReplaceAllString(line, "")
+	return !strings.Contains(line, ">") && !slices.ContainsFunc(between().Split(line, -1), func(part string) bool {
+		part = strings.TrimSpace(part)
+		return part != "" && !strings.HasPrefix(part, "cd ") && !notes.Looks(part) && !checking().MatchString(part)
+	})
 }
 
 // began returns the first request of a conversation, which tells its subject.
 func began(ctx context.Context, s store.Reader, id store.ConversationID, known []Quote) (*Quote, error) {
 	const look = 24
 	seq := int64(0)
-	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look, Erased: true}) {
+	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look, Erased: true, NoRaw: true}) {
 		if err != nil {
 			return nil, err
 		}
 		if seq++; m.Seq != seq { // it began with a message that is missing
 			store.MarkDamaged(&m)
 		}
-		if text := request(m); text != "" && m.Flags.Said() {
-			if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
-				return nil, nil
-			}
-			q := quoteOf(m, text)
-			return &q, nil
+		text := strings.TrimSpace(m.Body.PlainText())
+		if m.Body.Role != llms.RoleUser || !m.Flags.Said() || text == "" || strings.HasPrefix(text, "<") {
+			continue
 		}
+		if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
+			return nil, nil
+		}
+		return &Quote{ID: m.ID, Time: m.Body.Time, Text: text}, nil
 	}
 	return nil, nil
-}
-
-// unanswered reports that the last request is unanswered.
-func (w *Work) unanswered() bool {
-	n := len(w.Requests)
-	return n > 0 && (w.Stopped == nil || w.Requests[n-1].ID > w.Stopped.ID)
-}
-
-// stopped returns the assistant's last message: in most sessions, the result.
-func stopped(said []store.Message) *Quote {
-	for _, m := range slices.Backward(said) {
-		if m.Body.Role == llms.RoleAssistant {
-			if text := strings.TrimSpace(m.Body.PlainText()); text != "" {
-				q := quoteOf(m, text)
-				return &q
-			}
-		}
-	}
-	return nil
-}
-
-// earlier returns the summaries at the beginning of the view, newest first.
-func earlier(ctx context.Context, s store.Reader, view store.View) ([]Earlier, error) {
-	var ids []store.SummaryID
-	for _, item := range slices.Backward(view.Items) {
-		if item.IsSummary() && len(ids) < keepEarlier {
-			ids = append(ids, item.Summary)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var all []Earlier
-	for sum, err := range s.Summaries(ctx, store.SummaryQuery{IDs: ids}) {
-		if err != nil {
-			return nil, err
-		}
-		about := ""
-		if i := strings.LastIndex(sum.Body, summary.Footer); i >= 0 {
-			about = sum.Body[i+len(summary.Footer):]
-		}
-		all = append(all, Earlier{ID: sum.ID, Messages: sum.Messages, From: sum.Earliest, To: sum.Latest, About: about})
-	}
-	return all, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts/brief"
@@ -28,12 +29,11 @@ func TestFoldedAlready(t *testing.T) {
 		t.Fatalf("%v, %v", r, err)
 	}
 	after := of(t, e, brief.Options{}).Work
-	if len(before.Files) == 0 || len(after.Earlier) == 0 {
+	if len(before.Files) == 0 {
 		t.Fatalf("nothing to compare: %+v", after)
 	}
-	before.Earlier, after.Earlier = nil, nil
 	before.Conversation, after.Conversation = store.Conversation{}, store.Conversation{}
-	if diff := cmp.Diff(before, after); diff != "" {
+	if diff := cmp.Diff(before, after, cmpopts.IgnoreUnexported(brief.Work{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,7 +27,7 @@ type Host struct{}
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "Claude Code", MarksFailures: true, ShowsMessages: true, MCP: hosts.MCP{
+	return hosts.About{Name: Name, Title: "Claude Code", ShowsMessages: true, MCP: hosts.MCP{
 		Client: "claude-code", CallMeta: "claudecode/toolUseId", DirEnv: "CLAUDE_PROJECT_DIR",
 		SessionEnv: []string{"CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"}, // after /clear it is out of date
 	}}

@@ -40,7 +40,7 @@ func New() Host {
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "Cline", MarksFailures: true, HidesInstructions: true,
+	return hosts.About{Name: Name, Title: "Cline", HidesInstructions: true,
 		MCP: hosts.MCP{Client: "@cline/core", AnyDir: true}}
 }
 

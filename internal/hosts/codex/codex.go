@@ -37,8 +37,7 @@ type Host struct{}
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
 	return hosts.About{Name: Name, Title: "Codex", Trust: "start Codex, type /hooks, and trust those of lcm",
-		MaxBlock: 2_400, // of 2,500; the count is an estimate
-		MCP:      hosts.MCP{Client: "codex-mcp-client", SessionMeta: "threadId"}}
+		MCP: hosts.MCP{Client: "codex-mcp-client", SessionMeta: "threadId"}}
 }
 
 // Settings implements [setup.Host].

@@ -34,7 +34,7 @@ const file = "events.jsonl"
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "Copilot CLI", MarksFailures: true, FlatAnswers: true, CompactsUnseen: true, WritesLate: true,
+	return hosts.About{Name: Name, Title: "Copilot CLI", FlatAnswers: true, CompactsUnseen: true, WritesLate: true,
 		MCP: hosts.MCP{Client: "copilot-cli", SessionEnv: []string{"COPILOT_AGENT_SESSION_ID"}}}
 }
 

@@ -29,7 +29,7 @@ func New() Host {
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "Droid", MarksFailures: true, CompactsUnseen: true, WritesLate: true,
+	return hosts.About{Name: Name, Title: "Droid", CompactsUnseen: true, WritesLate: true,
 		LoadTools: `If you do not have these tools, load them: ToolSearch with the query "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query".`,
 		MCP:       hosts.MCP{Client: "factory-cli", SessionMeta: "assemblySessionId"}}
 }

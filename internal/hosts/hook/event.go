@@ -1,5 +1,5 @@
 // Package hook handles the events for which hosts call lcm: it stores new records of
-// the transcript, gives a starting session a block about earlier work, and gives a
+// the transcript, gives a starting session or sub-agent a block about earlier work, and gives a
 // prompt that refers to earlier work the messages that it refers to.
 //
 // A host waits for its hooks, so a [Handler] does little: a process that outlives the
@@ -43,6 +43,7 @@ const (
 	UserPromptSubmit = "UserPromptSubmit"
 	PostToolUse      = "PostToolUse"
 	Stop             = "Stop"
+	SubagentStart    = "SubagentStart"
 	SubagentStop     = "SubagentStop"
 	PreCompact       = "PreCompact"
 	PostCompact      = "PostCompact"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/reminder"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // Feed is the part of [hosts.Feed] that a handler needs.
@@ -97,7 +95,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 		if about(e.Host).CompactsInFile {
 			err = h.ingest(ctx, e, quick, &a)
 		}
-		text, problem := h.during(ctx, e)
+		text, problem := h.during(ctx, e, &a)
 		a.Context, err = text, errors.Join(err, problem)
 		if err != nil || a.Context != "" {
 			err = errors.Join(err, h.note(ctx, e, err))
@@ -112,7 +110,11 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	problems := []error{h.ingest(ctx, e, limit, &a)}
 	switch e.Name {
 	case PreCompact, PostCompact:
-		problems = append(problems, h.forget(ctx, e))
+		problems = append(problems, h.forget(ctx, e, h.Clock()))
+	case SubagentStart:
+		var err error
+		a.Context, err = h.agentBlock(ctx, e)
+		problems = append(problems, err)
 	case SessionStart:
 		var err error
 		if e.Source != "compact" {
@@ -132,7 +134,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 // say sets the line for the user.
 func (a *Answer) say(e Event) {
 	switch {
-	case a.Context == "" || !about(e.Host).ShowsMessages:
+	case a.Context == "" || !about(e.Host).ShowsMessages || e.Name == SubagentStart:
 	case e.Name == UserPromptSubmit:
 		a.Message = "lcm added lines of the record to this prompt"
 	case e.Source == "compact":
@@ -178,7 +180,7 @@ func (h *Handler) sawCompaction(ctx context.Context, e Event, r hosts.Report) er
 	}
 	shown, err := h.shown(ctx, e)
 	if err == nil && r.Compacted.After(shown.At) && r.Compacted.After(shown.Forgot) {
-		err = h.forget(ctx, e)
+		err = h.forget(ctx, e, r.Compacted)
 	}
 	return err
 }
@@ -216,17 +218,32 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the project: %w", err)
 	}
-	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: own})
+	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: own, Compacted: shown.Forgot})
 	if err != nil {
 		return "", err
 	}
 	b.Note = about(e.Host).LoadTools
-	text := fit(b, e.Host)
-	if text == "" {
+	text := b.Block(brief.DefaultTokens)
+	if b.Work == nil || text == "" && b.Work.Host == nil {
 		return "", nil
 	}
 	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
 	return text, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
+}
+
+// agentBlock returns the context for a sub-agent: a shorter block, in which the session that
+// started it leads.
+func (h *Handler) agentBlock(ctx context.Context, e Event) (string, error) {
+	in, err := h.Project(e.Dir)
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	b, err := brief.Of(ctx, h.Record, brief.Options{Project: in, Session: key(e), Own: true})
+	if err != nil {
+		return "", err
+	}
+	b.Note = about(e.Host).LoadTools
+	return b.Block(brief.SubagentTokens), nil
 }
 
 // defaultPromptTime is ten times as long as a search takes.
@@ -247,9 +264,12 @@ func about(host string) (a hosts.About) {
 
 // during returns the context for a prompt or a tool call: the block about a session that was
 // compacted unseen or starts with this prompt, and the lines that a prompt refers to.
-func (h *Handler) during(ctx context.Context, e Event) (text string, err error) {
+func (h *Handler) during(ctx context.Context, e Event, a *Answer) (text string, err error) {
 	if host := about(e.Host); (host.CompactsUnseen || host.StartsWithPrompt) && !e.InAgent {
 		shown, err := h.shown(ctx, e)
+		if err == nil && shown.Compacted && !host.CompactsInFile { // for the host's summary
+			err = h.ingest(ctx, e, patient, a)
+		}
 		if err == nil && (shown.Compacted || shown.At.IsZero() && host.StartsWithPrompt && e.Name == UserPromptSubmit) {
 			text, err = h.block(ctx, e)
 		}
@@ -296,16 +316,6 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	shown.Reminded = shown.Reminded[max(0, len(shown.Reminded)-maxReminded):]
 	return block, errors.Join(h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory)),
 		h.put(ctx, store.RecallSpace, key(e), h.Clock(), h.Clock().Add(memory)))
-}
-
-// fit renders a brief within a host's limits.
-func fit(b brief.Brief, host string) string {
-	most := cmp.Or(about(host).MaxBlock, math.MaxInt)
-	for n := brief.DefaultLimit; ; n = n * 9 / 10 {
-		if text := b.Block(n); text == "" || llms.Estimate.Count(text) <= most {
-			return text
-		}
-	}
 }
 
 func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }

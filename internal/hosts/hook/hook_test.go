@@ -121,6 +121,62 @@ func TestShownOnceAndAgainAfterCompaction(t *testing.T) {
 	}
 }
 
+// TestSubagentStart: each sub-agent is told of the session that started it, in a short
+// block, and the session itself is told as if there were none.
+func TestSubagentStart(t *testing.T) {
+	w := newWorld(t)
+	w.said(t, "claude:before", sample.Messages()...)
+	w.said(t, "claude:now", llms.User("write the release notes, and never mention the incident"), llms.Assistant("I ask two agents."))
+	for range 2 {
+		a := w.handle(t, hook.Event{Name: hook.SubagentStart, Session: "now", InAgent: true})
+		if n := llms.Estimate.Count(a.Context); n > 250 || !strings.Contains(a.Context, "write the release notes") || !strings.Contains(a.Context, "lcm_grep") || a.Message != "" {
+			t.Errorf("%d tokens, %q: %s", n, a.Message, a.Context)
+		}
+		out, err := a.JSON()
+		if err != nil || !strings.Contains(string(out), `"hookEventName":"SubagentStart"`) {
+			t.Errorf("%s, %v", out, err)
+		}
+	}
+	if a := w.handle(t, hook.Event{Name: hook.SessionStart, Session: "now", Source: "startup"}); a.Context == "" {
+		t.Error("the session is told nothing")
+	}
+}
+
+// TestReceipt: a session whose host wrote a summary is told what that summary does not say,
+// once, and nothing if it says everything.
+func TestReceipt(t *testing.T) {
+	const rule, kept = "please never amend commits that were pushed to the release branch", "always run the linter before a commit"
+	for summary, want := range map[string]bool{
+		"The user wants the linter to run always before each commit. It stands at the importer.":                                true,
+		"The linter runs always before a commit; commits pushed to the release branch are never amended. The importer is next.": false,
+	} {
+		w := newWorld(t)
+		w.said(t, "copilot:now", llms.User(rule), llms.Assistant("ok"), llms.User(kept), llms.Assistant("ok"))
+		event := func(name string) string {
+			return w.handle(t, hook.Event{Host: "copilot", Name: name, Session: "now", Prompt: "go on"}).Context
+		}
+		event(hook.PreCompact)
+		host := llms.User(summary)
+		host.Time = w.now.Add(time.Second)
+		if _, err := w.engine.Session("copilot:now").AppendInputs(t.Context(), ingest.Input{Message: host, Flags: store.FlagHostSummary}); err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(time.Minute)
+		text := event(hook.PostToolUse)
+		if strings.Contains(text, rule) != want || strings.Contains(text, kept) || llms.Estimate.Count(text) > 400 || (text == "") == want {
+			t.Errorf("after %q: %s", summary, text)
+		}
+		if text := event(hook.PostToolUse); text != "" {
+			t.Errorf("told again: %s", text)
+		}
+		// The summary of an earlier compaction does not say what was forgotten now.
+		event(hook.PreCompact)
+		if text := event(hook.PostToolUse); !strings.Contains(text, "# Last worked on") {
+			t.Errorf("after a compaction without a summary: %s", text)
+		}
+	}
+}
+
 // TestResumedWithoutItsStart: a session that does not keep the block gets it again when it is
 // resumed, and after a compaction the one about itself.
 func TestResumedWithoutItsStart(t *testing.T) {
@@ -207,13 +263,9 @@ func TestStartsWithPrompt(t *testing.T) {
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.said(t, "claude:before", sample.Messages()...)
-	for host, check := range map[string]func(string) bool{
-		"claude":   func(s string) bool { return len([]rune(s)) <= 9_500 },
-		"codex":    func(s string) bool { return llms.Estimate.Count(s) <= 2_500 },
-		"opencode": func(s string) bool { return len([]rune(s)) <= 9_500 },
-	} {
+	for _, host := range []string{"claude", "codex", "opencode"} {
 		a := w.handle(t, hook.Event{Host: host, Name: hook.SessionStart, Session: "x", Source: "startup"})
-		if a.Context == "" || !check(a.Context) {
+		if a.Context == "" || llms.Estimate.Count(a.Context) > 600 {
 			t.Errorf("%s: %d characters, %d tokens", host, len([]rune(a.Context)), llms.Estimate.Count(a.Context))
 		}
 		out, err := a.JSON()

@@ -35,8 +35,8 @@ func (h *Handler) shown(ctx context.Context, e Event) (shownState, error) {
 	return l, err
 }
 
-func (h *Handler) forget(ctx context.Context, e Event) error {
-	return h.put(ctx, store.HookShownSpace, key(e), shownState{Compacted: true, Forgot: h.Clock()}, h.Clock().Add(memory))
+func (h *Handler) forget(ctx context.Context, e Event, at time.Time) error {
+	return h.put(ctx, store.HookShownSpace, key(e), shownState{Compacted: true, Forgot: at}, h.Clock().Add(memory))
 }
 
 // note records when an event happened, for `lcm doctor`.

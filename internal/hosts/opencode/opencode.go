@@ -51,7 +51,7 @@ func New() Host {
 
 // About implements [hosts.Host].
 func (h Host) About() hosts.About {
-	return hosts.About{Name: h.Name, Title: h.Title, MarksFailures: true, MCP: hosts.MCP{Client: h.Name}}
+	return hosts.About{Name: h.Name, Title: h.Title, MCP: hosts.MCP{Client: h.Name}}
 }
 
 // dataDir is where the program keeps its sessions and logins, configDir where it has the

@@ -30,7 +30,7 @@ func New() Host {
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "pi", MarksFailures: true}
+	return hosts.About{Name: Name, Title: "pi"}
 }
 
 // Find implements [hosts.Host].

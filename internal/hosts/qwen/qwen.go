@@ -30,7 +30,7 @@ func New() Host {
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "Qwen Code", MarksFailures: true, ForgetsStart: true, WritesLate: true, MCP: hosts.MCP{Client: "qwen-cli-mcp-client-lcm"}}
+	return hosts.About{Name: Name, Title: "Qwen Code", ForgetsStart: true, WritesLate: true, MCP: hosts.MCP{Client: "qwen-cli-mcp-client-lcm"}}
 }
 
 // Settings implements [setup.Host].

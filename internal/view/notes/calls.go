@@ -75,15 +75,23 @@ func (f *finder) call(seq int64, c *llms.ToolCall) {
 	f.add(Plan, seq, text)
 }
 
-// openSteps lists the steps of a plan that are not done.
+// OpenStep begins each open step of a plan.
+const OpenStep = "[ ] "
+
+// openSteps lists the steps of a plan that are not done. A plan without open steps
+// replaces the plan before it.
 func openSteps(a arguments) string {
 	var steps []todo
 	_ = json.Unmarshal(a.Plan, &steps)
+	steps = append(a.Todos, steps...)
 	var open []string
-	for _, t := range append(a.Todos, steps...) {
+	for _, t := range steps {
 		if text := t.Content + t.Step; text != "" && t.Status != "completed" && t.Status != "cancelled" {
-			open = append(open, "[ ] "+text)
+			open = append(open, OpenStep+text)
 		}
+	}
+	if len(open) == 0 && len(steps) > 0 {
+		return "all steps are done"
 	}
 	return strings.Join(open, "; ")
 }
@@ -139,6 +147,12 @@ var (
 // looking matches commands that change nothing, and say little about the work.
 var looking = lazyregexp.New(`^(?:cd \S+ && )?(?:ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
+// Looks reports whether a command line only looks at something.
+func Looks(line string) bool { return looking().MatchString(line) }
+
+// Gave stands between a command and the line of its output, in notes of both.
+const Gave = " → "
+
 // maxOutput bounds how much of a result is read, half from each end, in bytes.
 const maxOutput = 16 << 10
 
@@ -155,9 +169,9 @@ func (f *finder) result(s *record.SummarySource, r *llms.ToolResult) {
 	if c.command == "" {
 		return
 	}
-	what := purpose(c.command)
+	what := Purpose(c.command)
 	failed := r.IsError
-	if m := exitCode().FindStringSubmatch(text); m != nil {
+	if m := exitCode().FindStringSubmatch(text); m != nil && s.Format != llms.FormatClaude { // Claude Code marks failures
 		failed = failed || m[1] != "0"
 	}
 	f.failed = slices.DeleteFunc(f.failed, func(x failure) bool { return x.purpose == what })
@@ -166,15 +180,15 @@ func (f *finder) result(s *record.SummarySource, r *llms.ToolResult) {
 		if detail == "" {
 			detail = strings.TrimSpace(text)
 		}
-		if line, omitted := clean(clip(oneLine(c.command), 160)+" → "+clip(oneLine(detail), 200), true); line != "" && !omitted {
+		if line, omitted := clean(Clip(oneLine(c.command), 160)+Gave+Clip(oneLine(detail), 200), true); line != "" && !omitted {
 			f.failed = append(f.failed, failure{Line{Failed, s.Seq, line}, what})
 		}
 		return
 	}
-	if !looking().MatchString(c.command) {
+	if !Looks(c.command) {
 		last := strings.TrimSpace(text)
 		last = strings.TrimSpace(last[strings.LastIndexByte(last, '\n')+1:])
-		f.add(Ran, s.Seq, clip(oneLine(c.command), 120)+" → "+clip(last, 160))
+		f.add(Ran, s.Seq, Clip(oneLine(c.command), 120)+Gave+Clip(last, 160))
 	}
 	if m := logged().FindStringSubmatch(text); m != nil && strings.Contains(c.command, "git log") {
 		f.commit(s.Seq, m[1], m[2])
@@ -228,8 +242,8 @@ func userWords(tool string, isError bool, text string) string {
 	return ""
 }
 
-// purpose returns the program and its first word: with other flags it is another try.
-func purpose(line string) string {
+// Purpose returns the program and its first word: with other flags it is another try.
+func Purpose(line string) string {
 	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
 		line = after
 	}
@@ -252,7 +266,7 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 // the tool.
 func Subject(c *llms.ToolCall) string {
 	if line := Command(c); line != "" {
-		return purpose(line)
+		return Purpose(line)
 	}
 	a := parse(c)
 	if p := cmp.Or(a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename); p != "" {

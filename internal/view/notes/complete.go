@@ -16,7 +16,7 @@ const maxAppended = 12
 func Complete(text string, sources []record.SummarySource) string {
 	said := map[int64]bool{}
 	var missing []string
-	have := words(text)
+	have := Words(text)
 	for _, l := range Find(sources) {
 		if l.Kind != User {
 			continue
@@ -52,18 +52,23 @@ func Complete(text string, sources []record.SummarySource) string {
 // mentioned reports whether a text with these words says a sentence, as far as words can
 // tell.
 func mentioned(have map[string]bool, sentence string) bool {
-	of, found := 0, 0
-	for w := range words(sentence) {
+	found, of := Share(have, sentence)
+	return found*10 >= of*7
+}
+
+// Share counts the words of a sentence, and those of them that a text has.
+func Share(have map[string]bool, sentence string) (found, of int) {
+	for w := range Words(sentence) {
 		of++
 		if have[w] {
 			found++
 		}
 	}
-	return found*10 >= of*7
+	return found, of
 }
 
-// words are the words of a text that carry meaning, as far as their length tells.
-func words(text string) map[string]bool {
+// Words are the words of a text that carry meaning, as far as their length tells.
+func Words(text string) map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if len(w) > 3 {

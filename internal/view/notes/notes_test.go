@@ -166,3 +166,36 @@ func TestComplete(t *testing.T) {
 		t.Errorf("a summary that says it all was changed:\n%s", got)
 	}
 }
+
+// TestRules: orders about how work is done are found, and sentences that sound like them
+// are not.
+func TestRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"please don't amend commits":                                 "please don't amend commits",
+		"Fix it. Always run the linter first.":                       "Always run the linter first.",
+		"let's use true/false and not on/off":                        "let's use true/false and not on/off",
+		"- rename it\n- never push to main":                          "never push to main",
+		"I'll run the migration myself.":                             "I'll run the migration myself.",
+		"fix the test, but do not touch the fixtures":                "fix the test, but do not touch the fixtures",
+		"why don't we have a linter?":                                "",
+		"I don't know why it never ends":                             "",
+		"// Always written as a number":                              "",
+		"the job must wait":                                          "",
+		"don't change it\n" + strings.Repeat("a pasted line\n", 100): "",
+	} {
+		if got := strings.Join(notes.Rules(text), "|"); got != want {
+			t.Errorf("%.60q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFinishedPlan: a plan whose steps are all done replaces one with open steps.
+func TestFinishedPlan(t *testing.T) {
+	plan := func(status string) llms.Message {
+		return llms.Calls("", llms.ToolCall{ID: status, Name: "TodoWrite", Arguments: `{"todos":[{"content":"mend the lock","status":"` + status + `"}]}`})
+	}
+	text := notes.Write(notes.Find(conversation(llms.User("mend it"), plan("pending"), plan("completed"), llms.Assistant("Done."))), 0)
+	if strings.Contains(text, notes.OpenStep) {
+		t.Error(text)
+	}
+}

@@ -203,8 +203,8 @@ func (w *writer) omissions() {
 	}
 }
 
-// clip cuts a text to so many characters.
-func clip(text string, n int) string {
+// Clip leaves out the middle of a text that is longer than n characters.
+func Clip(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
@@ -227,6 +227,14 @@ func cut(text string, n int) string {
 	}
 	head := n * 2 / 3
 	return atWord(string(r[:head]), false) + " … " + atWord(string(r[len(r)-(n-head):]), true)
+}
+
+// ClipEnd leaves out the beginning of a text that is longer than n characters.
+func ClipEnd(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return cutEnd(text, n)
 }
 
 // cutEnd keeps the end of a text.
@@ -255,6 +263,34 @@ func atWord(text string, start bool) string {
 
 // standing matches a sentence that says how work is to be done from now on.
 var standing = lazyregexp.New(`(?i)\b(?:always|never|don'?t|do not|must(?:n't)?|should(?:n't)?|instead|rather than|prefer|make sure|avoid|stop|only|no need|remember|from now on|i'?ll|i will|keep|leave|please)\b`)
+
+// rule matches an order of the user about how work is done: "don't …", "always …" at the
+// beginning of a sentence or a clause, "use X, not Y", "I'll do that myself".
+var rule = lazyregexp.New(`(?i)^(?:[^\w+/]|(?:please|also|and|but|so|just|then|let's|(?:ok|no|yes),?) )*(?:(?:always|never|don'?t|do not|from now on|make sure|remember to|prefer|avoid)\b|use .{1,60}(?:\bnot |instead of|rather than))` +
+	`|[,;:–-] (?:(?:please|and|but|so|just) )?(?:always|never|don'?t|do not|make sure)\b` +
+	`|\b(?:you|we) (?:should|must) (?:always|never)\b|\bplease (?:don'?t|do not|never|always)\b|\bfrom now on\b|\b(?:i'?ll|i will)\b.{0,60}\b(?:myself|manually)\b`)
+
+// noRule matches questions, and what only sounds like an order: "don't know".
+var noRule = lazyregexp.New(`(?i)\?\W*$|^[+/]|\bdon'?t (?:know|think|have|see|get|understand|like|agree|care|we|you|worry)\b`)
+
+// maxTyped is the size of a prompt in bytes above which it is taken for a pasted text.
+const maxTyped = 1000
+
+// Rules returns the standing instructions in a prompt.
+func Rules(text string) (all []string) {
+	if len(text) > maxTyped {
+		return nil
+	}
+	for line := range strings.Lines(text) {
+		line, _ = clean(line, false)
+		for s := range sentences(line[bulletLen(line):]) {
+			if len(s) <= maxRule && rule().MatchString(s) && !noRule().MatchString(s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
 
 // maxRule bounds a standing instruction that is kept beside a prompt that was cut.
 const maxRule = 200
