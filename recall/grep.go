@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -127,23 +126,11 @@ type Match struct {
 	// Meaning says that the match was found by the vector of its text and not by
 	// words.
 	Meaning bool `json:"meaning,omitempty"`
-	// SupersededBy is the later message of this answer that changes what this one states.
-	SupersededBy *Superseded `json:"supersededBy,omitempty"`
 	// Damaged says that the snippet may differ from the message: the stored
 	// record is not the one that arrived.
 	Damaged bool     `json:"damaged,omitempty"`
 	Score   float64  `json:"score,omitempty"`   // comparable within one type
 	Context *Context `json:"context,omitempty"` // the messages around it, where they were asked for
-}
-
-// Superseded names the message that changed an older statement.
-type Superseded struct {
-	ID record.MessageID `json:"id"` // of the later message
-	At time.Time        `json:"at"` // when it was said
-}
-
-func (s Superseded) String() string {
-	return fmt.Sprintf("superseded by %s (%s)", s.ID, s.At.UTC().Format(time.DateOnly))
 }
 
 // Context is the messages around a match, oldest first: those that were asked

@@ -25,7 +25,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
 )
 
 // Options select the sessions of a brief.
@@ -91,8 +90,6 @@ type Quote struct {
 	Text string
 	// Asked is the question that a short choice answers.
 	Asked string
-	// Superseded is the later decision that changes this one.
-	Superseded *recall.Superseded
 }
 
 // Step is an open point of the agent's plan.

@@ -8,10 +8,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/shortanswer"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
 )
 
 // cues are words that mark a sentence as a decision: a choice or a rule.
@@ -54,15 +52,6 @@ func decisions(said []store.Message, known []Quote) []Quote {
 	}, keepDecisions-len(answers), append(slices.Clone(known), answers...))
 	all = append(all, answers...)
 	slices.SortStableFunc(all, func(x, y Quote) int { return int(x.ID - y.ID) })
-	stated := make([]supersede.Statement, len(all))
-	for i, q := range all {
-		stated[i] = supersede.Statement{Text: q.Text, Time: q.Time, User: q.Who == string(llms.RoleUser)}
-	}
-	for older, later := range supersede.By("", stated) {
-		if later >= 0 {
-			all[older].Superseded = &recall.Superseded{ID: all[later].ID, At: all[later].Time}
-		}
-	}
 	return all
 }
 

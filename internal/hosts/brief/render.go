@@ -227,9 +227,6 @@ func (w *Work) settled() section {
 // decision renders a decision as a line.
 func (q Quote) decision(most int) string {
 	text := fmt.Sprintf("%s %s: %s", q.ID, q.Who, quote.Text(q.Text, most))
-	if q.Superseded != nil {
-		text += ", " + q.Superseded.String()
-	}
 	if q.Asked != "" {
 		text += ", asked " + quote.Text(q.Asked, 140)
 	}

@@ -45,7 +45,6 @@ var Layers = [][]string{
 		// The public data types.
 		"record",
 	}, {
-		"internal/recall/supersede",
 	}, {
 		"internal/record/redact/...",
 		"recall",

@@ -1,7 +1,6 @@
 package delegation
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -60,7 +58,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 	}
 	e.frame = recall.Answer{Method: recall.MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used, NotInRecord: p.absent}
 	e.home = r.Projects
-	e.literal, e.past = literalOf(r.Query), supersede.AboutPast(cmp.Or(r.Prompt, r.Query))
+	e.literal = literalOf(r.Query)
 	for _, words := range []string{r.Query, r.Prompt} {
 		if q, err := search.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
 			e.queries = append(e.queries, q)
@@ -89,9 +87,8 @@ type passage struct {
 	cited bool
 	// score is that of the ranking, and literal says that the text has the
 	// query as it was typed.
-	score      float64
-	literal    bool
-	superseded *recall.Superseded
+	score   float64
+	literal bool
 }
 
 // kind orders the passages of a group: the matches that have the query as it was typed,
@@ -110,7 +107,6 @@ func (p passage) kind() int {
 type extract struct {
 	*Delegator
 	literal  *regexp.Regexp  // the query as it was typed
-	past     bool            // the question is about the past
 	queries  []*search.Query // the query and the prompt, which select the part of a long message
 	most     int             // tokens of the answer's text
 	bound    int             // tokens of the whole result
@@ -165,7 +161,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 		return false, err
 	}
 	e.read += e.count(text)
-	p := passage{msg: m, score: c.score, literal: c.literal, superseded: c.superseded, match: match, cited: match && strong && e.cited() < maxCitations}
+	p := passage{msg: m, score: c.score, literal: c.literal, match: match, cited: match && strong && e.cited() < maxCitations}
 	e.cut(&p, text, e.share(m, rank))
 	said := strings.Join(strings.Fields(p.text), " ")
 	if said == "" || e.texts[said] {
@@ -329,7 +325,7 @@ func (e *extract) encoded(v any) int {
 func (e *extract) answer(shown []passage) recall.Answer {
 	a := e.frame
 	a.Notes = slices.Clone(a.Notes)
-	a.Answer = write(shown, e.titles, e.past)
+	a.Answer = write(shown, e.titles)
 	a.CitedIDs, a.Citations, a.TotalSourceTokens = []store.ID{}, []recall.Citation{}, e.read
 	left, parts := e.left, 0
 	for _, p := range e.passages[min(len(shown), len(e.passages)):] {

@@ -154,12 +154,6 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	}
 	picked := merge(lanes, q, shown.limit, beneath)
 	q.preferNear(picked)
-	var superseded map[store.MessageID]recall.Superseded
-	if !at.Begun {
-		if picked, superseded, err = s.currentFirst(ctx, q, lanes, picked); err != nil {
-			return recall.GrepAnswer{}, err
-		}
-	}
 	at.Words = q.words != nil && q.expression
 	a := recall.GrepAnswer{
 		Pattern: q.search.Pattern, Mode: q.search.Mode, Sort: q.search.Sort, Kinds: q.kinds, Scope: q.scope, Notes: slices.Clone(q.notes),
@@ -169,7 +163,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	if absent.All {
 		return noMatch(a), nil
 	}
-	if a.Matches, err = s.matches(ctx, &shown, picked, superseded); err != nil {
+	if a.Matches, err = s.matches(ctx, &shown, picked); err != nil {
 		return recall.GrepAnswer{}, err
 	}
 	nameSummaries(a.Matches, lanes, beneath)

@@ -122,7 +122,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 		search.CountTo = 0 // the first page has counted
 	}
 	if search.Sort != store.ByRecency {
-		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath and currentFirst
+		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath
 	}
 	var err error
 	if q.re != nil && search.Sort != store.ByRecency {

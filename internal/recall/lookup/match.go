@@ -11,7 +11,7 @@ import (
 // matches makes the answer's matches of hits, and reads only those. In
 // a compact answer a message that ranking brought in because it is next to
 // a match is shown with that match, and one that says nothing is not shown.
-func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit, superseded map[store.MessageID]recall.Superseded) ([]recall.Match, error) {
+func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]recall.Match, error) {
 	messages, summaries, err := s.load(ctx, hits)
 	if err != nil {
 		return nil, err
@@ -21,9 +21,6 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit, super
 	var beside []store.Hit
 	for _, h := range hits {
 		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Score: h.Score}
-		if by, ok := superseded[h.Message]; ok {
-			m.SupersededBy = &by
-		}
 		if q.compact && h.Beside && !h.IsSummary() && besideOneOf(hits, h) {
 			beside = append(beside, h)
 			continue

@@ -166,11 +166,7 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 		return a, err
 	}
 	hits := merge(lanes, w, w.search.Limit, beneath)
-	hits, superseded, err := s.currentFirst(ctx, w, lanes, w.outside(hits, room))
-	if err != nil {
-		return a, err
-	}
-	other, err := s.matches(ctx, w, hits, superseded)
+	other, err := s.matches(ctx, w, w.outside(hits, room))
 	if err != nil {
 		return a, err
 	}
