@@ -120,8 +120,8 @@ func (e *engine) search(ctx context.Context, q Question, conversation int64) ([]
 	if err != nil {
 		return nil, fmt.Errorf("question %q: %w", q.Text, err)
 	}
-	res, err := e.index.Search(ctx, search.Request{
-		Query: query, Filter: search.Filter{Conversations: []int64{conversation}}, Weights: &e.weights, Now: e.corpus.asked[conversation-1],
+	res, err := e.index.Search(search.WithWeights(ctx, e.weights), search.Request{
+		Query: query, Filter: search.Filter{Conversations: []int64{conversation}}, Now: e.corpus.asked[conversation-1],
 	}, e.fetch)
 	if err != nil {
 		return nil, err

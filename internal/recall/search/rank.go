@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -27,6 +28,14 @@ func DefaultWeights() Weights {
 		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
 		Span: 0.5, Near: 0.5,
 	}
+}
+
+type weightsKey struct{}
+
+// WithWeights returns a context whose searches rank with w: a benchmark measures the ranking
+// without each of its parts, also through a store.
+func WithWeights(ctx context.Context, w Weights) context.Context {
+	return context.WithValue(ctx, weightsKey{}, w)
 }
 
 // Hit is a document that was found.

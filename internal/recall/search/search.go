@@ -24,10 +24,9 @@ type Request struct {
 	Query   *Query
 	Filter  Filter
 	Sort    Sort
-	Limit   int      // hits returned; zero: all that were ranked
-	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
-	Readers int      // goroutines that may call fetch at once; zero: one
-	Weights *Weights // nil: DefaultWeights
+	Limit   int   // hits returned; zero: all that were ranked
+	Below   int64 // for paging ByRecency: only documents with lower ids; zero: all
+	Readers int   // goroutines that may call fetch at once; zero: one
 	// Now is the time of the question, from which dates such as "last week" count
 	// back, in its zone. Zero: only dates with a year are read.
 	Now time.Time
@@ -65,9 +64,9 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
-	weights := DefaultWeights()
-	if req.Weights != nil {
-		weights = *req.Weights
+	weights, ok := ctx.Value(weightsKey{}).(Weights)
+	if !ok {
+		weights = DefaultWeights()
 	}
 	timeOnly := req.Sort != ByRecency && p.takeDates(req.Now)
 	if err := p.open(ix); err != nil {
