@@ -23,6 +23,8 @@ var parts = []part{
 	{"session prior", func(w *search.Weights) { w.Session = 0 }},
 	{"session coverage", func(w *search.Weights) { w.Coverage = 0 }},
 	{"named times", func(w *search.Weights) { w.Span = 0 }},
+	{"who said it", func(w *search.Weights) { w.User, w.Closing, w.Work = 1, 1, 1 }},
+	{"prompt of the turn", func(w *search.Weights) { w.Turn = 0 }},
 	{"other words", func(w *search.Weights) { w.Near = 0 }},
 }
 

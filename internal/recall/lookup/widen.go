@@ -152,7 +152,7 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 	if a.Total > 0 {
 		own.fill, w.fill = q.fill*2/3, q.fill/3
 	}
-	room := q.limit - min(q.limit, matching(a.Matches))
+	room := q.limit - min(q.limit, len(a.Matches))
 	if better {
 		own.limit = max(1, q.limit/2)
 		room = q.limit - own.limit
@@ -187,12 +187,12 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.Grep
 			return a, err
 		}
 	}
-	mine := matching(a.Matches)
+	mine := len(a.Matches)
 	a.Matches = append(a.Matches, other...)
 	if own.expression {
 		note(&a.Notes, wordsNote)
 	}
-	if n := said.Elsewhere - (matching(a.Matches) - mine); n > 0 {
+	if n := said.Elsewhere - (len(a.Matches) - mine); n > 0 {
 		note(&a.Notes, prose.AtLeast(n, said.AtLeast, "match", "matches")+" more elsewhere: allConversations: true finds them")
 	}
 	a.Total, a.Widened, a.Scope, a.NotInRecord = said.InScope, said, w.scope, nil // other conversations have the words
@@ -202,18 +202,7 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.Grep
 // outside picks the first hits that lie outside the question's own scope.
 func (q *query) outside(hits []store.Hit, most int) []store.Hit {
 	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return q.home.Contains(h.Conversation) })
-	return hits[:store.FirstMatches(hits, most)]
-}
-
-// matching counts the matches of a page, without the messages beside them.
-func matching(matches []recall.Match) int {
-	n := 0
-	for _, m := range matches {
-		if !m.Beside {
-			n++
-		}
-	}
-	return n
+	return hits[:min(most, len(hits))]
 }
 
 // betterElsewhere reports that the best match of a ranked search lies outside

@@ -56,6 +56,7 @@ type search struct {
 	query   *Query
 	spans   []dates.Span // of time, that the query names
 	filter  Filter
+	weights Weights
 	readers int  // goroutines that read texts
 	verify  bool // candidates are checked against their texts
 	shares  []*share

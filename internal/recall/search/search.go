@@ -68,6 +68,7 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if !ok {
 		weights = DefaultWeights()
 	}
+	p.weights = weights
 	timeOnly := req.Sort != ByRecency && p.takeDates(req.Now)
 	if err := p.open(ix); err != nil {
 		return Result{}, err

@@ -44,12 +44,6 @@ const (
 	otherTier
 )
 
-// Roles as the store numbers them. Others are not listed, and neither are summaries.
-const (
-	userRole      = 1
-	assistantRole = 2
-)
-
 // leastWords is the length below which a message ("ok, thanks") comes after the others.
 const leastWords = 4
 
