@@ -66,7 +66,7 @@ func newStack(t *testing.T, leaves int) stack {
 	}
 	fold := func(over []store.Item) (sum store.Summary) {
 		err := db.Update(t.Context(), c.ID, func(w store.Writer) (err error) {
-			body := fmt.Sprintf("Work went on from %d.\n%sthe work\n%s", over[0].Pos, summary.Footer, filler)
+			body := fmt.Sprintf("Work went on from %d.\n%sthe work\n%s", over[0].Pos, summary.Footer, strings.Repeat(filler, 4)) // as long as real ones
 			sum, err = w.Fold(t.Context(), store.NewSummary{Over: over, Wording: store.Wording{Body: body, Tokens: llms.Estimate.Count(body), Level: summary.Normal, Method: "model"}})
 			return err
 		})
@@ -132,6 +132,18 @@ func pager(ids []string, stubborn, headstrong bool) llmtest.Responder {
 	}
 }
 
+// served is everything that the tools returned to a model.
+func served(m *llmtest.Model) string {
+	var all strings.Builder
+	requests := m.Requests()
+	for _, said := range requests[len(requests)-1].Messages {
+		for _, result := range said.ToolResults() {
+			all.WriteString(result.Output[0].Text)
+		}
+	}
+	return all.String()
+}
+
 // However much there is to read, a sub-agent that pages on ends in an answer within the
 // default limits, and in the right one where the words of the question lead to it or
 // everything could be read.
@@ -154,6 +166,9 @@ func TestReadingOnEndsInAnAnswer(t *testing.T) {
 					t.Logf("%d calls, %d input tokens, %d tokens of the record, truncated %v: %s", a.Usage.Calls, a.Usage.InputTokens, a.TotalSourceTokens, a.Truncated, a.Answer)
 					if a.Method != recall.MethodDelegated || a.Usage.InputTokens > recall.DefaultModelTokens {
 						t.Fatalf("%s (%s), %+v", a.Method, a.Reason, a.Usage)
+					}
+					if !strings.Contains(served(model), `id="msg_`) {
+						t.Error("no message was read")
 					}
 					found := a.Answer == needle && len(a.CitedIDs) == 1
 					if want := prompt == withWords || leaves <= 3; found != want || !found && !a.Truncated || leaves <= 2 && kind != "stubborn" && a.Truncated {

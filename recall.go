@@ -63,10 +63,10 @@ func (e *Engine) Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAns
 }
 
 // Grep finds messages and summaries of the session as lcm_grep does: a pattern without
-// operators that no text has exactly is read as words. It also finds the prompt of the
+// operators that no text has exactly is read as words, unless Mode says that it is a regex. It also finds the prompt of the
 // current turn, unless InTurn is set.
 func (s *Session) Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error) {
-	r.OrWords = true
+	r.OrWords = r.Mode != recall.Regex
 	if err := s.locate(ctx, &r.Where); err != nil {
 		return recall.GrepAnswer{}, err
 	}

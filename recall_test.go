@@ -42,6 +42,18 @@ func TestAnAgentsSearchDoesNotFindItself(t *testing.T) {
 	}
 }
 
+// A pattern of plain words that matches nothing is read as words, unless the caller says
+// that it is a regex.
+func TestARegexThatWasAskedForStaysOne(t *testing.T) {
+	l := newLong(t)
+	for mode, want := range map[string]int{"": 1, "full_text": 1, "regex": 0} {
+		a, err := l.session.Grep(t.Context(), recall.GrepRequest{Pattern: "valve sluice", Mode: recall.Mode(mode)})
+		if err != nil || min(a.Total, 1) != want {
+			t.Errorf("mode %q: %v, %d matches", mode, err, a.Total)
+		}
+	}
+}
+
 func TestAskNeedsOnlyAPrompt(t *testing.T) {
 	l := newLong(t)
 	a, err := l.session.Ask(t.Context(), recall.Question{Prompt: "At what pressure does the sluice valve open?"})

@@ -218,12 +218,11 @@ type grepArgs struct {
 }
 
 func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
-	plain := !given(ctx, "mode")
-	if plain {
+	if !given(ctx, "mode") {
 		in.Mode = "" // words are ordered by relevance
 	}
 	return t.session.Grep(ctx, recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, OrWords: plain, Kinds: in.Scope, Where: t.where(ctx, in.ConversationID, in.AllConversations),
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: t.where(ctx, in.ConversationID, in.AllConversations),
 		SummaryID: in.SummaryID, Since: in.Since, Before: in.Before, Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context,
 		Cursor: in.Cursor, Everything: in.Everything,
 	})

@@ -237,6 +237,40 @@ func TestAnApprovedCallBeginsOnce(t *testing.T) {
 	}
 }
 
+// A user who writes something else after an approved call had begun does not have the model
+// told that it was not made.
+func TestACallThatHadBegunIsNotLeft(t *testing.T) {
+	var ran int
+	fails := false
+	memory := forgetful{agents.NewTranscript(), &fails}
+	agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{NeedsApproval: true}, &ran)}},
+		llmtest.Call("deploy", `{}`), llmtest.Say("I see"))
+	_, err := agent.ChatStream("deploy it").Start().Text()
+	waits, ok := errors.AsType[*agents.ApprovalError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, agents.Decision{Approved: true, By: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	fails = true
+	if _, err := agent.Continue(t.Context()).Start().Text(); err == nil || ran != 1 {
+		t.Fatalf("%v; it ran %d times", err, ran)
+	}
+	if _, err := agent.ChatStream("what happened?").Start().Text(); err != nil || ran != 1 {
+		t.Errorf("%v; it ran %d times", err, ran)
+	}
+	for _, r := range engine.Requests() {
+		for _, m := range r.Messages {
+			for _, result := range m.ToolResults() {
+				if said := result.Output[0].Text; strings.Contains(said, "was not made") {
+					t.Errorf("the model reads %q of a call that ran", said)
+				}
+			}
+		}
+	}
+}
+
 func TestAWaitingCallNeedsADecisionWhateverThePolicySays(t *testing.T) {
 	var ran int
 	memory := agents.NewTranscript()

@@ -57,6 +57,8 @@ type Answer struct {
 	NotInRecord []string `json:"notInRecord,omitempty"`
 
 	Answer string `json:"answer"` // the text
+	// Evidence has verbatim passages beside a sub-agent's answer that cites nothing.
+	Evidence string `json:"evidence,omitempty"`
 	// CitedIDs are summaries and messages that the answer rests on. Each was
 	// read on the way to it.
 	CitedIDs []record.ID `json:"citedIds"`
@@ -122,7 +124,7 @@ const (
 type Limits struct {
 	ExpandTokens int // read by all sub-agents of a question: 68,000
 	// PageTokens is the size of a first page of lcm_expand: 8,000. A page that
-	// continues it has all the rest.
+	// continues it has all the rest, as far as it fits the window of the model.
 	PageTokens int
 	Depth      int // steps below a summary in one call: any
 	// ModelTokens is how many input tokens the models of all sub-agents of a

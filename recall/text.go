@@ -203,6 +203,9 @@ func (a Answer) Text() string {
 		b.WriteString("results with the other words:\n")
 	}
 	fmt.Fprintf(&b, "%s\n", a.Answer)
+	if a.Evidence != "" {
+		fmt.Fprintf(&b, "\nwhat the record says:\n%s\n", a.Evidence)
+	}
 	if a.Method == MethodDelegated && len(a.CitedIDs) > 0 {
 		fmt.Fprintf(&b, "\ncited: %s\n", prose.Join(a.CitedIDs, " ", 0))
 		for _, c := range a.Citations {

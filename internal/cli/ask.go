@@ -97,6 +97,9 @@ func (cmd *askCommand) print(answer recall.Answer) {
 		cmd.printf("results with the other words:\n")
 	}
 	cmd.printf("%s\n", cmd.shown(answer.Answer))
+	if answer.Evidence != "" {
+		cmd.printf("\nwhat the record says:\n%s\n", cmd.shown(answer.Evidence))
+	}
 	cmd.printCitations(answer)
 	switch {
 	case strings.HasPrefix(answer.Reason, delegation.NoModel):

@@ -35,10 +35,10 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	r.OrWords, r.Compact, r.Snippet = true, true, snippetRunes
 	if _, told := c.args["mode"]; !told {
 		r.Mode = "" // plain words are ordered by relevance
 	}
+	r.OrWords, r.Compact, r.Snippet = r.Mode != recall.Regex, true, snippetRunes
 	_, told := c.args["context"]
 	if !told {
 		r.Fill = min(fillTokens, c.config.MaxTokens/2)

@@ -11,6 +11,7 @@ type askResult struct {
 	NotInRecord []string `json:"notInRecord,omitempty"` // words of the question
 
 	Answer               string               `json:"answer"`
+	Evidence             string               `json:"evidence,omitempty"`
 	CitedIDs             []record.ID          `json:"citedIds"`
 	SourceConversationID store.ConversationID `json:"sourceConversationId"`
 	ExpandedSummaryCount int                  `json:"expandedSummaryCount"`
@@ -28,7 +29,7 @@ type askResult struct {
 
 func newAskResult(a recall.Answer) askResult {
 	return askResult{
-		Answer: a.Answer, CitedIDs: a.CitedIDs, SourceConversationID: a.SourceConversationID,
+		Answer: a.Answer, Evidence: a.Evidence, CitedIDs: a.CitedIDs, SourceConversationID: a.SourceConversationID,
 		ExpandedSummaryCount: a.ExpandedSummaryCount, TotalSourceTokens: a.TotalSourceTokens,
 		Truncated: a.Truncated, TruncatedBy: a.TruncatedBy,
 		Method: a.Method, Reason: a.Reason, Searched: a.Scope.String(),

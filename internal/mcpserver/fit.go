@@ -52,7 +52,7 @@ func shortenLists(a *recall.DescribeAnswer) {
 }
 
 // trim cuts an answer of lcm_expand_query to the size that fits: first the citations,
-// then the end of the answer.
+// then the end of the evidence beside it, then its own.
 func (s *Server) trim(a *recall.Answer) {
 	fits := func() bool { return s.fits(a.Text(), newAskResult(*a)) }
 	if n := len(a.Citations); n > 0 && !fits() {
@@ -64,10 +64,12 @@ func (s *Server) trim(a *recall.Answer) {
 	}
 	a.Truncated, a.TruncatedBy = true, "maxTokens"
 	a.Notes = append(a.Notes, "the answer was cut at its end for want of room: ask a narrower question")
-	whole := a.Answer
-	most := sort.Search(len(whole), func(n int) bool {
-		a.Answer = strings.ToValidUTF8(whole[:n+1], "")
-		return !fits()
-	})
-	a.Answer = strings.ToValidUTF8(whole[:most], "")
+	for _, text := range []*string{&a.Evidence, &a.Answer} {
+		whole := *text
+		most := sort.Search(len(whole), func(n int) bool {
+			*text = strings.ToValidUTF8(whole[:n+1], "")
+			return !fits()
+		})
+		*text = strings.ToValidUTF8(whole[:most], "")
+	}
 }

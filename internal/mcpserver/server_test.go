@@ -268,6 +268,19 @@ func TestContextOfNoMessages(t *testing.T) {
 	}
 }
 
+// A pattern of plain words that matches nothing is read as words, unless the caller says
+// that it is a regex.
+func TestARegexThatWasAskedForStaysOne(t *testing.T) {
+	r := newRecord(t)
+	r.say("claude:s1", r.dir, time.Minute, user("where does the walrus sleep?"))
+	c := r.connect(r.serve(r.config()), clientOptions{})
+	for want, a := range []args{{"pattern": "sleep walrus", "mode": "regex"}, {"pattern": "sleep walrus"}} {
+		if got := grepped(t, c.call("lcm_grep", a)); len(got.Matches) != want {
+			t.Errorf("%v: %+v", a, got)
+		}
+	}
+}
+
 // A call whose arguments are no object is the caller's mistake, not the
 // protocol's.
 func TestArgumentsThatAreNoObject(t *testing.T) {

@@ -59,12 +59,26 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 	a, err := d.delegate(ctx, r, p, runner)
 	switch {
 	case err == nil:
-		return a, nil
+		err := d.beside(ctx, r, p, &a)
+		return a, err
 	case ctx.Err() != nil:
 		return recall.Answer{}, context.Cause(ctx)
 	}
 	r.used, r.read = a.Usage, a.TotalSourceTokens
 	return d.evidence(ctx, r, p, reason(err))
+}
+
+// beside puts evidence next to an answer that cites nothing, in the room that the answer
+// leaves. The answer may be honest, as nothing was there, or made up.
+func (d *Delegator) beside(ctx context.Context, r request, p *plan, a *recall.Answer) error {
+	if r.MaxTokens -= d.count(a.Answer); len(a.CitedIDs) > 0 || r.MaxTokens < recall.MinMaxTokens {
+		return nil
+	}
+	found, err := d.evidence(ctx, r, p, "")
+	if found.Method == recall.MethodEvidence {
+		a.Evidence, a.Damaged = found.Answer, found.Damaged
+	}
+	return err
 }
 
 // NoModel begins noModel, the reason for evidence where there is no model to ask.
@@ -133,7 +147,7 @@ func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Run
 	var running sync.WaitGroup
 	for i, b := range asked {
 		running.Go(func() {
-			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.count)
+			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.window(runner), d.count)
 			o := &outcomes[i]
 			o.err = guard.Run(func() (err error) {
 				o.answer, err = d.askChild(ctx, share, b, runner, meter, grace, d.config.Limits.ExpandTokens/len(asked))
@@ -206,7 +220,8 @@ func reason(err error) string { return prose.Clip(err.Error(), 400) + instead }
 // instead ends the reason for evidence in the place of an answer.
 const instead = "; the passages below are quoted from the record instead"
 
-// askChild runs one sub-agent from its grant to its verified answer.
+// askChild runs one sub-agent from its grant to its verified answer. If a page was too large
+// for its model, another one begins anew with smaller pages.
 func (d *Delegator) askChild(
 	ctx context.Context, r request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
 ) (recall.Answer, error) {
@@ -222,9 +237,21 @@ func (d *Delegator) askChild(
 	defer c.end()
 	said, err := d.converse(ctx, r, b, runner, c)
 	if err != nil {
+		if window := meter.again(); window > 0 {
+			c.end()
+			d.windows.Store(runner.Name(), window)
+			return d.askChild(ctx, r, b, runner, meter, grace, tokens)
+		}
 		return recall.Answer{}, err
 	}
 	return d.verified(ctx, r, b, c.grant, said)
+}
+
+// window is how many tokens the model of a runner takes, as far as it is known.
+func (d *Delegator) window(r Runner) int {
+	w, _ := d.windows.Load(r.Name())
+	n, _ := w.(int)
+	return n
 }
 
 // converse has the sub-agent work on its task. A sub-agent that ignores its

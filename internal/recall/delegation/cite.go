@@ -47,6 +47,9 @@ func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant
 		note(&a, "unsupported: %s", prose.Clip(prose.Join(said.Missing, ", ", maxUnsupported), 200))
 	}
 	cite(&a, read, said.CitedIDs)
+	if len(a.CitedIDs) == 0 {
+		note(&a, "nothing supports the answer: the sub-agent read %s and cites nothing", prose.Plural(len(read.order), "text", "texts"))
+	}
 	d.quote(&a, read, r)
 	a.SourceConversationIDs = read.conversations(a.Citations, b)
 	a.SourceConversationID = a.SourceConversationIDs[0]
@@ -211,7 +214,7 @@ func merge(outcomes []outcome, asked []*bucket, r request, count func(string) in
 			text.WriteString("\n\n")
 		}
 		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading().ReplaceAllString(o.answer.Answer, "$1| $2"))
-		join(&merged, o.answer)
+		join(&merged, o.answer, id)
 		short = short || o.answer.TruncatedBy == cutMaxTokens || o.answer.TruncatedBy == cutBoth
 		starved = starved || o.answer.TruncatedBy == cutExpansion || o.answer.TruncatedBy == cutBoth
 	}
@@ -256,8 +259,8 @@ func shares(asked []*bucket, most int, count func(string) int) int {
 	return max(recall.MinMaxTokens, most/len(asked))
 }
 
-// join adds the sources of another answer.
-func join(a *recall.Answer, b recall.Answer) {
+// join adds the sources of the answer of a conversation, and its notes.
+func join(a *recall.Answer, b recall.Answer, id store.ConversationID) {
 	for _, c := range b.Citations {
 		if !slices.Contains(a.CitedIDs, c.ID) {
 			a.CitedIDs = append(a.CitedIDs, c.ID)
@@ -269,7 +272,7 @@ func join(a *recall.Answer, b recall.Answer) {
 	}
 	a.ExpandedSummaryCount += b.ExpandedSummaryCount
 	for _, n := range b.Notes {
-		note(a, "%s", n)
+		note(a, "%s%s", strings.ToLower(heading(id)), n)
 	}
 }
 

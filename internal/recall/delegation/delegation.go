@@ -16,10 +16,12 @@
 // An answer rests on texts that the sub-agent has read. Ask rejects an answer without
 // reading, without a citation of a text that was read, or of whose names and numbers none
 // was read, once, and then refuses it. Where only some were never read, a note of the
-// answer names them. A question costs a bounded number of model tokens ([Limits], [Meter]), and room to answer
+// answer names them. An answer that cites nothing keeps its text; a note says that nothing supports it, and
+// evidence stands beside it. A question costs a bounded number of model tokens ([Limits], [Meter]), and room to answer
 // is always kept of them: nothing is served unless the model can be called twice
 // afterwards. What matches the question is served first, and the second page has all the
-// rest, since every call repeats what was read before. A sub-agent that calls its model
+// rest that fits the model's window, since every call repeats what was read before. The window is learned
+// from a refusal: the sub-agent begins anew with half of what was refused. A sub-agent that calls its model
 // three times without reading anything ends. The answer has the cost.
 //
 // The caller gets no more of the record than the cap on the answer, quotes included.
@@ -43,6 +45,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -126,6 +129,7 @@ type Delegator struct {
 	config   Config
 	turns    turns.Turns // of the callers
 	children atomic.Int32
+	windows  sync.Map // by the name of a model, how many tokens it takes
 }
 
 // New returns a Delegator.

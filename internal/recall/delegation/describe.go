@@ -67,11 +67,11 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 			a.EarliestAt.UTC().Format(time.RFC3339), a.LatestAt.UTC().Format(time.RFC3339))
 		listIDs(&facts, "It was made from", a.ParentIDs)
 		listIDs(&facts, "It was made from", a.SourceMessageIDs)
-		p.take(piece, a.ID, false)
+		p.take(piece, a.ID)
 	case a.MessageDetail != nil:
 		piece.Role, piece.Size = a.Role, int(a.ContentSize)
 		facts.WriteString(".")
-		p.take(piece, store.Node{Message: holder}, false)
+		p.take(piece, store.Node{Message: holder})
 	default:
 		fmt.Fprintf(&facts, " and %d bytes. It belongs to %s.", a.ByteSize, holder)
 		piece.Text = fmt.Sprintf("name: %s\ntype: %s\n%s", a.FileName, a.MIMEType, a.ExplorationSummary)
@@ -79,7 +79,7 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 		p.put(piece)
 		p.grant.served.facts += piece.Text + "\n"
 		piece.Text = "" // these are not the words of the file
-		p.grant.served.add(piece, store.Node{Message: holder}, false)
+		p.grant.served.add(piece, store.Node{Message: holder})
 	}
 	listIDs(&facts, "Files:", a.FileIDs)
 	facts.WriteString(" " + toolname.Expand + " reads it whole.\n")

@@ -2,6 +2,7 @@ package delegation_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,5 +89,36 @@ func TestPagesAddUp(t *testing.T) {
 	}
 	if pages < 10 || a.ExpandedSummaryCount != 1 || a.Truncated {
 		t.Errorf("%d pages, %+v", pages, a)
+	}
+}
+
+// A summary whose messages are read by their own ids counts as expanded; a search that
+// shows a passage of a message, and a description of the summary itself, expand nothing.
+func TestASummaryReadByItsMessagesIsExpanded(t *testing.T) {
+	for _, test := range []struct {
+		tool string
+		args func(store.SummaryID) map[string]any
+		want int
+	}{
+		{"lcm_expand", func(store.SummaryID) map[string]any { return map[string]any{"messageIds": []string{"msg_1"}} }, 1},
+		{"lcm_describe", func(store.SummaryID) map[string]any { return map[string]any{"id": "msg_1"} }, 1},
+		{"lcm_grep", func(store.SummaryID) map[string]any { return map[string]any{"pattern": "anchor", "scope": "messages"} }, 0},
+		{"lcm_describe", func(id store.SummaryID) map[string]any { return map[string]any{"id": string(id)} }, 0},
+	} {
+		var leaf store.SummaryID
+		runner := &scripted{lazy: true}
+		runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
+			if page := call(ctx, s.child, test.tool, test.args(leaf)); strings.HasPrefix(page, "Error: ") {
+				t.Error(page)
+			}
+			return says("12 fathoms", string(leaf)), nil
+		}
+		f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+		c := f.talk("s", "the anchor lies at 12 fathoms", "the tide is low")
+		leaf = f.fold(c, 2, "The anchor lies at 12 fathoms.")
+		a, err := f.Ask(t.Context(), recall.Question{SummaryIDs: []store.SummaryID{leaf}, Prompt: "How deep?", Where: recall.Where{Current: c}})
+		if err != nil || a.Method != recall.MethodDelegated || a.ExpandedSummaryCount != test.want || !slices.Equal(asTexts(a.CitedIDs), []string{string(leaf)}) {
+			t.Errorf("%s: %v, %s (%s), %d expanded, cited %v", test.tool, err, a.Method, a.Reason, a.ExpandedSummaryCount, a.CitedIDs)
+		}
 	}
 }

@@ -3,10 +3,14 @@ package delegation_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 )
 
@@ -61,6 +65,58 @@ func TestUngroundedAnswersAreRefused(t *testing.T) {
 	}
 }
 
+// An answer that cites nothing keeps its text. A note says that nothing supports it, and
+// the passages of the record stand beside it, all within maxTokens.
+func TestAnUncitedAnswerHasEvidenceBesideIt(t *testing.T) {
+	const never = "the team never chose anything and left the matter open"
+	for _, test := range []struct {
+		name, answer string
+		cited        []string
+		beside       string
+	}{
+		{"uncited", never, nil, "the anchor lies at 12 fathoms"},
+		{"cited", never, []string{"msg_1"}, ""},
+		{"no room", strings.Repeat("nothing was ever chosen by anybody. ", 40), nil, ""},
+	} {
+		runner := &scripted{}
+		runner.do = func(context.Context, *subAgent, string) (string, error) { return says(test.answer, test.cited...), nil }
+		f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+		c := f.talk("s", "the anchor lies at 12 fathoms")
+		a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", MaxTokens: 120, Where: recall.Where{Current: c}})
+		if err != nil || a.Method != recall.MethodDelegated || !strings.HasPrefix(test.answer, a.Answer[:30]) || len(a.CitedIDs) != len(test.cited) {
+			t.Fatalf("%s: %v, %+v", test.name, err, a)
+		}
+		if noted := strings.Contains(strings.Join(a.Notes, "\n"), "nothing supports the answer"); noted != (len(test.cited) == 0) {
+			t.Errorf("%s: notes %q", test.name, a.Notes)
+		}
+		if !strings.Contains(a.Evidence, test.beside) || (a.Evidence == "") != (test.beside == "") || llms.Estimate.Count(a.Answer)+llms.Estimate.Count(a.Evidence) > 120 {
+			t.Errorf("%s: beside the answer %q", test.name, a.Evidence)
+		}
+		if !strings.Contains(a.Text(), a.Evidence) {
+			t.Errorf("%s: the text has no evidence:\n%s", test.name, a.Text())
+		}
+	}
+}
+
+// Of several conversations the note names the one whose answer cites nothing.
+func TestAnUncitedAnswerOfSeveralIsNamed(t *testing.T) {
+	runner := &scripted{}
+	runner.do = func(_ context.Context, s *subAgent, task string) (string, error) {
+		if strings.Contains(task, "msg_1") {
+			return says("12 fathoms", "msg_1"), nil
+		}
+		return says("it was never measured"), nil
+	}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = runner })
+	f.talk("s", "the anchor lies at 12 fathoms")
+	silent := f.talk("t", "the anchor was painted")
+	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How deep?", Where: recall.Where{AllConversations: true}})
+	want := fmt.Sprintf("conversation %d: nothing supports the answer", silent)
+	if err != nil || len(a.Notes) != 1 || !strings.HasPrefix(a.Notes[0], want) || len(a.CitedIDs) != 1 || a.Evidence != "" {
+		t.Errorf("%v, notes %q, %+v", err, a.Notes, a)
+	}
+}
+
 // A sub-agent that was told that its answer rests on nothing may still read.
 func TestAnUngroundedAnswerMayBeMendedByReading(t *testing.T) {
 	runner := &scripted{lazy: true}
@@ -97,6 +153,38 @@ func TestWhatWasNeverReadIsNoted(t *testing.T) {
 		if err != nil || a.Method != recall.MethodDelegated || strings.Join(a.Notes, "\n") != want {
 			t.Errorf("%q: %v, %s, notes %q", answer, err, a.Method, a.Notes)
 		}
+	}
+}
+
+// What every description said is known, not only what the last one did, and its facts are
+// charged on top of the text.
+func TestEveryDescriptionIsRead(t *testing.T) {
+	tokensLeft, tokensOf := regexp.MustCompile(`(\d+) tokens left`), regexp.MustCompile(`of (\d+) tokens`)
+	runner := &scripted{lazy: true}
+	var left []int
+	var facts string
+	runner.do = func(ctx context.Context, s *subAgent, _ string) (string, error) {
+		first := call(ctx, s.child, "lcm_describe", map[string]any{"id": "msg_1"})
+		last := call(ctx, s.child, "lcm_describe", map[string]any{"id": "msg_2"})
+		facts, _, _ = strings.Cut(last, "\n")
+		for _, page := range []string{first, last, s.expand(ctx, map[string]any{"messageIds": []string{"msg_2"}})} {
+			n, err := strconv.Atoi(tokensLeft.FindStringSubmatch(page)[1])
+			if err != nil {
+				t.Error(err)
+			}
+			left = append(left, n)
+		}
+		return says("The first text has "+tokensOf.FindStringSubmatch(first)[1]+" tokens.", "msg_1"), nil
+	}
+	f := newFixture(t, func(c *delegation.Config) { c.Runner, c.Limits.ExpandTokens = runner, 5000 })
+	c := f.talk("s", strings.Repeat("the anchor lies deep. ", 60), "the anchor of the other ship was never found by anybody")
+	a, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "How long is the text?", Where: recall.Where{Current: c}})
+	if err != nil || a.Method != recall.MethodDelegated || len(a.Notes) > 0 {
+		t.Errorf("%v, %s (%s), notes %q", err, a.Method, a.Reason, a.Notes)
+	}
+	described, expanded := left[0]-left[1], left[1]-left[2]
+	if described < expanded+llms.Estimate.Count(facts) {
+		t.Errorf("a description cost %d tokens, and the text alone %d", described, expanded)
 	}
 }
 

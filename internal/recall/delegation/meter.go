@@ -42,13 +42,18 @@ type Meter struct {
 	idle  int     // calls since something was read
 	read  int     // tokens of the record that tools returned
 	stop  error   // why a call was refused
+
+	// window is how many tokens the model takes in one request, as far as it has refused
+	// larger ones; 0 is not known. narrowed says that it has just become known.
+	window   int
+	narrowed bool
 }
 
 // safety allows for a provider that counts one request differently from the last.
 const safety = 1.05
 
-func newMeter(budget int, count func(string) int) *Meter {
-	return &Meter{budget: budget, count: count, ratio: 1}
+func newMeter(budget, window int, count func(string) int) *Meter {
+	return &Meter{budget: budget, window: window, count: count, ratio: 1}
 }
 
 // Engine returns e with its calls counted and bounded. A [Runner] runs the
@@ -73,6 +78,9 @@ func (e meteredEngine) Stream(ctx context.Context, r llms.Request) iter.Seq2[llm
 		for event, err := range e.Model.Stream(ctx, r) {
 			var failure *llms.Error
 			switch {
+			case llms.ClassOf(err) == llms.ClassContextLength:
+				e.meter.refuse(size)
+				size = 0 // it was not read
 			case errors.As(err, &failure) && failure.Usage != (llms.Usage{}):
 				cost = failure.Usage
 			case err == nil && (event.Kind == llms.EventUsage || event.Kind == llms.EventEnd):
@@ -105,6 +113,26 @@ func (m *Meter) begin(r llms.Request) (int, error) {
 		return size, nil
 	}
 	return 0, m.stop
+}
+
+// refuse notes that a request was too large for the model. Nobody says how much too large:
+// half of it is tried next, unless nothing of it was read and could be left out.
+func (m *Meter) refuse(size int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.window, m.narrowed = int(float64(size)*m.ratio)/2, m.read > 0
+}
+
+// again prepares another attempt with smaller pages and returns the window for it, or 0 if
+// none would help. What was read so far was read in vain.
+func (m *Meter) again() (window int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.narrowed {
+		return 0
+	}
+	m.narrowed, m.read, m.idle = false, 0, 0
+	return m.window
 }
 
 // end adds the cost of a call. A provider that names none is charged with the
@@ -156,7 +184,11 @@ func (m *Meter) roomAfter(calls int) int {
 	// when it asks for the next one come on top.
 	next := m.size + m.fed + 128 + m.budget/64
 	left := int(float64(m.budget-m.used.InputTokens) / (m.ratio * safety))
-	return (left-calls*next)/2 - next
+	room := (left-calls*next)/2 - next
+	if m.window > 0 { // an eighth is for the answer
+		room = min(room, int(float64(m.window)/(m.ratio*safety))*7/8-m.size-m.fed-128)
+	}
+	return room
 }
 
 // feed counts the result of a tool, and how many tokens of the record are in it:

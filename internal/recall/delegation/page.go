@@ -60,9 +60,9 @@ func (p *page) fill(ctx context.Context, in expandArgs, what resolved) (err erro
 				why := fmt.Sprintf(noText, piece.ID)
 				p.skipped, p.left = append(p.skipped, why), p.left-p.grant.count(why)
 			case piece.Level == 0:
-				p.take(piece, store.Node{Message: what.holders[piece.ID]}, false)
+				p.take(piece, store.Node{Message: what.holders[piece.ID]})
 			default:
-				p.take(piece, piece.ID, true)
+				p.take(piece, piece.ID)
 			}
 		}
 		if p.next = a.NextCursor; p.next == "" {
@@ -120,9 +120,9 @@ func (p *page) frame(piece recall.Piece, dated bool) int {
 
 // take puts a piece of a node, or of a file of a message, on the page. A piece that
 // continues the last one joins it.
-func (p *page) take(piece recall.Piece, n store.Node, beneath bool) {
+func (p *page) take(piece recall.Piece, n store.Node) {
 	p.put(piece)
-	p.read = append(p.read, func() { p.grant.served.add(piece, n, beneath) })
+	p.read = append(p.read, func() { p.grant.served.add(piece, n) })
 }
 
 func (p *page) put(piece recall.Piece) {

@@ -31,17 +31,10 @@ type served struct {
 	time         time.Time
 	text         strings.Builder
 	snippets     []string // passages of it that searches showed
-	// beneath says that it was served as a source of a summary, not for its
-	// own id.
-	beneath bool
 }
 
 // add notes a message or summary.
-func (s *servedTexts) add(p recall.Piece, n store.Node, beneath bool) {
-	e := s.entry(p, n)
-	e.read(p)
-	e.beneath = e.beneath || beneath
-}
+func (s *servedTexts) add(p recall.Piece, n store.Node) { s.entry(p, n).read(p) }
 
 // addSnippet notes a passage that a search showed.
 func (s *servedTexts) addSnippet(p recall.Piece, n store.Node) {
@@ -87,7 +80,8 @@ type reading struct {
 }
 
 // account looks up the summaries above the served nodes. A summary counts as opened
-// when a source of it was served.
+// when text of a source of it was served, also for the source's own id. A passage that a
+// search showed opens nothing.
 func (g *Grant) account(ctx context.Context) (*reading, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +117,7 @@ func (r *reading) climb(ctx context.Context, g *Grant, s *served) error {
 		if ok, err := g.covers(ctx, n); err != nil || !ok {
 			return false, err
 		}
-		if level == 1 && s.beneath && !slices.Contains(r.opened, n.Summary) {
+		if level == 1 && s.text.Len() > 0 && !slices.Contains(r.opened, n.Summary) {
 			r.opened = append(r.opened, n.Summary)
 			r.source[n.Summary] = s
 		}

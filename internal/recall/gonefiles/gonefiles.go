@@ -46,7 +46,7 @@ func InAnswer(dir string, a recall.Answer) []string {
 	if !ofProject(a.Scope) {
 		return nil
 	}
-	texts := []string{a.Answer}
+	texts := []string{a.Answer, a.Evidence}
 	for _, c := range a.Citations {
 		texts = append(texts, c.Quote)
 	}

@@ -65,6 +65,25 @@ func TestUnfinishedSearchesGoOn(t *testing.T) {
 	}
 }
 
+// A search that ran out of time does not say of a word that it is not in the record: the
+// part that was not searched may have it.
+func TestUnfinishedSearchesNameNoAbsentWords(t *testing.T) {
+	s := newStory(t)
+	for left, want := range []string{"Zeppelin", ""} {
+		svc, err := lookup.New(&hurried{DB: s.db, left: left})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := svc.Grep(t.Context(), recall.GrepRequest{Pattern: "Why does Zeppelin need a deployment?", Mode: store.FullText, OrWords: true, Kinds: recall.InMessages, Where: s.here()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(a.NotInRecord, " "); got != want || a.Unfinished != (left > 0) {
+			t.Errorf("unfinished %v: absent %q, want %q", a.Unfinished, got, want)
+		}
+	}
+}
+
 // A deadline that has passed before anything was read gets the same advice as
 // one that passes during the search.
 func TestDeadlinePassedBefore(t *testing.T) {

@@ -30,8 +30,8 @@ type spot struct {
 	Size   int    `asn1:"optional,tag:2"`
 }
 
-// Expand climbs down from summaries to their sources, breadth
-// first, and returns its text verbatim. The cursor continues exactly where a
+// Expand climbs down from summaries to their sources, each followed by what lies
+// beneath it, and returns its text verbatim. The cursor continues exactly where a
 // page ended, inside a message too but never inside a character: all pages
 // together hold every byte beneath the summaries once.
 //

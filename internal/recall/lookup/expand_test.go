@@ -47,9 +47,10 @@ func shape(a recall.ExpandAnswer) string {
 	return strings.Join(all, " ")
 }
 
-func TestExpandGoesDownBreadthFirst(t *testing.T) {
+func TestExpandGoesDownFirst(t *testing.T) {
 	f := newFixture(t)
 	c, left, right, top := deep(f)
+	above := f.fold(c, 0, 1, "one to eight")
 	no := false
 	for _, x := range []struct {
 		what string
@@ -57,12 +58,14 @@ func TestExpandGoesDownBreadthFirst(t *testing.T) {
 		want string
 	}{
 		{"all the way", recall.ExpandRequest{SummaryIDs: []store.SummaryID{top.ID}},
-			fmt.Sprintf("1:%s 1:msg_4 1:%s 2:msg_1 2:msg_2 2:msg_3 2:msg_5 2:msg_6 2:msg_7", left.ID, right.ID)},
+			fmt.Sprintf("1:%s 2:msg_1 2:msg_2 2:msg_3 1:msg_4 1:%s 2:msg_5 2:msg_6 2:msg_7", left.ID, right.ID)},
 		{"one step", recall.ExpandRequest{SummaryIDs: []store.SummaryID{top.ID}, Depth: 1}, fmt.Sprintf("1:%s 1:msg_4 1:%s", left.ID, right.ID)},
 		{"summaries alone", recall.ExpandRequest{SummaryIDs: []store.SummaryID{top.ID}, IncludeMessages: &no}, fmt.Sprintf("1:%s 1:%s", left.ID, right.ID)},
 		{"two", recall.ExpandRequest{SummaryIDs: []store.SummaryID{right.ID, left.ID}}, "1:msg_5 1:msg_6 1:msg_7 1:msg_1 1:msg_2 1:msg_3"},
 		{"one beneath the other", recall.ExpandRequest{SummaryIDs: []store.SummaryID{left.ID, top.ID}},
 			fmt.Sprintf("1:msg_1 1:msg_2 1:msg_3 1:%s 1:msg_4 1:%s 2:msg_5 2:msg_6 2:msg_7", left.ID, right.ID)},
+		{"one beneath the other, to a depth", recall.ExpandRequest{SummaryIDs: []store.SummaryID{above.ID, top.ID}, Depth: 2},
+			fmt.Sprintf("1:%s 2:%s 2:msg_4 2:%s 1:msg_8 2:msg_1 2:msg_2 2:msg_3 2:msg_5 2:msg_6 2:msg_7", top.ID, left.ID, right.ID)},
 		{"a pasted reference", recall.ExpandRequest{SummaryIDs: []store.SummaryID{store.SummaryID(fmt.Sprintf("[LCM Summary: %s | leaf]", left.ID))}}, "1:msg_1 1:msg_2 1:msg_3"},
 	} {
 		x.r.Where = recall.Where{Current: c}

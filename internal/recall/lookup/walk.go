@@ -18,10 +18,11 @@ type step struct {
 	damaged bool
 }
 
-// descend yields first, and then the nodes beneath summaries, breadth first and in the order
-// of their sources, each node once however many ways lead to it. A depth of 0
-// goes all the way. The order depends on the edges alone, which never change,
-// so that a place in it is good for a cursor.
+// descend yields first, and then the nodes beneath summaries: each source in order, followed
+// by what lies beneath it. So a page soon has messages, also beneath a deep summary. It
+// yields each node once however many ways lead to it. A depth of 0 goes all the way. The
+// order depends on the edges alone, which never change, so that a place in it is good for a
+// cursor.
 func (s *Service) descend(ctx context.Context, first []step, roots []store.SummaryID, depth int, messages bool) iter.Seq2[step, error] {
 	return func(yield func(step, error) bool) {
 		for _, st := range first {
@@ -29,44 +30,53 @@ func (s *Service) descend(ctx context.Context, first []step, roots []store.Summa
 				return
 			}
 		}
-		var queue []step
+		w := walk{s, depth, messages, yield, map[store.Node]bool{}, map[store.SummaryID]int{}}
 		for _, id := range roots {
-			queue = append(queue, step{Node: store.Node{Summary: id}})
-		}
-		seen := map[store.Node]bool{}
-		opened := map[store.SummaryID]bool{}
-		for len(queue) > 0 {
-			at := queue[0]
-			queue = queue[1:]
-			if opened[at.Summary] {
-				continue
-			}
-			opened[at.Summary] = true
-			sources, err := s.store.Sources(ctx, at.Summary)
-			if err != nil {
-				yield(step{}, err)
+			if !w.open(ctx, id, 0) {
 				return
-			}
-			above, err := s.summary(ctx, at.Summary)
-			if err != nil {
-				yield(step{}, err)
-				return
-			}
-			for _, n := range sources {
-				next := step{Node: n, level: at.level + 1, damaged: above.Damaged}
-				if seen[n] || !messages && !n.IsSummary() {
-					continue
-				}
-				seen[n] = true
-				if !yield(next, nil) {
-					return
-				}
-				if n.IsSummary() && (depth == 0 || next.level < depth) {
-					queue = append(queue, next)
-				}
 			}
 		}
 	}
+}
+
+// walk is a descent under way.
+type walk struct {
+	*Service
+	depth    int
+	messages bool
+	yield    func(step, error) bool
+	seen     map[store.Node]bool
+	opened   map[store.SummaryID]int // the level of each summary that was opened
+}
+
+// open yields what lies beneath a summary, and reports whether to go on. A summary that a
+// shorter way leads to is opened again: from there more of it is within the depth.
+func (w walk) open(ctx context.Context, id store.SummaryID, level int) bool {
+	if before, ok := w.opened[id]; ok && (w.depth == 0 || before <= level) {
+		return true
+	}
+	w.opened[id] = level
+	sources, err := w.store.Sources(ctx, id)
+	if err != nil {
+		return w.yield(step{}, err)
+	}
+	above, err := w.summary(ctx, id)
+	if err != nil {
+		return w.yield(step{}, err)
+	}
+	for _, n := range sources {
+		if !w.messages && !n.IsSummary() {
+			continue
+		}
+		if !w.seen[n] && !w.yield(step{Node: n, level: level + 1, damaged: above.Damaged}, nil) {
+			return false
+		}
+		w.seen[n] = true
+		if n.IsSummary() && (w.depth == 0 || level+1 < w.depth) && !w.open(ctx, n.Summary, level+1) {
+			return false
+		}
+	}
+	return true
 }
 
 // messagesBeneath returns the messages that a summary covers, in order.

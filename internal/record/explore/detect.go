@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // detect returns the kind of a payload. The bytes say whether it is text; the kind
@@ -79,7 +81,7 @@ func sniff(head []byte) kind {
 				score++
 			}
 		}
-		if score > most && (k.name != "log" || score >= 3 && 2*score > len(first)) {
+		if score > most && (!k.mostly || score >= 3 && 2*score > len(first)) {
 			best, most = k, score
 		}
 	}
@@ -89,7 +91,7 @@ func sniff(head []byte) kind {
 		return best
 	case bytes.Contains(low, []byte("<!doctype html")), bytes.Contains(low, []byte("<html")):
 		return named("html")
-	case bytes.HasPrefix(low, []byte("<?xml")):
+	case bytes.HasPrefix(low, []byte("<?xml")), element().Match(low) && bytes.Contains(text, []byte("</")):
 		return named("xml")
 	case len(first) > 1 && isObject(first[0]) && isObject(first[1]):
 		return named("jsonl")
@@ -102,6 +104,9 @@ func sniff(head []byte) kind {
 	}
 	return best
 }
+
+// element begins an XML text without a declaration.
+var element = lazyregexp.New(`^<[a-z][\w:.-]*(?:\s|/?>)`)
 
 func isObject(line []byte) bool {
 	line = bytes.TrimSpace(line)

@@ -14,6 +14,8 @@ func ExampleExplore() {
 	// Output:
 	// csv text/csv 3
 	// CSV, 3 lines, 39 bytes
-	// first row, of 3 columns: id | name | price
-	// second row, of 3 columns: 1 | Lamp | 24.50
+	// 2 rows of 3 columns:
+	//   id: integer, e.g. 1
+	//   name: text, e.g. Lamp
+	//   price: number, e.g. 24.50
 }

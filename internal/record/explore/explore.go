@@ -27,7 +27,7 @@ import (
 // Report describes a payload.
 type Report struct {
 	// Kind is json, jsonl, csv, tsv, log, go, python, javascript, typescript,
-	// rust, markdown, text, xml, html, yaml, toml, image, binary or empty.
+	// rust, sql, diff, markdown, text, xml, html, yaml, toml, image, binary or empty.
 	Kind    string
 	MIME    string // the given media type, else one that fits the name and the bytes
 	Lines   int    // zero if it is not text
@@ -45,6 +45,7 @@ type kind struct {
 	found      string                // what outline finds, as a noun
 	outline    func() *regexp.Regexp // the lines that a reader looks for
 	sign       func() *regexp.Regexp // lines that tell the kind of a text without a name
+	mostly     bool                  // other texts have such lines too: three lines, and most of the first, must be
 }
 
 // kinds is the table of all kinds. Of two that fit a text as well, the first is taken.
@@ -60,7 +61,7 @@ var kinds = []kind{
 	{name: "tsv", title: "TSV", mime: "text/tab-separated-values", extensions: "tsv", describe: (*explorer).table},
 	{name: "log", title: "log", mime: "text/plain", extensions: "log", found: "failure",
 		outline: lazyregexp.New(`\b(?:FATAL|PANIC|CRITICAL|EMERG|ERROR|SEVERE|FAIL|fatal|panic|error|Error|failed|Traceback)\b|Exception`),
-		sign:    lazyregexp.New(`^[\["( ]*(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:|time=|(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\b)`)},
+		sign:    lazyregexp.New(`^[\["( ]*(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:|time=|(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\b)`), mostly: true},
 	{name: "go", title: "Go source", mime: "text/x-go", extensions: "go", found: "declaration",
 		outline: lazyregexp.New(`^(?:package|func|type|const|var) `),
 		sign:    lazyregexp.New(`^(?:package \w+$|func .*\{$|import ["(])`)},
@@ -75,14 +76,24 @@ var kinds = []kind{
 		sign:    lazyregexp.New(`^(?:import .* from |const .*require\(|(?:export )?(?:async )?function )`)},
 	{name: "typescript", title: "TypeScript source", mime: "text/x-typescript", extensions: "ts tsx mts", found: "declaration",
 		outline: lazyregexp.New(`^(?:(?:export|default|declare|abstract|async) )*(?:(?:function\*?|class|interface|type|enum|namespace) |(?:const|let|var) .*(?:=>|= function|= async|= class))`),
-		sign:    lazyregexp.New(`^(?:import .* from |(?:export )?(?:interface|type|enum) \w)`)},
+		// It also has the signs of JavaScript: one line more tells them apart.
+		sign: lazyregexp.New(`^(?:import .* from |const .*require\(|(?:export )?(?:async )?function |(?:export )?(?:declare |abstract )?(?:interface|type|enum|class) \w)|` +
+			`[\w)\]]\??: (?:string|number|boolean|void|any|unknown|never|Promise<|\w+\[\])`)},
+	{name: "sql", title: "SQL", mime: "application/sql", extensions: "sql ddl", found: "statement",
+		outline: lazyregexp.New(`(?i)^\s*(?:create|alter|drop|insert|update|delete|select|with|grant|copy|begin|commit)\b`),
+		sign: lazyregexp.New(`(?i)^\s*(?:create (?:or replace )?(?:temp\w* |unique )?(?:table|index|view|function|trigger|type|schema)|` +
+			`insert into|alter table|drop (?:table|index|view)|select .* from|update \S+ set|delete from)\b`)},
+	{name: "diff", title: "diff", mime: "text/x-diff", extensions: "diff patch", found: "file or hunk",
+		outline: lazyregexp.New(`^(?:\+\+\+ |@@ -)`),
+		sign:    lazyregexp.New(`^(?:diff --git |index [0-9a-f]{7,}\.\.|--- \S|\+\+\+ \S|@@ -\d)`)},
 	{name: "markdown", title: "Markdown", mime: "text/markdown", extensions: "md markdown mdx", found: "heading",
 		outline: lazyregexp.New(`^#{1,6} \S`), sign: lazyregexp.New(`^#{1,6} \S`)},
 	{name: "html", title: "HTML", mime: "text/html", extensions: "html htm", found: "heading",
 		outline: lazyregexp.New(`(?i)<(?:title|h[1-3])[ >]`)},
-	{name: "xml", title: "XML", mime: "application/xml", extensions: "xml svg", types: "text/xml", describe: (*explorer).excerpt},
+	{name: "xml", title: "XML", mime: "application/xml", extensions: "xml svg xsd xsl plist", types: "text/xml", describe: (*explorer).excerpt},
 	{name: "yaml", title: "YAML", mime: "application/yaml", extensions: "yaml yml", types: "text/yaml application/x-yaml", found: "top-level key",
-		outline: lazyregexp.New(`^[^\s#:-][^:]*:(?:\s|$)`)},
+		outline: lazyregexp.New(`^[^\s#:-][^:]*:(?:\s|$)`),
+		sign:    lazyregexp.New(`^\s*(?:- )?[\w."'/-]+:(?:\s.*[^\s,;{(]|\s*)$`), mostly: true},
 	{name: "toml", title: "TOML", mime: "application/toml", extensions: "toml ini", found: "key",
 		outline: lazyregexp.New(`^(?:\[|[\w."-]+\s*=)`)},
 }
@@ -101,6 +112,7 @@ const maxTokens = 300
 // Explore describes data. The name and the media type may be empty or wrong;
 // where they disagree with the bytes about being text, the bytes decide.
 func Explore(name, mimeType string, data []byte) Report {
+	data = unnumbered(data)
 	e := &explorer{kind: detect(name, mimeType, data), data: data, out: notes{limit: maxTokens}}
 	given, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
@@ -125,6 +137,26 @@ func Explore(name, mimeType string, data []byte) Report {
 	}
 	e.describe(e)
 	return Report{Kind: e.name, MIME: clean(cmp.Or(given, e.mime)), Lines: e.lines, Summary: e.out.String()}
+}
+
+// numbered is a line as the tools of agents show those of a file.
+var numbered = lazyregexp.New(`^ *\d+→`)
+
+// unnumbered returns a text without the numbers that a tool put before each line.
+func unnumbered(data []byte) []byte {
+	for n, line := range lines(data) {
+		if n > 3 {
+			break
+		}
+		if !numbered().Match(line[:min(len(line), 16)]) {
+			return data
+		}
+	}
+	plain := make([]byte, 0, len(data))
+	for line := range bytes.Lines(data) {
+		plain = append(plain, line[len(numbered().Find(line)):]...)
+	}
+	return plain
 }
 
 // lines iterates over the lines of data with their numbers, from 1.

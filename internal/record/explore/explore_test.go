@@ -78,6 +78,17 @@ func TestKinds(t *testing.T) {
 		{"", "", "export interface A {\n}\nimport b from 'b'\n", "typescript"},
 		{"", "", "use std::io;\n\nfn main() {\n}\n", "rust"},
 		{"", "", "# A title\n\nText.\n\n## More\n", "markdown"},
+		{"", "", "export class Net {\n  size: number;\n}\nexport function f(a: string): void {\n}\nimport b from 'b'\n", "typescript"},
+		{"fish.ts", "", "export function f() {\n}\nimport b from 'b'\n", "typescript"},
+		{"", "", "create table fish (id int, name text);\ninsert into fish values (1, 'cod');\ninsert into fish values (2, 'eel');\n", "sql"},
+		{"a.sql", "", "a,b\n1,2\n3,4\n", "sql"},
+		{"", "", "name: net\nmesh:\n  size: 12\n  kind: fine\nowners:\n  - name: Ada\n", "yaml"},
+		{"", "", "- Note: this\n- is a list\n- and no YAML\n", "text"},
+		{"", "", "<catch>\n  <fish name=\"cod\"/>\n</catch>\n", "xml"},
+		{"", "", "diff --git a/x b/x\nindex 1234567..89abcde 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n", "diff"},
+		{"", "", "--- a/x.yaml\n+++ b/x.yaml\n@@ -1,3 +1,3 @@\n a: 1\n-b: 2\n+b: 3\n", "diff"},
+		{"", "", "     1→package x\n     2→\n     3→func F() {\n     4→}\n", "go"},
+		{"", "", "    98→a,b\n    99→1,2\n   100→3,4\n", "csv"},
 		{"", "", "Just words.\nAnd more words.\n", "text"},
 		{"", "", "<?xml version=\"1.0\"?><a/>", "xml"},
 		{"", "", "<!DOCTYPE html><p>hi", "html"},
@@ -89,6 +100,31 @@ func TestKinds(t *testing.T) {
 	} {
 		if got := Explore(tc.name, tc.mime, []byte(tc.data)).Kind; got != tc.want {
 			t.Errorf("Explore(%q, %q, %q).Kind = %s, want %s", tc.name, tc.mime, tc.data, got, tc.want)
+		}
+	}
+}
+
+// A table shows how many rows it has, and what each column holds.
+func TestTables(t *testing.T) {
+	var rows strings.Builder
+	rows.WriteString("id,name,price,added,sold,note\n")
+	for i := range 12_000 {
+		fmt.Fprintf(&rows, "%d,\"Lamp, no. %d\",%d.5,2026-01-%02d,%v,\n", i, i, i, i%28+1, i%2 == 0)
+	}
+	for _, tc := range []struct {
+		data string
+		want []string
+	}{
+		{rows.String(), []string{"12,000 rows of 6 columns", "id: integer, e.g. 0", "name: text, e.g. Lamp, no. 0", "price: number, e.g. 0.5", "added: date, e.g. 2026-01-01", "sold: boolean, e.g. true", "note: empty"}},
+		{"1;cod\n2;eel\n3;\n", []string{"3 rows of 2 columns", "column 1: integer, e.g. 1", "column 2: text, e.g. cod"}},
+		{"a,b\n1,x\n2.5,7\n", []string{"2 rows of 2 columns", "a: number, e.g. 1", "b: text, e.g. x"}},
+		{"a,b\n", []string{"0 rows of 2 columns", "a: empty"}},
+	} {
+		got := Explore("a.csv", "", []byte(tc.data)).Summary
+		for _, want := range tc.want {
+			if !strings.Contains(got, want+"\n") && !strings.HasSuffix(got, want) && !strings.Contains(got, want+":") {
+				t.Errorf("%q is missing:\n%s", want, got)
+			}
 		}
 	}
 }

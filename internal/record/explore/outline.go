@@ -2,7 +2,6 @@ package explore
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/hex"
 	"image"
 	_ "image/gif"  // registers the format with image.DecodeConfig
@@ -74,25 +73,6 @@ func nonBlank(b []byte, most int) (all []string) {
 		}
 	}
 	return all
-}
-
-// table shows the first two rows of separated values: the header, as a rule, and
-// values of each column.
-func (e *explorer) table() {
-	head := bytes.TrimPrefix(e.data[:min(len(e.data), 64<<10)], []byte("\xef\xbb\xbf"))
-	r := csv.NewReader(bytes.NewReader(head))
-	r.LazyQuotes, r.FieldsPerRecord = true, -1
-	first, _, _ := bytes.Cut(head, []byte{'\n'})
-	for _, sep := range ";\t|" {
-		if strings.Count(string(first), string(sep)) > strings.Count(string(first), string(r.Comma)) {
-			r.Comma = sep
-		}
-	}
-	for _, label := range []string{"first", "second"} {
-		if row, err := r.Read(); err == nil {
-			e.out.addf("%s row, of %s: %s", label, plural(len(row), "column"), oneLine([]byte(strings.Join(row, " | ")), 400))
-		}
-	}
 }
 
 // image shows the dimensions, where the standard library can read them.

@@ -51,11 +51,11 @@ type externalised struct {
 // externalise moves the oversize content of a message into payloads, and cuts it
 // out of the record, so that it is stored once. A whole record is not cut,
 // because it holds secrets that the payloads do not.
-func (in *Ingester) externalise(m llms.Message, format llms.Format, record []byte, whole bool) externalised {
-	x := &extraction{Ingester: in, known: map[[sha256.Size]byte]store.PayloadID{}}
+func (in *Ingester) externalise(m llms.Message, calls map[string]origin, format llms.Format, record []byte, whole bool) externalised {
+	x := &extraction{Ingester: in, calls: calls, known: map[[sha256.Size]byte]store.PayloadID{}}
 	body := m
 	body.Raw = llms.Raw{}
-	body.Parts = x.parts(m.Parts, "")
+	body.Parts = x.parts(m.Parts, origin{})
 	ex := externalised{body: body, template: record}
 	if whole {
 		ex.payloads, ex.ids = x.payloads, x.ids
@@ -74,13 +74,14 @@ func (in *Ingester) externalise(m llms.Message, format llms.Format, record []byt
 // extraction collects the payloads of one message.
 type extraction struct {
 	*Ingester
+	calls    map[string]origin
 	payloads []store.NewPayload
 	ids      []store.PayloadID
 	known    map[[sha256.Size]byte]store.PayloadID
 	smallest int // bytes of the smallest payload
 }
 
-func (x *extraction) parts(parts []llms.Part, tool string) []llms.Part {
+func (x *extraction) parts(parts []llms.Part, from origin) []llms.Part {
 	out := slices.Clone(parts)
 	for i, p := range out {
 		if !x.oversizePart(p) {
@@ -89,19 +90,26 @@ func (x *extraction) parts(parts []llms.Part, tool string) []llms.Part {
 		switch {
 		case p.Blob != nil:
 			b := *p.Blob
-			out[i].Ref = x.put(b.Data, b.Name, b.MIME)
+			if b.Name != "" {
+				from = origin{name: b.Name}
+			}
+			out[i].Ref = x.put(b.Data, from, b.MIME)
 			b.Data = nil
 			out[i].Blob = &b
 		case p.Result != nil:
 			r := *p.Result
-			r.Output = x.parts(r.Output, r.Name)
+			from, ok := x.calls[r.CallID]
+			if !ok {
+				from.name = r.Name
+			}
+			r.Output = x.parts(r.Output, from)
 			out[i].Result = &r
 		case p.Call != nil:
 			c := *p.Call
 			c.Arguments = x.arguments(c.Arguments, c.Name)
 			out[i].Call = &c
 		default:
-			out[i].Ref = x.put([]byte(p.Text), tool, "")
+			out[i].Ref = x.put([]byte(p.Text), from, "")
 			out[i].Text = ""
 		}
 	}
@@ -111,10 +119,11 @@ func (x *extraction) parts(parts []llms.Part, tool string) []llms.Part {
 // arguments replaces long strings in a call's arguments with references, so that
 // the call stays readable: the name of a written file stays, its content goes.
 func (x *extraction) arguments(args, tool string) string {
+	from := originOf(tool, args)
 	template, cuts := wire.Carve([]byte(args), max(x.threshold/2, 1024))
 	if len(cuts) == 0 {
 		// Not JSON, or many small values: replace all of it.
-		ref := x.put([]byte(args), tool, "application/json")
+		ref := x.put([]byte(args), origin{name: tool}, "application/json")
 		whole, err := json.Marshal(map[string]string{"lcm": refLine(ref)})
 		if err != nil { // impossible: it is one string
 			return args
@@ -122,7 +131,7 @@ func (x *extraction) arguments(args, tool string) string {
 		return string(whole)
 	}
 	for i := range cuts {
-		ref := x.put(cuts[i].Content, tool, "")
+		ref := x.put(cuts[i].Content, from, "")
 		cuts[i] = wire.Cut{At: cuts[i].At, Content: []byte(refLine(ref))}
 	}
 	joined, err := wire.Join(template, cuts, nil)
@@ -133,9 +142,9 @@ func (x *extraction) arguments(args, tool string) string {
 }
 
 // put makes a payload of content and returns the reference to it.
-func (x *extraction) put(data []byte, name, mime string) *llms.Ref {
+func (x *extraction) put(data []byte, from origin, mime string) *llms.Ref {
 	sum := sha256.Sum256(data)
-	report := explore.Explore(name, mime, data)
+	report := explore.Explore(from.name, mime, data)
 	tokens := 0
 	if utf8.Valid(data) {
 		tokens = x.counter.Count(string(data))
@@ -146,13 +155,13 @@ func (x *extraction) put(data []byte, name, mime string) *llms.Ref {
 		x.known[sum] = id
 		x.ids = append(x.ids, id)
 		x.payloads = append(x.payloads, store.NewPayload{
-			Data: data, Name: name, MIME: report.MIME, Kind: report.Kind, Summary: report.Summary, Tokens: tokens,
+			Data: data, Name: from.name, Path: from.path, MIME: report.MIME, Kind: report.Kind, Summary: report.Summary, Tokens: tokens,
 		})
 		if x.smallest == 0 || len(data) < x.smallest {
 			x.smallest = len(data)
 		}
 	}
-	return &llms.Ref{ID: string(id), Name: name, MIME: report.MIME, Bytes: int64(len(data)), Tokens: tokens, Note: report.Summary}
+	return &llms.Ref{ID: string(id), Name: from.name, MIME: report.MIME, Bytes: int64(len(data)), Tokens: tokens, Note: report.Summary}
 }
 
 // refLine is the text shown in place of the content.
@@ -172,7 +181,7 @@ func (x *extraction) carve(record []byte) ([]byte, []store.Cut) {
 		at = cut.At
 		id, known := x.known[sha256.Sum256(cut.Content)]
 		if !known && len(cut.Content) >= 4*x.threshold {
-			id, known = store.PayloadID(x.put(cut.Content, "", "").ID), true
+			id, known = store.PayloadID(x.put(cut.Content, origin{}, "").ID), true
 		}
 		if known {
 			out = append(out, segment...)

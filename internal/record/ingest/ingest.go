@@ -115,7 +115,7 @@ func (in *Ingester) Append(ctx context.Context, id store.ConversationID, inputs 
 
 // append is Append for messages that are cleaned already.
 func (in *Ingester) append(ctx context.Context, id store.ConversationID, ms []input) (Stored, error) {
-	ready, err := in.prepareAll(ctx, ms)
+	ready, err := in.prepareAll(ctx, id, ms)
 	if err != nil {
 		return Stored{}, err
 	}

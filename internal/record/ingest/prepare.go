@@ -21,21 +21,26 @@ type prepared struct {
 
 // prepareAll does the work that needs no transaction: the only writer of a database should
 // not wait for hashes and counts.
-func (in *Ingester) prepareAll(ctx context.Context, ms []input) (ready []prepared, err error) {
+func (in *Ingester) prepareAll(ctx context.Context, id store.ConversationID, ms []input) (ready []prepared, err error) {
+	calls, err := in.origins(ctx, id, ms)
+	if err != nil {
+		return nil, err
+	}
 	ready = make([]prepared, len(ms))
 	for i := range ms {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if ready[i], err = in.prepare(ms[i]); err != nil {
+		if ready[i], err = in.prepare(ms[i], calls); err != nil {
 			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(ms), err)
 		}
 	}
 	return ready, nil
 }
 
-// prepare hashes the record of a message and moves large content into payloads.
-func (in *Ingester) prepare(m input) (prepared, error) {
+// prepare hashes the record of a message and moves large content into payloads. calls has
+// the origins of the outputs of calls.
+func (in *Ingester) prepare(m input, calls map[string]origin) (prepared, error) {
 	if err := m.Validate(); err != nil {
 		return prepared{}, err
 	}
@@ -54,7 +59,7 @@ func (in *Ingester) prepare(m input) (prepared, error) {
 	}}}
 	body := m.Message
 	if in.oversize(body) {
-		ex := in.externalise(body, format, record, m.Flags&store.FlagMasked != 0)
+		ex := in.externalise(body, calls, format, record, m.Flags&store.FlagMasked != 0)
 		body, p.payloads = ex.body, ex.payloads
 		p.row.Record, p.row.Cuts, p.row.Payloads = ex.template, ex.cuts, ex.ids
 		derivable = derivable && len(ex.ids) == 0

@@ -153,7 +153,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 	if err != nil || input.Flags&store.FlagMasked == 0 {
 		return store.Mask{}, false, err
 	}
-	p, err := masking.prepare(input)
+	p, err := masking.prepare(input, nil)
 	if err != nil || p.row.SHA256 != m.SHA256 {
 		return store.Mask{}, false, err
 	}

@@ -84,11 +84,11 @@ func (in *Ingester) sync(ctx context.Context, id store.ConversationID, history [
 	if len(outside) == 0 && len(fresh) == 0 && back == 0 {
 		return done, nil
 	}
-	hidden, err := in.prepareAll(ctx, outside)
+	hidden, err := in.prepareAll(ctx, p.conv.ID, outside)
 	if err != nil {
 		return Synced{}, err
 	}
-	shown, err := in.prepareAll(ctx, fresh)
+	shown, err := in.prepareAll(ctx, p.conv.ID, fresh)
 	if err != nil {
 		return Synced{}, err
 	}
