@@ -31,7 +31,7 @@ func Messages(turn []store.Message) []bool {
 	for i, m := range turn {
 		own, other := 0, 0
 		for _, c := range m.Body.ToolCalls() {
-			if toolname.IsOwn(c.Name) || toolname.IsSearch(c.Name, c.Arguments) || runsOwn().MatchString(c.Arguments) {
+			if toolname.IsOwn(c.Name) || toolname.IsSearch(c.Name, c.Arguments) || strings.Contains(c.Arguments, "lcm") && runsOwn().MatchString(c.Arguments) {
 				calls = append(calls, c.ID)
 				own++
 			} else {
