@@ -363,7 +363,7 @@ func benchCompare(f *flag.FlagSet) measure {
 	var o compare.Options
 	f.StringVar(&o.Base, "base", "", "the program to compare with")
 	f.StringVar(&o.Binary, "binary", "bin/lcm", "the program")
-	f.IntVar(&o.Records, "records", 12_000, "number of records in the transcripts")
+	f.IntVar(&o.Records, "records", 6_000, "number of records in the transcripts")
 	f.IntVar(&o.Rounds, "rounds", 3, "how often each row is measured; the least counts")
 	f.StringVar(&o.Only, "only", "", "only rows whose name has this")
 	return func(ctx context.Context, p harness.Progress) (report, error) {
