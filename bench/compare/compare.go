@@ -81,7 +81,7 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	var sides [2]*side
+	var sides []*side
 	defer func() {
 		for _, s := range sides {
 			for _, p := range s.servers {
@@ -93,7 +93,13 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	}()
 	r = Report{Records: o.Records, Rounds: o.Rounds}
 	for i, binary := range []string{o.Base, o.Binary} {
-		sides[i] = newSide(m, binary, filepath.Join(dir, fmt.Sprint(i)))
+		if binary, err = filepath.Abs(binary); err == nil {
+			_, err = exec.LookPath(binary)
+		}
+		if err != nil {
+			return r, err
+		}
+		sides = append(sides, newSide(m, binary, filepath.Join(dir, fmt.Sprint(i))))
 		if r.Bytes, err = sides[i].write(o.Records); err != nil {
 			return r, err
 		}
