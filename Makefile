@@ -16,6 +16,9 @@ LONG     ?=
 HOST     ?=
 # Anything here has e2e run the newest versions of the agents, not the pinned ones, and tell which these are.
 NEWEST   ?=
+# The commit that bench-compare compares with, and flags for it (go run ./bench compare -h).
+BASE     ?=
+ARGS     ?=
 # What `make race` tests.
 RACE     ?= ./...
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -34,10 +37,10 @@ LDFLAGS = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-long race lint fuzz torture soak audit bench dist dist-test generate clean e2e ui-test
+.PHONY: help run build test test-long race lint fuzz torture soak audit bench bench-compare dist dist-test generate clean e2e ui-test
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Build lcm and run its guided demonstration
 	bin/lcm demo
@@ -86,6 +89,9 @@ bench: ## Measure scale, retention and the Go benchmarks
 	$(GO) run ./bench scale
 	$(GO) run ./bench retention
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./bench/...
+
+bench-compare: ## Compare what people and agents wait for with the commit BASE, in processor time
+	GO="$(GO)" BASE="$(BASE)" sh scripts/bench-compare.sh $(ARGS)
 
 dist: build ## Make the packages of PLATFORMS in dist/: archives, npm, Debian, MCP bundles (GNU tar, zip)
 	GO="$(GO)" NFPM="$(NFPM)" VERSION="$(VERSION)" LDFLAGS="$(LDFLAGS)" PLATFORMS="$(PLATFORMS)" sh scripts/dist.sh

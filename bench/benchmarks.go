@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/bench/answer"
 	"github.com/lossless-context/lcm/bench/cache"
+	"github.com/lossless-context/lcm/bench/compare"
 	"github.com/lossless-context/lcm/bench/harness"
 	"github.com/lossless-context/lcm/bench/hooks"
 	"github.com/lossless-context/lcm/bench/imports"
@@ -106,6 +107,11 @@ answers at once, through the proxy of lcm run and directly.`, benchProxy,
 
 Make a session of the given length, fold it, serve it as lcm ui does and ask for each page over a real connection. The time is that to
 the first byte of the answer.`, benchPages,
+}, {
+	"compare", `Compare two programs lcm by what people and agents wait for.
+
+Run searches over MCP and as commands, hooks, requests through lcm run, an import, a fold and lcm version with both programs, in turns,
+on the same generated sessions, and print processor time. "make bench-compare BASE=COMMIT" builds both.`, benchCompare,
 }}
 
 // dirFlag adds the flag for the directory of a benchmark's files.
@@ -359,6 +365,19 @@ func benchCache(f *flag.FlagSet) measure {
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		o.Progress = p
 		return cache.Measure(ctx, o)
+	}
+}
+
+func benchCompare(f *flag.FlagSet) measure {
+	var o compare.Options
+	f.StringVar(&o.Base, "base", "", "the program to compare with")
+	f.StringVar(&o.Binary, "binary", "bin/lcm", "the program")
+	f.IntVar(&o.Records, "records", 6_000, "number of records in the transcripts")
+	f.IntVar(&o.Rounds, "rounds", 3, "how often each row is measured; the least counts")
+	f.StringVar(&o.Only, "only", "", "only rows whose name has this")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		return compare.Measure(ctx, o)
 	}
 }
 

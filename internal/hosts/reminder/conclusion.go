@@ -19,12 +19,14 @@ func (f *found) lines(ctx context.Context, r Record, chosen []*exchange) ([]Line
 	var out []Line
 	cited := map[string]store.MessageID{}
 	for i, x := range chosen {
-		around, err := store.Collect(r.Messages(ctx, store.MessageQuery{Conversation: x.conversation.ID, After: max(0, x.seq-1-maxTurn), Before: x.seq + 1 + maxTurn, NoRaw: true}))
-		switch {
-		case err == nil:
-			x.turn, _ = turnOf(x.conversation, around, x.seq)
-		case ctx.Err() == nil:
-			return nil, err
+		if !x.whole {
+			t, _, err := readTurn(ctx, r, x.conversation, x.seq, maxTurn)
+			switch {
+			case err == nil:
+				x.turn = t
+			case ctx.Err() == nil:
+				return nil, err
+			}
 		}
 		for _, c := range f.cite(x.turn, i == 0) {
 			if len(out) == MaxLines {

@@ -37,6 +37,7 @@ type turn struct {
 	after        *store.Message // the next prompt
 	seq          int64          // of its best match
 	score        float64        // of its best match
+	whole        bool           // it was read to both ends, and so was the turn before it
 }
 
 // turnOf returns the turn of a message, and the messages in it that repeat the record.

@@ -183,20 +183,54 @@ func (f *found) consider(ctx context.Context, r Record, c store.Conversation, id
 	if err != nil {
 		return err
 	}
-	around, err := store.Collect(r.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: max(0, hit.Seq-1-reach), Before: hit.Seq + 1 + reach, NoRaw: true}))
+	t, repeating, err := readTurn(ctx, r, c, hit.Seq, reach)
 	if err != nil {
 		return err
 	}
-	t, repeating := turnOf(c, around, hit.Seq)
 	t.score = score
 	f.take(t, repeating)
 	return nil
 }
 
+// readTurn reads the turn of a message, and the messages in it that repeat the record. It looks
+// at up to reach messages before and after that one, and no further than to the prompt before
+// the turn and to the one after it: each message that is read is decoded and verified.
+func readTurn(ctx context.Context, r Record, c store.Conversation, seq int64, reach int) (t turn, repeating []store.Message, err error) {
+	var around []store.Message
+	whole := true // nothing was left out because of reach
+	take := func(q store.MessageQuery, prompts int) error {
+		q.Conversation, q.NoRaw, q.Limit = c.ID, true, reach+1
+		begun := len(around)
+		for m, err := range r.Messages(ctx, q) {
+			if err != nil {
+				return err
+			}
+			if around = append(around, m); isPrompt(m) {
+				if prompts--; prompts == 0 {
+					return nil
+				}
+			}
+		}
+		whole = whole && len(around)-begun <= reach
+		return nil
+	}
+	if err = take(store.MessageQuery{Before: seq + 1, Newest: true}, 2); err == nil {
+		slices.Reverse(around)
+		err = take(store.MessageQuery{After: seq}, 1)
+	}
+	if err == nil {
+		t, repeating = turnOf(c, around, seq)
+		t.whole = whole
+	}
+	return t, repeating, err
+}
+
+func isPrompt(m store.Message) bool { return m.Body.Role == llms.RoleUser && m.Flags.Said() }
+
 // between returns where the turn of a message begins and ends: at its prompt and before the next.
 func between(around []store.Message, seq int64) (from, to int) {
 	for i, m := range around {
-		if m.Body.Role != llms.RoleUser || !m.Flags.Said() {
+		if !isPrompt(m) {
 			continue
 		}
 		if m.Seq > seq {

@@ -94,12 +94,55 @@ func TestEndOfTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const first = 3 // reads until the first turn is there: its match, the messages before and those after
 	for reads := range 12 {
 		ctx, cancel := context.WithCancel(t.Context())
 		lines, err := For(ctx, &endingRecord{db, reads, cancel}, "which port did we give the staging proxy?", Options{Project: here, Session: "claude:new"})
 		cancel()
-		if reads >= 2 && (err != nil || len(lines) == 0 || !strings.Contains(lines[0].Text, "844")) || reads < 2 && err == nil {
+		if reads >= first && (err != nil || len(lines) == 0 || !strings.Contains(lines[0].Text, "844")) || reads < first && err == nil {
 			t.Errorf("after %d reads: %v, %v", reads, lines, err)
 		}
+	}
+}
+
+// countingRecord counts the messages that are read.
+type countingRecord struct {
+	*sqlite.DB
+	read int
+}
+
+func (r *countingRecord) Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error] {
+	return func(yield func(store.Message, error) bool) {
+		for m, err := range r.DB.Messages(ctx, q) {
+			if r.read++; !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestReadsNoMoreThanTheTurn: each message that is read is verified, which a prompt waits for.
+func TestReadsNoMoreThanTheTurn(t *testing.T) {
+	db, _ := record(t, history{})
+	e, err := lcm.New(db, lcm.WithoutBackground())
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := store.Project{Root: "/p"}
+	var messages []llms.Message
+	for n := range 200 {
+		ask, answer := fmt.Sprintf("look at part %d", n), fmt.Sprintf("Part %d is done.", n)
+		if n == 100 {
+			ask, answer = "look at the staging proxy", "The staging proxy has port 8443."
+		}
+		messages = append(messages, llms.User(ask), llms.Assistant(answer))
+	}
+	if err := e.Session("claude:1", lcm.WithProject(here)).Append(t.Context(), messages...); err != nil {
+		t.Fatal(err)
+	}
+	r := &countingRecord{DB: db}
+	lines, err := For(t.Context(), r, "which port did we give the staging proxy?", Options{Project: here, Session: "claude:new"})
+	if err != nil || len(lines) == 0 || r.read > 20 {
+		t.Errorf("%d messages were read for %v: %v", r.read, lines, err)
 	}
 }

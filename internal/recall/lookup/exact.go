@@ -118,7 +118,7 @@ func (s *Service) onlyAskings(ctx context.Context, q *query, a recall.GrepAnswer
 	now := contentWords(q.search.Pattern)
 	read := exchanges{store: s.store}
 	for _, m := range messages {
-		e, err := read.of(ctx, m)
+		e, err := read.origin(ctx, m)
 		if err != nil {
 			return false, err
 		}

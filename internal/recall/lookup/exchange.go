@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -17,6 +18,7 @@ const exchangeReach = 40
 // looked through.
 type exchange struct {
 	messages []store.Message
+	part     bool            // more was not needed
 	words    map[string]bool // see content
 }
 
@@ -44,30 +46,50 @@ type exchanges struct {
 
 // of returns the exchange of a message.
 func (x *exchanges) of(ctx context.Context, m store.Message) (*exchange, error) {
+	return x.read(ctx, m, func(store.Message) bool { return false })
+}
+
+// origin returns as much of the exchange of a message as tells whether it repeats the record.
+// Most exchanges call a tool next to it, so the forty messages on either side are not read.
+func (x *exchanges) origin(ctx context.Context, m store.Message) (*exchange, error) {
+	return x.read(ctx, m, secondhand.Settles(m))
+}
+
+// read reads the exchange of a message until a part of it is enough.
+func (x *exchanges) read(ctx context.Context, m store.Message, enough func(store.Message) bool) (*exchange, error) {
 	if e := x.known[m.ID]; e != nil {
 		return e, nil
 	}
-	e := &exchange{}
-	if !isPrompt(m) {
+	e := &exchange{part: enough(m)}
+	if !e.part && !isPrompt(m) {
 		for b, err := range x.store.Messages(ctx, store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true, NoRaw: true, Limit: exchangeReach}) {
 			if err != nil {
 				return nil, err
 			}
-			if e.messages = append(e.messages, b); isPrompt(b) {
+			e.messages, e.part = append(e.messages, b), enough(b)
+			if e.part || isPrompt(b) {
 				break
 			}
 		}
 		slices.Reverse(e.messages)
 	}
 	e.messages = append(e.messages, m)
-	for a, err := range x.store.Messages(ctx, store.MessageQuery{Conversation: m.Conversation, After: m.Seq, NoRaw: true, Limit: exchangeReach}) {
-		if err != nil {
-			return nil, err
+	if !e.part {
+		for a, err := range x.store.Messages(ctx, store.MessageQuery{Conversation: m.Conversation, After: m.Seq, NoRaw: true, Limit: exchangeReach}) {
+			if err != nil {
+				return nil, err
+			}
+			if isPrompt(a) {
+				break
+			}
+			e.messages, e.part = append(e.messages, a), enough(a)
+			if e.part {
+				break
+			}
 		}
-		if isPrompt(a) {
-			break
-		}
-		e.messages = append(e.messages, a)
+	}
+	if e.part {
+		return e, nil
 	}
 	if x.known == nil {
 		x.known = map[store.MessageID]*exchange{}

@@ -25,11 +25,11 @@ const (
 
 // sourced is a hit with what tells whether it is a source.
 type sourced struct {
-	hit      store.Hit
-	place    int // even; odd behind a source
-	exchange *exchange
-	asked    map[string]bool // words of its prompt, if that is a question that no tool answered
-	repeats  bool            // calls of lcm and what rests on them
+	hit     store.Hit
+	place   int // even; odd behind a source
+	message store.Message
+	asked   map[string]bool // words of its prompt, if that is a question that no tool answered
+	repeats bool            // calls of lcm and what rests on them
 }
 
 // sourcesFirst puts hits that repeat the record behind their sources: calls of lcm and
@@ -37,7 +37,8 @@ type sourced struct {
 // reply, behind the older conversations that have its words. A hit that moves gets the score of the one before
 // it.
 func sourcesFirst(ctx context.Context, from Store, question string, hits []store.Hit) error {
-	list, err := readSourced(ctx, from, hits)
+	read := exchanges{store: from}
+	list, err := readSourced(ctx, &read, hits)
 	if err != nil {
 		return err
 	}
@@ -52,8 +53,16 @@ func sourcesFirst(ctx context.Context, from Store, question string, hits []store
 			if sameAsking(now, x.asked) {
 				least = repeatedShare
 			}
-			for j := i + 1; j < len(list); j++ {
-				if y := list[j]; !y.repeats && y.hit.Conversation != x.hit.Conversation && y.hit.Time.Before(x.hit.Time) && shared(x.asked, y.exchange.content()) >= least {
+			for j := len(list) - 1; j > i && x.place == 2*i; j-- { // behind the last of them
+				y := list[j]
+				if y.repeats || y.hit.Conversation == x.hit.Conversation || !y.hit.Time.Before(x.hit.Time) {
+					continue
+				}
+				e, err := read.of(ctx, y.message)
+				if err != nil {
+					return err
+				}
+				if shared(x.asked, e.content()) >= least {
 					x.place = 2*j + 1
 				}
 			}
@@ -89,23 +98,22 @@ func (x *sourced) follow(list []sourced) {
 }
 
 // readSourced reads the exchanges of hits.
-func readSourced(ctx context.Context, from Store, hits []store.Hit) ([]sourced, error) {
+func readSourced(ctx context.Context, read *exchanges, hits []store.Hit) ([]sourced, error) {
 	q := store.MessageQuery{NoRaw: true}
 	for _, h := range hits {
 		q.IDs = append(q.IDs, h.Message)
 	}
 	list := make([]sourced, 0, len(hits))
-	read := exchanges{store: from}
-	for m, err := range from.Messages(ctx, q) {
+	for m, err := range read.store.Messages(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := read.of(ctx, m)
+		e, err := read.origin(ctx, m)
 		if err != nil {
 			return nil, err
 		}
 		n := len(list)
-		x := sourced{hit: hits[n], place: 2 * n, exchange: e}
+		x := sourced{hit: hits[n], place: 2 * n, message: m}
 		x.repeats = secondhand.Messages(e.messages)[e.place(m)]
 		if prompt, ok := secondhand.Asking(e.messages); ok && !x.repeats {
 			x.asked = contentWords(prompt)

@@ -53,8 +53,8 @@ func ParsePattern(expr string) (*Pattern, error) {
 	if err != nil {
 		return nil, patternError(expr, err)
 	}
-	tree = tree.Simplify() // which takes repetitions apart
 	p := &Pattern{source: expr, re: re, query: analysis.RequiredTrigrams(tree)}
+	tree = tree.Simplify() // which takes repetitions apart
 	p.literal, p.whole = requiredLiteral(tree)
 	p.prefix = prefixLiteral(tree)
 	if p.prog, err = syntax.Compile(tree); err != nil {

@@ -31,7 +31,7 @@ func Messages(turn []store.Message) []bool {
 	for i, m := range turn {
 		own, other := 0, 0
 		for _, c := range m.Body.ToolCalls() {
-			if toolname.IsOwn(c.Name) || toolname.IsSearch(c.Name, c.Arguments) || runsOwn().MatchString(c.Arguments) {
+			if isOwn(c) {
 				calls = append(calls, c.ID)
 				own++
 			} else {
@@ -55,6 +55,26 @@ func Messages(turn []store.Message) []bool {
 		out[i] = out[i] || m.Body.Role == llms.RoleAssistant || m.Body.Role == llms.RoleUser && asks(m.Body.PlainText())
 	}
 	return out
+}
+
+// isOwn reports whether a call reads the record.
+func isOwn(c llms.ToolCall) bool {
+	return toolname.IsOwn(c.Name) || toolname.IsSearch(c.Name, c.Arguments) || strings.Contains(c.Arguments, "lcm") && runsOwn().MatchString(c.Arguments)
+}
+
+// Settles returns a function that takes messages of the turn of m, in any order, and reports
+// when they are enough: [Messages] says of m what it says with the whole turn, and [Asking]
+// says no. This is so once another tool was called, and what m is a result of is known.
+func Settles(m store.Message) func(store.Message) bool {
+	worked, results := false, m.Body.ToolResults()
+	return func(of store.Message) bool {
+		calls := of.Body.ToolCalls()
+		worked = worked || of.Flags&store.FlagEcho == 0 && slices.ContainsFunc(calls, func(c llms.ToolCall) bool { return !isOwn(c) })
+		results = slices.DeleteFunc(results, func(r llms.ToolResult) bool {
+			return slices.ContainsFunc(calls, func(c llms.ToolCall) bool { return c.ID == r.CallID })
+		})
+		return worked && len(results) == 0
+	}
 }
 
 // Asking returns the prompt of a turn that asked something and was answered without a

@@ -17,32 +17,46 @@ type TrigramQuery struct {
 	Never bool
 }
 
-// maxExact bounds the strings that the analysis carries along as all that an
-// expression matches: two digits are a hundred.
-const maxExact = 100
+// Bounds of the sets of strings that the analysis carries along: two digits are a hundred.
+const (
+	maxExact   = 100 // as all that an expression matches
+	maxEdge    = 100 // as how its matches begin or end
+	maxMeeting = 300 // that are asked for where two expressions meet
+	maxCopies  = 4   // of a repeated expression that are looked at
+)
 
-// RequiredTrigrams derives the grams that any match of a simplified expression must
-// have, over text folded by gramFold.
-func RequiredTrigrams(re *syntax.Regexp) *TrigramQuery {
-	exact, match := required(re)
-	return both(match, gramsOf(exact))
+// RequiredTrigrams derives the grams that any match of a parsed expression must have,
+// over text folded by gramFold. The analysis is that of Russ Cox, "Regular Expression
+// Matching with a Trigram Index".
+func RequiredTrigrams(re *syntax.Regexp) *TrigramQuery { return required(re).edges().match }
+
+// matched describes the strings that an expression matches. Without their edges a pattern of
+// classes, as of an address or a version, has no trigrams, and every text is read for it.
+type matched struct {
+	exact      []string      // all of them, or nil if they are too many
+	begin, end []string      // then how they begin and end, in at most two bytes
+	match      *TrigramQuery // grams that they have, without those of exact
 }
 
-// required returns the strings that an expression matches, nil if they are too many,
-// and the grams that a match must have beside them.
-func required(re *syntax.Regexp) (exact []string, match *TrigramQuery) {
+var (
+	anything = matched{begin: []string{""}, end: []string{""}}
+	empty    = matched{exact: []string{""}}
+	nothing  = matched{begin: []string{""}, end: []string{""}, match: &TrigramQuery{Never: true}}
+)
+
+func required(re *syntax.Regexp) matched {
 	switch re.Op {
 	case syntax.OpNoMatch:
-		return nil, &TrigramQuery{Never: true}
+		return nothing
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
 		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return []string{""}, nil
+		return empty
 	case syntax.OpLiteral:
 		var b []byte
 		for _, r := range re.Rune {
 			b = utf8.AppendRune(b, gramFold(r))
 		}
-		return []string{string(b)}, nil
+		return matched{exact: []string{string(b)}}
 	case syntax.OpCharClass:
 		return ofClass(re.Rune)
 	case syntax.OpCapture:
@@ -54,68 +68,135 @@ func required(re *syntax.Regexp) (exact []string, match *TrigramQuery) {
 	case syntax.OpQuest:
 		return ofAlternate([]*syntax.Regexp{re.Sub[0], {Op: syntax.OpEmptyMatch}})
 	case syntax.OpPlus:
-		return nil, RequiredTrigrams(re.Sub[0])
+		return required(re.Sub[0]).edges()
+	case syntax.OpRepeat:
+		if re.Min > 0 { // its matches begin and end with as many copies
+			return ofConcat(copies(re)).edges()
+		}
 	}
-	return nil, nil // any character, star, and operators that a later version of the syntax may add
+	return anything // any character, star, and operators that a later version of the syntax may add
 }
 
-func ofClass(ranges []rune) (exact []string, match *TrigramQuery) {
+func ofClass(ranges []rune) matched {
+	var exact []string
 	for i := 0; i < len(ranges); i += 2 {
 		if len(exact)+int(ranges[i+1]-ranges[i]) >= maxExact {
-			return nil, nil
+			return anything
 		}
 		for r := ranges[i]; r <= ranges[i+1]; r++ {
 			exact = append(exact, string(gramFold(r)))
 		}
 	}
 	if len(exact) == 0 {
-		return nil, &TrigramQuery{Never: true}
+		return nothing
 	}
-	return sortedSet(exact), nil
+	return matched{exact: sortedSet(exact)}
 }
 
-// ofConcat asks for the grams of each run of expressions that match few strings
-// together. A repetition is a concatenation of its own, and part of the run.
-func ofConcat(subs []*syntax.Regexp) (exact []string, match *TrigramQuery) {
-	run, whole := []string{""}, true
+// edges describes the strings by their beginnings and ends.
+func (m matched) edges() matched {
+	if m.exact == nil {
+		return m
+	}
+	return matched{match: both(m.match, gramsOf(m.exact)), begin: edge(m.exact, firstBytes), end: edge(m.exact, lastBytes)}
+}
+
+// ofConcat asks for the grams of each run of expressions that match few strings together,
+// and for those where runs meet. A repetition is a concatenation of its own, and part of the run.
+func ofConcat(subs []*syntax.Regexp) matched {
+	all, run := empty, empty // the expressions before the run, and the run
 	for len(subs) > 0 {
 		sub := subs[0]
-		if subs = subs[1:]; sub.Op == syntax.OpConcat {
-			subs = slices.Concat(sub.Sub, subs)
+		subs = subs[1:]
+		if sub.Op == syntax.OpRepeat && sub.Min == sub.Max && sub.Max <= maxCopies {
+			subs = slices.Concat(copies(sub), subs)
 			continue
 		}
-		e, m := required(sub)
-		match = both(match, m)
-		if e != nil && len(run)*len(e) <= maxExact {
-			run = cross(run, e)
+		next := required(sub)
+		if next.exact != nil && len(run.exact)*len(next.exact) <= maxExact {
+			run = matched{exact: cross(run.exact, next.exact), match: both(run.match, next.match)}
 			continue
 		}
-		match, whole = both(match, gramsOf(run)), false
-		if run = e; e == nil {
-			run = []string{""}
+		if all = join(all, run); next.exact == nil {
+			all, next = join(all, next), empty
 		}
+		run = next
 	}
-	if whole {
-		return run, match
-	}
-	return nil, both(match, gramsOf(run))
+	return join(all, run)
 }
 
-func ofAlternate(subs []*syntax.Regexp) (exact []string, match *TrigramQuery) {
-	exact, match = []string{}, &TrigramQuery{Never: true}
+// copies are the least that a repetition has of its expression, as far as they are looked at.
+func copies(repeat *syntax.Regexp) []*syntax.Regexp {
+	return slices.Repeat(repeat.Sub[:1], min(repeat.Min, maxCopies))
+}
+
+// join describes x followed by y.
+func join(x, y matched) matched {
+	if slices.Equal(x.exact, empty.exact) {
+		return matched{y.exact, y.begin, y.end, both(x.match, y.match)}
+	}
+	if slices.Equal(y.exact, empty.exact) {
+		return matched{x.exact, x.begin, x.end, both(x.match, y.match)}
+	}
+	ends, begins := x.edges(), y.edges()
+	out := matched{begin: ends.begin, end: begins.end, match: both(ends.match, begins.match)}
+	if x.exact != nil {
+		out.begin = edge(cross(x.exact, begins.begin), firstBytes)
+	}
+	if y.exact != nil {
+		out.end = edge(cross(ends.end, y.exact), lastBytes)
+	}
+	for _, n := range []int{2, 1} { // bytes before the place where they meet
+		before, after := cut(ends.end, n, lastBytes), cut(begins.begin, 3-n, firstBytes)
+		if len(before)*len(after) <= maxMeeting {
+			out.match = both(out.match, gramsOf(cross(before, after)))
+		}
+	}
+	return out
+}
+
+func ofAlternate(subs []*syntax.Regexp) matched {
+	out := matched{exact: []string{}, match: &TrigramQuery{Never: true}}
+	exact := []string{}
 	for _, sub := range subs {
-		e, m := required(sub)
-		match = either(match, both(m, gramsOf(e)))
-		if e == nil || m != nil || exact == nil || len(exact)+len(e) > maxExact {
+		m := required(sub)
+		if m.exact == nil || m.match != nil || exact == nil || len(exact)+len(m.exact) > maxExact {
 			exact = nil
 		} else {
-			exact = sortedSet(slices.Concat(exact, e))
+			exact = sortedSet(slices.Concat(exact, m.exact))
+		}
+		m = m.edges()
+		out.match = either(out.match, m.match)
+		if m.match == nil || !m.match.Never {
+			out.begin, out.end = slices.Concat(out.begin, m.begin), slices.Concat(out.end, m.end)
 		}
 	}
 	if exact != nil {
-		return exact, nil
+		return matched{exact: exact}
 	}
-	return nil, match
+	out.exact, out.begin, out.end = nil, edge(out.begin, firstBytes), edge(out.end, lastBytes)
+	return out
+}
+
+func firstBytes(s string, n int) string { return s[:min(n, len(s))] }
+
+func lastBytes(s string, n int) string { return s[len(s)-min(n, len(s)):] }
+
+func cut(set []string, n int, side func(string, int) string) []string {
+	out := make([]string, len(set))
+	for i, s := range set {
+		out[i] = side(s, n)
+	}
+	return sortedSet(out)
+}
+
+// edge cuts strings to two bytes, or to fewer where they are too many.
+func edge(set []string, side func(string, int) string) []string {
+	for n := 2; ; n-- {
+		if out := cut(set, n, side); len(out) <= maxEdge {
+			return out
+		}
+	}
 }
 
 // sortedSet sorts a set and drops duplicates.
