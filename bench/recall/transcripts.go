@@ -85,6 +85,7 @@ type Transcribed struct {
 	// Never counts the questions that nothing answers, Named those of them of which a word is
 	// said to be absent, and False the others of which one is.
 	Never, Named, False int
+	Summaries           int     // among the first ten results of all questions
 	AskCPU              float64 `json:"askCPUMillis"`
 	Parts               []WaySearched
 	Lines               []string `json:"-"`
@@ -299,6 +300,11 @@ func (t *transcribed) grep(ctx context.Context, q Asked, r *Transcribed) ([]stor
 	for _, m := range a.Matches {
 		ids = append(ids, m.ID.Message)
 	}
+	for _, m := range a.Matches {
+		if m.ID.Message == 0 {
+			r.Summaries++
+		}
+	}
 	if named := len(a.NotInRecord) > 0; named && q.Kind == "never" {
 		r.Named++
 	} else if named {
@@ -374,6 +380,7 @@ func (r Transcribed) Text() string {
 	}
 	fmt.Fprintf(&b, "\nthe text of lcm ask: %d tokens, %.0f ms; the answer is in it %d of %d; amended: newest in it %d of %d, before the older %d\n",
 		r.Tokens, r.AskCPU, r.Given, r.Questions, r.Shown, amended, r.Before)
+	fmt.Fprintf(&b, "summaries among the first ten results of all questions: %d\n", r.Summaries)
 	fmt.Fprintf(&b, "never said: %d of %d recognised, %d of %d others named falsely\n", r.Named, r.Never, r.False, r.Questions)
 	if len(r.Parts) > 0 {
 		b.WriteString("\nwithout\n")

@@ -247,23 +247,14 @@ func first(lanes []*lane, sort store.Sort) *lane {
 	if messages.place.Taken < 2*(summaries.place.Taken+1) {
 		return messages
 	}
+	// In two indexes the words of the question are not equally rare, so each score counts as
+	// a share of the rarity of all the words. Measured: with summaries that match less than
+	// the best message among the first ten, the page held less evidence.
 	s, _ := summaries.head()
-	m, _ := messages.head()
-	if matchesAsWell(s, summaries.found, m, messages.found) {
+	if best := messages.found.Hits[0]; s.Score*rarity(messages.found) >= best.Score*rarity(summaries.found) {
 		return summaries
 	}
 	return messages
-}
-
-// asWell: a hit counts as an equal of another if its score is at least half of it.
-// Measured: with summaries in the first ten, the page held less evidence.
-const asWell = 0.5
-
-// matchesAsWell compares a hit of one lane with one of the other. In two indexes
-// the words of the question are not equally rare, so each score counts as a share
-// of the rarity of all the words.
-func matchesAsWell(a store.Hit, in store.Found, b store.Hit, other store.Found) bool {
-	return a.Score*rarity(other) >= asWell*b.Score*rarity(in)
 }
 
 // rarity adds up the weights of the words of the question in a lane.

@@ -30,7 +30,7 @@ type Weights struct {
 func DefaultWeights() Weights {
 	return Weights{
 		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
-		Span: 0.5, Near: 0.5, User: 1.7, Closing: 2, Work: 0.6, Turn: 0.4,
+		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.6, Work: 0.8, Turn: 0.4,
 	}
 }
 
@@ -129,14 +129,15 @@ const (
 )
 
 // said is the factor for who said a message, which the one after it tells: a call is
-// followed by its output, and the last words of a turn by a prompt or by nothing.
+// followed by its output, and the last words of a turn by a prompt or by nothing. Being said
+// lifts no message that has none of the words.
 func (w Weights) said(c, next *Hit) float64 {
 	switch {
-	case c.Role == userRole:
-		return w.User
 	case c.Role == toolRole || next != nil && next.Role == toolRole:
 		return w.Work
-	case c.closes(next):
+	case c.Matched && c.Role == userRole:
+		return w.User
+	case c.Matched && c.closes(next):
 		return w.Closing
 	}
 	return 1
