@@ -56,8 +56,7 @@ type GrepRequest struct {
 	// time when it was written.
 	Since  string `json:"since,omitempty"`
 	Before string `json:"before,omitempty"` // messages before this time, written as Since
-	// Limit is the total over all kinds, 1 to 200; 0 is 50. Messages that ranking
-	// brings in beside matches come along and do not count.
+	// Limit is the total over all kinds, 1 to 200; 0 is 50.
 	Limit int `json:"limit,omitempty"`
 	// Sort is recency or relevance. The default is recency for the mode regex, else
 	// relevance.
@@ -66,8 +65,7 @@ type GrepRequest struct {
 	Tool string    `json:"tool,omitempty"` // only calls of this tool and their results
 	// Context adds this many messages before and after each message, 0 to 20.
 	Context int `json:"context,omitempty"`
-	// Compact leaves out matches that have no text, and shows a message that
-	// ranking brought in with the match that it is next to.
+	// Compact leaves out matches that have no text.
 	Compact bool `json:"-"`
 	// Fill makes one result of the matches of an exchange, a prompt and what followed it, and
 	// adds its reply and the messages around it until the page costs about so many tokens.
@@ -154,6 +152,7 @@ type Neighbour struct {
 // had little.
 type Widened struct {
 	From string `json:"from"` // the scope of the question
+	Home Scope  `json:"-"`    // the same, as a value
 	// InScope and Elsewhere count the matches inside that scope and outside.
 	InScope   int  `json:"inScope"`
 	Elsewhere int  `json:"elsewhere"`         // matches outside that scope

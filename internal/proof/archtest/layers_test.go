@@ -44,8 +44,7 @@ var Layers = [][]string{
 	}, {
 		// The public data types.
 		"record",
-	}, {
-	}, {
+	}, {}, {
 		"internal/record/redact/...",
 		"recall",
 	}, {

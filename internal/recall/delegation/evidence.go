@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 		}
 		return a, nil
 	}
-	e := &extract{Delegator: d, read: r.read, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e := &extract{Delegator: d, read: r.read, most: textTokens(r.MaxTokens), bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
 	}
@@ -72,9 +73,23 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 			return recall.Answer{}, err
 		}
 	}
+	if len(e.passages) > 0 && p.within == nil && len(p.absent) == 0 && matched(all) {
+		if err := e.addLater(ctx, all, cmp.Or(r.Prompt, r.Query)); err != nil {
+			return recall.Answer{}, err
+		}
+	}
 	a, shown := e.fit()
 	a.ExpandedSummaryCount, err = d.expanded(ctx, shown, p)
 	return a, err
+}
+
+// textTokens bounds the text of evidence: a reader in a hurry gets half of what a written
+// answer may take, unless more is asked for.
+func textTokens(maxTokens int) int {
+	if maxTokens == recall.DefaultMaxTokens {
+		return maxTokens / 2
+	}
+	return maxTokens
 }
 
 // passage is a message, or the best part of one.
@@ -116,6 +131,7 @@ type extract struct {
 	full     bool // a relevant message has no room
 	left     int  // matches that would be cited and have no room
 	passages []passage
+	later    string                          // what the user said about it, and after the first passage
 	shown    map[store.MessageID]bool        // the messages of passages, and those that are left out
 	texts    map[string]bool                 // of passages: a command that was run three times is shown once
 	home     []store.Project                 // that the question is asked in
@@ -224,10 +240,10 @@ func (e *extract) textOf(ctx context.Context, m *store.Message) (string, error) 
 func (e *extract) share(m store.Message, rank int) int {
 	parts := 13
 	switch {
+	case rank == 0:
+		parts = 3
 	case rank < 3:
-		parts = 6
-	case rank < 10:
-		parts = 10
+		parts = 8
 	}
 	switch {
 	case len(m.Body.ToolCalls()) > 0:
@@ -326,6 +342,9 @@ func (e *extract) answer(shown []passage) recall.Answer {
 	a := e.frame
 	a.Notes = slices.Clone(a.Notes)
 	a.Answer = write(shown, e.titles)
+	if e.later != "" && len(shown) > 0 {
+		a.Answer = strings.TrimSuffix(write(shown[:1], e.titles)+"\n"+e.later+"\n"+write(shown[1:], e.titles), "\n")
+	}
 	a.CitedIDs, a.Citations, a.TotalSourceTokens = []store.ID{}, []recall.Citation{}, e.read
 	left, parts := e.left, 0
 	for _, p := range e.passages[min(len(shown), len(e.passages)):] {

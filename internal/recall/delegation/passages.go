@@ -190,7 +190,7 @@ func (e *extract) around(ctx context.Context, of store.Message) (out []store.Mes
 }
 
 // short reports that the result takes less than followShare of its bound.
-func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.bound) }
+func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.most) }
 
 // aboutEqual is the share of a score that counts as equally good.
 const aboutEqual = 0.9

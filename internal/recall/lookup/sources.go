@@ -48,7 +48,7 @@ func sourcesFirst(ctx context.Context, from Store, question string, hits []store
 		switch {
 		case x.repeats:
 			x.place = 2 * len(list)
-		case len(x.asked) > 0:
+		case sameAsking(now, x.asked):
 			least := askedShare
 			if sameAsking(now, x.asked) {
 				least = repeatedShare

@@ -158,7 +158,7 @@ func plausible(word string, also []string, german bool) bool {
 		switch {
 		case analysis.LightStem(w) == analysis.LightStem(typed), letters >= 4 && strings.Contains(w, typed):
 			return true
-		case strings.HasPrefix(typed, w): // "strip" is no misspelling of "stripe"
+		case strings.HasPrefix(typed, w): // "plan" is no misspelling of "planter"
 		case letters >= 6 && near == 1, letters >= 8 && near == 2, near == 1 && sameLetters(typed, w):
 			return true
 		case 3*shared(typed, w) >= 2*max(len(typed), len(w)) && shared(typed, w) >= 5:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/recall/search/dates"
 )
 
@@ -24,7 +25,7 @@ func (p *search) takeDates(now time.Time) (timeOnly bool) {
 	}
 	q, err := ParseQuery(rest)
 	clauses := splitClauses(rest)
-	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) {
+	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) || !slices.ContainsFunc(analysis.PlainWords([]byte(rest)), func(w string) bool { return !analysis.IsCommon(w) }) {
 		return true
 	}
 	for i, t := range p.query.terms {
