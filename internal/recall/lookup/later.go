@@ -18,34 +18,21 @@ const (
 	laterOthers = 3   // prompts of the rest of the session that have words of the question
 )
 
-// Later returns what was said after a message in its session: the last words of its turn,
-// the next prompts with the last words of theirs, and the prompts of the rest of the session
-// that are most about the question, in order. A reader who
+// Later returns what the user said after a message in its session: the next prompts, and
+// those of the rest of the session that are most about the question, in order. A reader who
 // sees them with their dates need not be told which statement still holds.
 func Later(ctx context.Context, from Store, of store.Message, question string) ([]store.Message, error) {
-	var turn exchange
 	var out []store.Message
-	prompts := 0
-	close := func() {
-		if reply := turn.reply(); reply != nil {
-			out = append(out, *reply)
-		}
-		turn.messages = nil
-	}
 	for m, err := range from.Messages(ctx, store.MessageQuery{Conversation: of.Conversation, After: of.Seq, NoRaw: true, Limit: laterReach}) {
 		if err != nil {
 			return nil, err
 		}
 		if isPrompt(m) {
-			close()
-			if prompts++; prompts > laterNext {
+			if out = append(out, m); len(out) == laterNext {
 				break
 			}
-			out = append(out, m)
 		}
-		turn.messages = append(turn.messages, m)
 	}
-	close()
 	found, err := from.Search(ctx, store.Search{
 		Mode: store.FullText, Pattern: question, Sort: store.ByRelevance, Limit: 4 * laterOthers,
 		Conversations: []store.ConversationID{of.Conversation}, Roles: []llms.Role{llms.RoleUser},

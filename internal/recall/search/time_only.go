@@ -25,7 +25,7 @@ func (p *search) takeDates(now time.Time) (timeOnly bool) {
 	}
 	q, err := ParseQuery(rest)
 	clauses := splitClauses(rest)
-	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) || !slices.ContainsFunc(analysis.PlainWords([]byte(rest)), func(w string) bool { return !analysis.IsCommon(w) }) {
+	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) || onlyAVerb(rest) {
 		return true
 	}
 	for i, t := range p.query.terms {
@@ -34,6 +34,13 @@ func (p *search) takeDates(now time.Time) (timeOnly bool) {
 		}
 	}
 	return false
+}
+
+// onlyAVerb reports that a question has one word that tells something, and a common one:
+// "what did I ask for".
+func onlyAVerb(question string) bool {
+	words := slices.DeleteFunc(analysis.PlainWords([]byte(question)), analysis.IsStopWord)
+	return len(words) == 1 && analysis.IsCommon(words[0])
 }
 
 // The messages of a time, in the order of an answer: the user's prompts tell best
