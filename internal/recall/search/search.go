@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/recall/search/dates"
 	"github.com/lossless-context/lcm/internal/recall/search/segment"
 )
 
@@ -89,11 +90,14 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 		find = p.newestFirst
 	}
 	hits, err := find(req, weights, fetch, &res)
-	if err == nil && p.matched == 0 && len(p.spans) > 0 && !p.query.strict() {
-		return p.ofTheTime(req)
-	}
 	if err != nil {
 		return Result{}, err
+	}
+	inTime := func(h Hit) bool { return dates.Within(p.spans, h.Time) > 0 }
+	if len(p.spans) > 0 && !p.query.strict() && (p.matched == 0 || p.commonWords && !slices.ContainsFunc(hits, inTime)) {
+		if all, err := p.ofTheTime(req); err != nil || all.TimeOnly || p.matched == 0 {
+			return all, err
+		}
 	}
 	if res.Hits, err = p.order(req, weights, hits); err != nil {
 		return Result{}, err

@@ -25,22 +25,16 @@ func (p *search) takeDates(now time.Time) (timeOnly bool) {
 	}
 	q, err := ParseQuery(rest)
 	clauses := splitClauses(rest)
-	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) || onlyAVerb(rest) {
+	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) {
 		return true
 	}
+	p.commonWords = !slices.ContainsFunc(analysis.PlainWords([]byte(rest)), func(w string) bool { return !analysis.IsCommon(w) })
 	for i, t := range p.query.terms {
 		if _, other := q.index[t.term]; !other {
 			p.dateWords |= setOf(i)
 		}
 	}
 	return false
-}
-
-// onlyAVerb reports that a question has one word that tells something, and a common one:
-// "what did I ask for".
-func onlyAVerb(question string) bool {
-	words := slices.DeleteFunc(analysis.PlainWords([]byte(question)), analysis.IsStopWord)
-	return len(words) == 1 && analysis.IsCommon(words[0])
 }
 
 // The messages of a time, in the order of an answer: the user's prompts tell best
