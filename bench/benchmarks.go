@@ -237,7 +237,16 @@ func benchRecall(f *flag.FlagSet) measure {
 	path := f.String("data", "", "data set (default: the bundled one)")
 	typos := f.Bool("typos", false, "put one typing mistake into each question")
 	ablate := f.Bool("ablate", false, "measure the ranking without each of its parts")
-	return func(ctx context.Context, _ harness.Progress) (report, error) {
+	var real evidence.Transcripts
+	f.StringVar(&real.Dir, "transcripts", "", "directory of Claude Code's transcripts to search instead; needs --questions")
+	f.StringVar(&real.Questions, "questions", "", "file of questions about the transcripts, as the package bench/recall documents them")
+	f.StringVar(&real.Record, "record", "", "database of the transcripts, which is made if it does not exist, and kept")
+	f.BoolVar(&real.Each, "each", false, "say the place of the answer to each question about transcripts")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		if real.Questions != "" {
+			real.Ablate, real.Progress = *ablate, p
+			return evidence.MeasureTranscripts(ctx, real)
+		}
 		data, err := dataset(*path)
 		if err != nil {
 			return nil, err

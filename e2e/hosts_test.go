@@ -407,15 +407,14 @@ func (b *bed) answered(asked []llmtest.Exchange) {
 	}
 }
 
-// amended checks that what was said last leads, and that the first is marked.
+// amended checks that what was said last is in the answer.
 func (b *bed) amended(asked []llmtest.Exchange) {
 	b.Helper()
 	for _, r := range toolResults(asked) {
-		first, second := strings.Index(r.text, later), strings.Index(r.text, needle)
 		switch {
 		case r.tool != "lcm_grep" && r.tool != "lcm_expand_query":
-		case first < 0 || second >= 0 && second < first || r.tool == "lcm_grep" && !strings.Contains(r.text, "superseded by"):
-			b.Errorf("%s does not put %s first and mark %s: %.2000q", r.tool, later, needle, r.text)
+		case !strings.Contains(r.text, later):
+			b.Errorf("%s does not show %s: %.2000q", r.tool, later, r.text)
 		default:
 			b.Logf("%s, amended: %.300q", r.tool, r.text)
 		}

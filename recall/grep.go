@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lossless-context/lcm/llms"
@@ -57,8 +56,7 @@ type GrepRequest struct {
 	// time when it was written.
 	Since  string `json:"since,omitempty"`
 	Before string `json:"before,omitempty"` // messages before this time, written as Since
-	// Limit is the total over all kinds, 1 to 200; 0 is 50. Messages that ranking
-	// brings in beside matches come along and do not count.
+	// Limit is the total over all kinds, 1 to 200; 0 is 50.
 	Limit int `json:"limit,omitempty"`
 	// Sort is recency or relevance. The default is recency for the mode regex, else
 	// relevance.
@@ -67,8 +65,7 @@ type GrepRequest struct {
 	Tool string    `json:"tool,omitempty"` // only calls of this tool and their results
 	// Context adds this many messages before and after each message, 0 to 20.
 	Context int `json:"context,omitempty"`
-	// Compact leaves out matches that have no text, and shows a message that
-	// ranking brought in with the match that it is next to.
+	// Compact leaves out matches that have no text.
 	Compact bool `json:"-"`
 	// Fill makes one result of the matches of an exchange, a prompt and what followed it, and
 	// adds its reply and the messages around it until the page costs about so many tokens.
@@ -127,23 +124,11 @@ type Match struct {
 	// Meaning says that the match was found by the vector of its text and not by
 	// words.
 	Meaning bool `json:"meaning,omitempty"`
-	// SupersededBy is the later message of this answer that changes what this one states.
-	SupersededBy *Superseded `json:"supersededBy,omitempty"`
 	// Damaged says that the snippet may differ from the message: the stored
 	// record is not the one that arrived.
 	Damaged bool     `json:"damaged,omitempty"`
 	Score   float64  `json:"score,omitempty"`   // comparable within one type
 	Context *Context `json:"context,omitempty"` // the messages around it, where they were asked for
-}
-
-// Superseded names the message that changed an older statement.
-type Superseded struct {
-	ID record.MessageID `json:"id"` // of the later message
-	At time.Time        `json:"at"` // when it was said
-}
-
-func (s Superseded) String() string {
-	return fmt.Sprintf("superseded by %s (%s)", s.ID, s.At.UTC().Format(time.DateOnly))
 }
 
 // Context is the messages around a match, oldest first: those that were asked
@@ -167,6 +152,7 @@ type Neighbour struct {
 // had little.
 type Widened struct {
 	From string `json:"from"` // the scope of the question
+	Home Scope  `json:"-"`    // the same, as a value
 	// InScope and Elsewhere count the matches inside that scope and outside.
 	InScope   int  `json:"inScope"`
 	Elsewhere int  `json:"elsewhere"`         // matches outside that scope

@@ -151,9 +151,6 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Meaning {
 		parts = append(parts, "by meaning")
 	}
-	if m.SupersededBy != nil {
-		parts = append(parts, m.SupersededBy.String())
-	}
 	if m.Damaged {
 		parts = append(parts, "DAMAGED")
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
+
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // baseline searches with FTS5.
@@ -22,6 +24,7 @@ const (
 	createBaseline = `CREATE VIRTUAL TABLE text USING fts5(body, conversation UNINDEXED, tokenize = '%s')`
 	insertBaseline = `INSERT INTO text (rowid, body, conversation) VALUES (?, ?, ?)`
 	searchBaseline = `SELECT rowid FROM text WHERE text MATCH ? AND conversation = ? ORDER BY rank, rowid LIMIT 200`
+	searchAnywhere = `SELECT rowid FROM text WHERE text MATCH ? ORDER BY rank LIMIT 10`
 )
 
 // andWords asks for every word of the question, as FTS5 reads a plain string.
@@ -88,17 +91,27 @@ func (b *baseline) search(_ context.Context, q Question, conversation int64) ([]
 	if match == "" {
 		return nil, nil
 	}
-	stmt, _, err := b.conn.Prepare(searchBaseline)
+	return rows[int64](b.conn, searchBaseline, func(s *sqlite3.Stmt) error {
+		return errors.Join(s.BindText(1, match), s.BindInt64(2, conversation))
+	})
+}
+
+// anywhere searches all conversations.
+func (b *baseline) anywhere(question string) ([]store.MessageID, error) {
+	return rows[store.MessageID](b.conn, searchAnywhere, func(s *sqlite3.Stmt) error { return s.BindText(1, b.match(question)) })
+}
+
+func rows[ID ~int64](conn *sqlite3.Conn, statement string, bind func(*sqlite3.Stmt) error) (out []ID, err error) {
+	stmt, _, err := conn.Prepare(statement)
 	if err != nil {
 		return nil, err
 	}
 	defer stmt.Close()
-	if err := errors.Join(stmt.BindText(1, match), stmt.BindInt64(2, conversation)); err != nil {
+	if err := bind(stmt); err != nil {
 		return nil, err
 	}
-	var out []int64
 	for stmt.Step() {
-		out = append(out, stmt.ColumnInt64(0))
+		out = append(out, ID(stmt.ColumnInt64(0)))
 	}
 	return out, stmt.Err()
 }

@@ -209,10 +209,6 @@ func (s locomoSample) conversation() (Conversation, error) {
 		}
 	}
 	slices.Sort(numbers)
-	var first string
-	if err := json.Unmarshal(s.Conversation["speaker_a"], &first); err != nil {
-		return c, fmt.Errorf("speaker_a: %w", err)
-	}
 	for _, n := range numbers {
 		key := fmt.Sprintf("session_%d", n)
 		var turns []locomoTurn
@@ -229,26 +225,22 @@ func (s locomoSample) conversation() (Conversation, error) {
 		if err != nil {
 			return c, fmt.Errorf("%s_date_time: %w", key, err)
 		}
-		c.Sessions = append(c.Sessions, locomoSession(key, turns, at, first))
+		c.Sessions = append(c.Sessions, locomoSession(key, turns, at))
 	}
 	return c, nil
 }
 
 // locomoSession writes each turn as an importer of chats does: the speaker's
 // name before the text, the caption of a shared image after it. Turns are half a
-// minute apart, since only the session's time is known.
-func locomoSession(id string, turns []locomoTurn, at time.Time, first string) Session {
+// minute apart, since only the session's time is known. Both speakers are people.
+func locomoSession(id string, turns []locomoTurn, at time.Time) Session {
 	s := Session{ID: id}
 	for i, t := range turns {
 		text := t.Speaker + ": " + t.Text
 		if t.Caption != "" {
 			text += " [shared image: " + t.Caption + "]"
 		}
-		role := "assistant"
-		if t.Speaker == first {
-			role = "user"
-		}
-		s.Messages = append(s.Messages, Message{t.ID, role, at.Add(time.Duration(i) * 30 * time.Second), text})
+		s.Messages = append(s.Messages, Message{t.ID, "user", at.Add(time.Duration(i) * 30 * time.Second), text})
 	}
 	return s
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/recall/search/segment"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // searcher answers a question with message numbers, best first.
@@ -53,12 +55,6 @@ type corpus struct {
 	asked         []time.Time        // by conversation number - 1: when its questions are asked
 }
 
-// Roles, as the index numbers them here.
-const (
-	roleOther uint8 = iota
-	roleUser
-)
-
 func newCorpus(d Dataset) *corpus {
 	c := &corpus{conversations: make(map[string]int64)}
 	session := 0
@@ -68,17 +64,13 @@ func newCorpus(d Dataset) *corpus {
 		var last time.Time
 		for _, s := range conv.Sessions {
 			for _, m := range s.Messages {
-				role := roleOther
-				if m.Role == "user" {
-					role = roleUser
-				}
 				id := int64(len(c.docs) + 1)
 				ids[m.ID] = id
 				if m.Time.After(last) {
 					last = m.Time
 				}
 				c.docs = append(c.docs, segment.Doc{
-					ID: id, Conversation: int64(n + 1), Time: m.Time.UnixMilli(), Role: role, Text: []byte(m.Text),
+					ID: id, Conversation: int64(n + 1), Time: m.Time.UnixMilli(), Role: store.RoleCode(llms.Role(m.Role)), Text: []byte(m.Text),
 				})
 				c.session = append(c.session, session)
 			}
@@ -120,8 +112,8 @@ func (e *engine) search(ctx context.Context, q Question, conversation int64) ([]
 	if err != nil {
 		return nil, fmt.Errorf("question %q: %w", q.Text, err)
 	}
-	res, err := e.index.Search(ctx, search.Request{
-		Query: query, Filter: search.Filter{Conversations: []int64{conversation}}, Weights: &e.weights, Now: e.corpus.asked[conversation-1],
+	res, err := e.index.Search(search.WithWeights(ctx, e.weights), search.Request{
+		Query: query, Filter: search.Filter{Conversations: []int64{conversation}}, Now: e.corpus.asked[conversation-1],
 	}, e.fetch)
 	if err != nil {
 		return nil, err

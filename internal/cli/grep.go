@@ -131,9 +131,6 @@ func (cmd *grepCommand) show(answer recall.GrepAnswer) error {
 			damaged++
 			mark = "[DAMAGED] "
 		}
-		if m.SupersededBy != nil {
-			mark += "[" + m.SupersededBy.String() + "] "
-		}
 		if cmd.team { // who said it
 			mark += safetext.Line(m.Host) + sep + " "
 		}

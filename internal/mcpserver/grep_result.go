@@ -43,9 +43,6 @@ func newGrepResult(a recall.GrepAnswer) grepResult {
 			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Shown(),
 			CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
 		}
-		if m.SupersededBy != nil {
-			g.Who += ", " + m.SupersededBy.String()
-		}
 		if m.Damaged {
 			g.Who += ", DAMAGED"
 		}

@@ -22,10 +22,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/recall/search/analysis"
-	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
 )
 
 // Record is the part of a store that is searched.
@@ -55,8 +53,6 @@ type Line struct {
 	Text         string
 	// Asked is the request that the message answers, if the request matched.
 	Asked string
-	// Superseded is the line of a later message that changes this one.
-	Superseded *recall.Superseded
 }
 
 // MaxLines is the most lines for one prompt.
@@ -92,24 +88,7 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 	if err != nil {
 		return nil, fmt.Errorf("find the messages that the prompt refers to: %w", err)
 	}
-	return currentFirst(prompt, lines), nil
-}
-
-// currentFirst puts a line that changes another one before it, and marks that one.
-func currentFirst(prompt string, lines []Line) []Line {
-	said := make([]supersede.Statement, len(lines))
-	for i, l := range lines {
-		said[i] = supersede.Statement{Text: l.Asked + "\n" + l.Text, Time: l.Time, User: l.Who == llms.RoleUser || l.Asked != ""}
-	}
-	order, by := supersede.Order(prompt, said)
-	out := make([]Line, len(lines))
-	for i, from := range order {
-		out[i] = lines[from]
-		if later := by[from]; later >= 0 {
-			out[i].Superseded = &recall.Superseded{ID: lines[later].ID, At: lines[later].Time}
-		}
-	}
-	return out
+	return lines, nil
 }
 
 // Bounds of the search.
@@ -292,9 +271,6 @@ func (l Line) String() string {
 	asked := ""
 	if l.Asked != "" {
 		asked = ", asked " + quote.Text(l.Asked, shown+20)
-	}
-	if l.Superseded != nil {
-		asked = ", " + l.Superseded.String() + asked
 	}
 	return fmt.Sprintf("- %s, %s, %s, %s%s: %s", l.ID, where, quote.Time(l.Time), l.Who, asked, quote.Text(l.Text, shown+20))
 }

@@ -44,9 +44,7 @@ var Layers = [][]string{
 	}, {
 		// The public data types.
 		"record",
-	}, {
-		"internal/recall/supersede",
-	}, {
+	}, {}, {
 		"internal/record/redact/...",
 		"recall",
 	}, {

@@ -12,7 +12,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -54,13 +53,13 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 		}
 		return a, nil
 	}
-	e := &extract{Delegator: d, read: r.read, most: r.MaxTokens, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e := &extract{Delegator: d, read: r.read, most: textTokens(r.MaxTokens), bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
 	}
 	e.frame = recall.Answer{Method: recall.MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used, NotInRecord: p.absent}
 	e.home = r.Projects
-	e.literal, e.past = literalOf(r.Query), supersede.AboutPast(cmp.Or(r.Prompt, r.Query))
+	e.literal = literalOf(r.Query)
 	for _, words := range []string{r.Query, r.Prompt} {
 		if q, err := search.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
 			e.queries = append(e.queries, q)
@@ -74,9 +73,23 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 			return recall.Answer{}, err
 		}
 	}
+	if len(e.passages) > 0 && p.within == nil && len(p.absent) == 0 && matched(all) {
+		if err := e.addLater(ctx, all, cmp.Or(r.Prompt, r.Query)); err != nil {
+			return recall.Answer{}, err
+		}
+	}
 	a, shown := e.fit()
 	a.ExpandedSummaryCount, err = d.expanded(ctx, shown, p)
 	return a, err
+}
+
+// textTokens bounds the text of evidence: a reader in a hurry gets half of what a written
+// answer may take, unless more is asked for.
+func textTokens(maxTokens int) int {
+	if maxTokens == recall.DefaultMaxTokens {
+		return maxTokens / 2
+	}
+	return maxTokens
 }
 
 // passage is a message, or the best part of one.
@@ -89,9 +102,8 @@ type passage struct {
 	cited bool
 	// score is that of the ranking, and literal says that the text has the
 	// query as it was typed.
-	score      float64
-	literal    bool
-	superseded *recall.Superseded
+	score   float64
+	literal bool
 }
 
 // kind orders the passages of a group: the matches that have the query as it was typed,
@@ -110,7 +122,6 @@ func (p passage) kind() int {
 type extract struct {
 	*Delegator
 	literal  *regexp.Regexp  // the query as it was typed
-	past     bool            // the question is about the past
 	queries  []*search.Query // the query and the prompt, which select the part of a long message
 	most     int             // tokens of the answer's text
 	bound    int             // tokens of the whole result
@@ -120,6 +131,7 @@ type extract struct {
 	full     bool // a relevant message has no room
 	left     int  // matches that would be cited and have no room
 	passages []passage
+	later    string                          // what the user said about it, and after the first passage
 	shown    map[store.MessageID]bool        // the messages of passages, and those that are left out
 	texts    map[string]bool                 // of passages: a command that was run three times is shown once
 	home     []store.Project                 // that the question is asked in
@@ -165,7 +177,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 		return false, err
 	}
 	e.read += e.count(text)
-	p := passage{msg: m, score: c.score, literal: c.literal, superseded: c.superseded, match: match, cited: match && strong && e.cited() < maxCitations}
+	p := passage{msg: m, score: c.score, literal: c.literal, match: match, cited: match && strong && e.cited() < maxCitations}
 	e.cut(&p, text, e.share(m, rank))
 	said := strings.Join(strings.Fields(p.text), " ")
 	if said == "" || e.texts[said] {
@@ -228,10 +240,10 @@ func (e *extract) textOf(ctx context.Context, m *store.Message) (string, error) 
 func (e *extract) share(m store.Message, rank int) int {
 	parts := 13
 	switch {
+	case rank == 0:
+		parts = 3
 	case rank < 3:
-		parts = 6
-	case rank < 10:
-		parts = 10
+		parts = 8
 	}
 	switch {
 	case len(m.Body.ToolCalls()) > 0:
@@ -329,7 +341,10 @@ func (e *extract) encoded(v any) int {
 func (e *extract) answer(shown []passage) recall.Answer {
 	a := e.frame
 	a.Notes = slices.Clone(a.Notes)
-	a.Answer = write(shown, e.titles, e.past)
+	a.Answer = write(shown, e.titles)
+	if e.later != "" && len(shown) > 0 {
+		a.Answer = strings.TrimSuffix(write(shown[:1], e.titles)+"\n"+e.later+"\n"+write(shown[1:], e.titles), "\n")
+	}
 	a.CitedIDs, a.Citations, a.TotalSourceTokens = []store.ID{}, []recall.Citation{}, e.read
 	left, parts := e.left, 0
 	for _, p := range e.passages[min(len(shown), len(e.passages)):] {

@@ -89,7 +89,7 @@ func TestEvidenceEndsWithRelevance(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(a.Answer, "\n")
-	if len(lines) < 2 || len(lines) > 8 || !strings.HasPrefix(lines[0], "[20") || lines[1] != "msg_121 user: "+texts[120] {
+	if len(lines) < 2 || len(lines) > 13 || !strings.HasPrefix(lines[0], "[20") || lines[1] != "msg_121 user: "+texts[120] {
 		t.Errorf("the answer is\n%s", a.Answer)
 	}
 	if !slices.Equal(asTexts(a.CitedIDs), []string{"msg_121"}) || a.Truncated || a.ExpandedSummaryCount != 0 {

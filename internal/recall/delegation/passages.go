@@ -10,10 +10,8 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/recall/search/analysis"
-	"github.com/lossless-context/lcm/internal/recall/supersede"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -22,10 +20,10 @@ import (
 // passage first. Each group has the matches, the best first, and then the messages around
 // them in order. A reader needs the time of a message,
 // because a later one may revoke it.
-func write(passages []passage, titles map[store.ConversationID]string, past bool) string {
+func write(passages []passage, titles map[store.ConversationID]string) string {
 	var b strings.Builder
 	said := map[store.ConversationID]bool{}
-	for _, g := range groups(passages, past) {
+	for _, g := range groups(passages) {
 		id := g[0].msg.Conversation
 		fmt.Fprintf(&b, "[%s", date(g[0]))
 		if !said[id] {
@@ -44,7 +42,7 @@ func write(passages []passage, titles map[store.ConversationID]string, past bool
 }
 
 // groups sorts passages, the best first, into days of conversations.
-func groups(passages []passage, past bool) [][]passage {
+func groups(passages []passage) [][]passage {
 	var out [][]passage
 	for _, p := range passages {
 		i := slices.IndexFunc(out, func(g []passage) bool { return sameDay(g[0], p) })
@@ -60,9 +58,7 @@ func groups(passages []passage, past bool) [][]passage {
 			}
 			return cmp.Compare(x.msg.Seq, y.msg.Seq)
 		})
-		if !past {
-			newerFirst(g)
-		}
+		newerFirst(g)
 	}
 	return out
 }
@@ -119,11 +115,7 @@ func line(p passage) string {
 	if p.msg.Damaged && !strings.Contains(text, store.DamageNotice) {
 		text = store.DamageNotice + " " + text
 	}
-	mark := ""
-	if p.superseded != nil {
-		mark = ", " + p.superseded.String()
-	}
-	return fmt.Sprintf("%s %s%s: %s", p.msg.ID, p.msg.Body.Role, mark, disarmed(text))
+	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, disarmed(text))
 }
 
 // newLine matches everything that some reader takes for the beginning of a new line,
@@ -198,60 +190,7 @@ func (e *extract) around(ctx context.Context, of store.Message) (out []store.Mes
 }
 
 // short reports that the result takes less than followShare of its bound.
-func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.bound) }
-
-// comparedStatements is how many of the best candidates are compared with each other.
-const comparedStatements = 40
-
-// withChanges adds the messages that change what the best candidates state, in their order
-// of score right behind these.
-func (d *Delegator) withChanges(ctx context.Context, p *plan, question string, all []candidate) ([]candidate, error) {
-	first := all[:min(len(all), changedMatches)]
-	if len(first) == 0 {
-		return all, nil
-	}
-	var best []store.Message
-	for _, c := range first {
-		best = append(best, c.msg)
-	}
-	in := store.Search{Since: p.time.from, Before: p.time.to}
-	lookup.Narrow(&in, p.scope)
-	changes, err := lookup.Changes(ctx, d.config.Store, in, question, best)
-	for _, m := range changes {
-		all = slices.DeleteFunc(all, func(c candidate) bool { return c.msg.ID == m.ID })
-		all = slices.Insert(all, min(len(all), changedMatches), candidate{msg: m, score: first[len(first)-1].score, match: true})
-	}
-	return all, err
-}
-
-// changedMatches is how many of the best candidates are looked at for what changed them.
-const changedMatches = 10
-
-// currentFirst moves the candidates that change others before those, and marks those.
-func currentFirst(all []candidate, question string) []candidate {
-	first := all[:min(len(all), comparedStatements)]
-	if len(first) == 0 {
-		return all
-	}
-	said := make([]supersede.Statement, len(first))
-	for i, c := range first {
-		said[i] = lookup.Statement(c.msg)
-	}
-	order, by := supersede.Order(question, said)
-	if slices.IsSorted(order) && slices.Max(by) < 0 {
-		return all
-	}
-	var out []candidate
-	for i, from := range order {
-		c := first[from]
-		if later := by[from]; later >= 0 {
-			c.superseded = &recall.Superseded{ID: first[later].msg.ID, At: said[later].Time}
-		}
-		c.score = max(c.score, first[i].score) // those behind it have lower ones
-		out = append(out, c)
-	}
-	return append(out, all[len(first):]...)
-}
+func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.most) }
 
 // aboutEqual is the share of a score that counts as equally good.
 const aboutEqual = 0.9

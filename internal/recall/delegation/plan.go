@@ -110,6 +110,9 @@ func (d *Delegator) plan(ctx context.Context, r request) (*plan, error) {
 		}
 		if p.scope.Kind != recall.ScopeAll || p.matches == 0 { // the next search does not narrow a scope that one widened
 			p.scope = found.Scope
+			if w := found.Widened; w != nil && w.InScope > 0 {
+				p.scope = w.Home // passages of other projects never displace its own
+			}
 		}
 		if w := found.Widened; w != nil && p.widened == "" && p.within == nil {
 			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.Plural(w.Elsewhere, "match", "matches"))

@@ -33,8 +33,6 @@ type candidate struct {
 	match bool
 	// literal says that it has the query as it was typed.
 	literal bool
-	// superseded is the later message that changes it, or nil.
-	superseded *recall.Superseded
 }
 
 // ranking is the outcome of a search: the score of each message, 1 for the
@@ -128,11 +126,7 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 	}
 	sortByScore(all)
 	liftNewest(all, cmp.Or(keywords(asWords(r.Query)), r.Query))
-	question := cmp.Or(r.Prompt, r.Query)
-	if all, err = d.withChanges(ctx, p, question, all); err != nil {
-		return nil, err
-	}
-	return currentFirst(all, question), nil
+	return all, nil
 }
 
 // repeats reports that a prompt has all words of a query: the query adds nothing to it.

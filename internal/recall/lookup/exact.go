@@ -23,7 +23,7 @@ func (s *Service) exactRanked(ctx context.Context, q *query, of store.Search) (s
 		return store.Found{}, err
 	}
 	rest := of
-	rest.Sort, rest.LimitMatches, rest.Limit, rest.After = store.ByRecency, false, of.Limit+len(best), store.Cursor{Below: of.After.Below}
+	rest.Sort, rest.Limit, rest.After = store.ByRecency, of.Limit+len(best), store.Cursor{Below: of.After.Below}
 	found, err := s.store.Search(ctx, rest)
 	if err != nil {
 		return found, err
@@ -54,7 +54,7 @@ func (s *Service) exactRanked(ctx context.Context, q *query, of store.Search) (s
 // bestExact returns the first matches of a pattern in the ranking of its words: those that
 // people and agents said, then those of tools.
 func (s *Service) bestExact(ctx context.Context, q *query, of store.Search) ([]store.Hit, error) {
-	of.Mode, of.Sort, of.Limit, of.LimitMatches, of.CountTo = store.FullText, store.ByRelevance, manyMatches, true, 0
+	of.Mode, of.Sort, of.Limit, of.CountTo = store.FullText, store.ByRelevance, manyMatches, 0
 	of.After = store.Cursor{Through: of.After.Through, Now: of.After.Now}
 	if of.Pattern = strings.TrimPrefix(of.Pattern, ignoreCase); len(strings.Fields(of.Pattern)) > 1 || isName(of.Pattern) {
 		of.Pattern = `"` + strings.ReplaceAll(of.Pattern, `"`, "") + `"`

@@ -15,10 +15,10 @@ import (
 // Grep finds the messages and summaries that match a pattern or a question.
 //
 // Messages and summaries are searched apart. By recency the two are merged by
-// time; that of a summary is the time of the newest message it covers. By relevance their
-// scores do not compare, so that two messages are followed by at most one summary,
-// and only by one that matches about as well as the next message. A summary of
-// which a message was found takes no place: it is named with that message (AlsoIn).
+// time; that of a summary is the time of the newest message it covers. By relevance
+// messages come first; two of them are followed by at most one summary that matches better
+// than the best message. A summary of which a message was found takes no place: it is named
+// with that message (AlsoIn).
 func (s *Service) Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error) {
 	ctx, span := tracing.Start(ctx, "recall.grep")
 	a, err := s.grep(ctx, r)
@@ -128,10 +128,10 @@ func (s *Service) alsoAsWords(ctx context.Context, r recall.GrepRequest, exact r
 }
 
 // wordsNote says that a pattern was read as words.
-const wordsNote = "no text has the pattern exactly as it stands: full text answered instead"
+const wordsNote = "no exact match: read as words"
 
 // askedNote says that a pattern was read as words because only askings have it.
-const askedNote = "only earlier askings have the pattern exactly as it stands: full text answered instead"
+const askedNote = "only earlier askings match exactly: read as words"
 
 // page searches and shows one page.
 func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAnswer, error) {
@@ -154,12 +154,6 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	}
 	picked := merge(lanes, q, shown.limit, beneath)
 	q.preferNear(picked)
-	var superseded map[store.MessageID]recall.Superseded
-	if !at.Begun {
-		if picked, superseded, err = s.currentFirst(ctx, q, lanes, picked); err != nil {
-			return recall.GrepAnswer{}, err
-		}
-	}
 	at.Words = q.words != nil && q.expression
 	a := recall.GrepAnswer{
 		Pattern: q.search.Pattern, Mode: q.search.Mode, Sort: q.search.Sort, Kinds: q.kinds, Scope: q.scope, Notes: slices.Clone(q.notes),
@@ -169,7 +163,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 	if absent.All {
 		return noMatch(a), nil
 	}
-	if a.Matches, err = s.matches(ctx, &shown, picked, superseded); err != nil {
+	if a.Matches, err = s.matches(ctx, &shown, picked); err != nil {
 		return recall.GrepAnswer{}, err
 	}
 	nameSummaries(a.Matches, lanes, beneath)

@@ -316,7 +316,8 @@ func TestGrepHonoursTheDeadline(t *testing.T) {
 	}
 }
 
-func TestRelevanceTakesTwoMessagesForEachSummary(t *testing.T) {
+// A summary stands in for messages: it comes after those that match better.
+func TestSummariesComeAfterBetterMessages(t *testing.T) {
 	f := newFixture(t)
 	f.say(f.open("messages"), messages(12, func(i int) string { return fmt.Sprintf("the kestrel %d", i) })...)
 	c := f.open("summaries")
@@ -335,7 +336,7 @@ func TestRelevanceTakesTwoMessagesForEachSummary(t *testing.T) {
 			break
 		}
 	}
-	if diff := cmp.Diff("mmsmmsmmsmmsmmmm", strings.Join(types, "")); diff != "" {
+	if diff := cmp.Diff("mmmmmmmmmmmmssss", strings.Join(types, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -379,16 +380,14 @@ func TestSummaryStandsBesideItsMessage(t *testing.T) {
 	}
 }
 
-// A summary that a common word of the question brought in comes after the
-// messages. One with words that no message has comes third, although a message
-// that it covers has the common word.
-func TestSummaryMatchesAsWellAsMessages(t *testing.T) {
+// A summary that a common word of the question brought in comes after the messages.
+func TestSummaryOfACommonWordComesLater(t *testing.T) {
 	f := newFixture(t)
 	c := f.open("notes")
 	f.say(c, messages(300, func(i int) string { return fmt.Sprintf("a note about the harbour, number %d", i) })...)
 	f.say(f.open("reports"), messages(60, func(i int) string { return fmt.Sprintf("the kestrel nests in the harbour, report %d", i) })...)
 	f.fold(c, 0, 99, "notes about the harbour")
-	strong := f.fold(c, 1, 100, "the peregrine moved to the lighthouse")
+	f.fold(c, 1, 100, "the peregrine moved to the lighthouse")
 	first := func(pattern string) []recall.Match {
 		return f.grep(recall.GrepRequest{Pattern: pattern, Mode: store.FullText, Limit: 10, Where: recall.Where{AllConversations: true}}).Matches
 	}
@@ -396,9 +395,6 @@ func TestSummaryMatchesAsWellAsMessages(t *testing.T) {
 		if m.Type == "summary" {
 			t.Errorf("%s is among the first ten: %s", m.ID, m.Snippet)
 		}
-	}
-	if m := first("where did the peregrine of the harbour move, which lighthouse"); m[2].ID.Summary != strong.ID {
-		t.Errorf("%s is third, want %s", m[2].ID, strong.ID)
 	}
 }
 

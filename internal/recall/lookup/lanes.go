@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/recall/search"
@@ -116,13 +117,13 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 		return refuse(cursorHint, "the cursor is damaged")
 	}
 	search := q.search
-	search.Summaries, search.LimitMatches = l.summaries, search.Sort != store.ByRecency
+	search.Summaries = l.summaries
 	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now, Reranked: l.place.Reranked, Joined: l.place.Joined}
 	if begun {
 		search.CountTo = 0 // the first page has counted
 	}
 	if search.Sort != store.ByRecency {
-		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath and currentFirst
+		search.Limit = max(search.Limit, rankedBeneath) // for foundBeneath
 	}
 	var err error
 	if q.re != nil && search.Sort != store.ByRecency {
@@ -139,50 +140,31 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	return nil
 }
 
-// merge takes up to limit matches from the lanes in the order of the answer, with the
-// messages beside them that rank before the next match. A summary of which a message
-// was found (see foundBeneath) takes no place of its own.
+// merge takes up to limit hits from the lanes in the order of the answer. A summary of which
+// a message was found (see foundBeneath), and one that has none of the words, takes no place.
 func merge(lanes []*lane, q *query, limit int, beneath map[store.SummaryID]store.MessageID) []store.Hit {
 	var out []store.Hit
-	for matches := 0; ; {
+	for {
 		for _, l := range lanes {
 			l.passOver(beneath)
-			out = l.finish(out, q.compact)
 		}
 		l := first(lanes, q.search.Sort)
-		if l == nil {
-			break
-		}
-		if h, _ := l.head(); !h.Beside {
-			if matches == limit {
-				break
-			}
-			matches++
+		if l == nil || len(out) == limit {
+			return out
 		}
 		out = append(out, l.take())
 	}
-	return out
 }
 
-// finish adds the last hits of a lane that has no more matches, so that they make no
-// page of their own. A compact page gets only those beside one of its matches.
-func (l *lane) finish(page []store.Hit, compact bool) []store.Hit {
-	if l.found.Next != nil || store.FirstMatches(l.found.Hits[l.used:], 0) < len(l.found.Hits)-l.used {
-		return page
-	}
-	for l.used < len(l.found.Hits) {
-		if h := l.take(); !compact || besideOneOf(page, h) {
-			page = append(page, h)
-		}
-	}
-	return page
-}
-
-// passOver moves past summaries that take no place.
+// passOver moves past summaries that take no place, and at the end past the hits behind the
+// last match.
 func (l *lane) passOver(beneath map[store.SummaryID]store.MessageID) {
+	if l.found.Next == nil && !slices.ContainsFunc(l.found.Hits[l.used:], func(h store.Hit) bool { return !h.Beside }) {
+		l.used = len(l.found.Hits)
+	}
 	for {
 		h, ok := l.head()
-		if _, found := beneath[h.Summary]; !ok || !h.IsSummary() || !found {
+		if _, found := beneath[h.Summary]; !ok || !h.IsSummary() || !found && !h.Beside {
 			return
 		}
 		l.take()
@@ -195,7 +177,7 @@ func (l *lane) passOver(beneath map[store.SummaryID]store.MessageID) {
 const rankedBeneath = 2 * recall.DefaultLimit
 
 // foundBeneath maps the summaries of a ranked answer to the best of the messages
-// found that they cover, if that message matches about as well (see asWell).
+// found that they cover.
 func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, from places) (map[store.SummaryID]store.MessageID, error) {
 	if q.search.Sort == store.ByRecency || len(lanes) < 2 || len(lanes[1].found.Hits) == 0 {
 		return nil, nil
@@ -232,7 +214,7 @@ func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, fro
 	}
 	out := make(map[store.SummaryID]store.MessageID)
 	for _, h := range summaries.Hits {
-		if m, ok := best[h.Summary]; ok && matchesAsWell(m, messages, h, summaries) {
+		if m, ok := best[h.Summary]; ok {
 			out[h.Summary] = m.Message
 		}
 	}
@@ -265,23 +247,14 @@ func first(lanes []*lane, sort store.Sort) *lane {
 	if messages.place.Taken < 2*(summaries.place.Taken+1) {
 		return messages
 	}
+	// In two indexes the words of the question are not equally rare, so each score counts as
+	// a share of the rarity of all the words. Measured: with summaries that match less than
+	// the best message among the first ten, the page held less evidence.
 	s, _ := summaries.head()
-	m, _ := messages.head()
-	if matchesAsWell(s, summaries.found, m, messages.found) {
+	if best := messages.found.Hits[0]; s.Score*rarity(messages.found) >= best.Score*rarity(summaries.found) {
 		return summaries
 	}
 	return messages
-}
-
-// asWell: a hit counts as an equal of another if its score is at least half of it.
-// Measured: with summaries in the first ten, the page held less evidence.
-const asWell = 0.5
-
-// matchesAsWell compares a hit of one lane with one of the other. In two indexes
-// the words of the question are not equally rare, so each score counts as a share
-// of the rarity of all the words.
-func matchesAsWell(a store.Hit, in store.Found, b store.Hit, other store.Found) bool {
-	return a.Score*rarity(other) >= asWell*b.Score*rarity(in)
 }
 
 // rarity adds up the weights of the words of the question in a lane.

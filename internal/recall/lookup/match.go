@@ -2,32 +2,22 @@ package lookup
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
 
-// matches makes the answer's matches of hits, and reads only those. In
-// a compact answer a message that ranking brought in because it is next to
-// a match is shown with that match, and one that says nothing is not shown.
-func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit, superseded map[store.MessageID]recall.Superseded) ([]recall.Match, error) {
+// matches makes the answer's matches of hits, and reads only those. A compact answer does
+// not show a message that says nothing.
+func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]recall.Match, error) {
 	messages, summaries, err := s.load(ctx, hits)
 	if err != nil {
 		return nil, err
 	}
 	hosts := sessions{s, map[store.ConversationID]store.Conversation{}}
 	out := make([]recall.Match, 0, len(hits))
-	var beside []store.Hit
 	for _, h := range hits {
 		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Score: h.Score}
-		if by, ok := superseded[h.Message]; ok {
-			m.SupersededBy = &by
-		}
-		if q.compact && h.Beside && !h.IsSummary() && besideOneOf(hits, h) {
-			beside = append(beside, h)
-			continue
-		}
 		if h.IsSummary() {
 			q.matchSummary(&m, summaries[h.Summary])
 		} else if err := s.matchMessage(ctx, q, &m, messages[h.Message]); err != nil {
@@ -43,71 +33,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit, super
 	if q.fill > 0 {
 		return s.byExchange(ctx, q, out, messages)
 	}
-	for _, h := range beside {
-		attach(out, messages, h)
-	}
-	if q.compact {
-		once(out)
-	}
 	return out, nil
-}
-
-// once leaves each message on a page once: as a match, else beside the first
-// match that it is next to.
-func once(matches []recall.Match) {
-	seen := map[store.MessageID]bool{}
-	for _, m := range matches {
-		seen[m.ID.Message] = true
-	}
-	for _, m := range matches {
-		if m.Context == nil {
-			continue
-		}
-		for _, list := range []*[]recall.Neighbour{&m.Context.Before, &m.Context.After} {
-			*list = slices.DeleteFunc(*list, func(n recall.Neighbour) bool {
-				shown := seen[n.ID]
-				seen[n.ID] = true
-				return shown
-			})
-		}
-	}
-}
-
-// besideOneOf reports that a hit is next to one of the hits that match by
-// themselves.
-func besideOneOf(hits []store.Hit, h store.Hit) bool {
-	return slices.ContainsFunc(hits, func(o store.Hit) bool { return !o.IsSummary() && slices.Contains(h.NextTo, o.Message) })
-}
-
-// attach shows a message with the first match that it is next to.
-func attach(matches []recall.Match, messages map[store.MessageID]store.Message, h store.Hit) {
-	m := messages[h.Message]
-	n := neighbour(m)
-	if blank(n.Snippet) {
-		return
-	}
-	for i := range matches {
-		id := matches[i].ID
-		if !slices.Contains(h.NextTo, id.Message) {
-			continue
-		}
-		c := matches[i].Context
-		if c == nil {
-			c = &recall.Context{Before: []recall.Neighbour{}, After: []recall.Neighbour{}}
-			matches[i].Context = c
-		}
-		same := func(o recall.Neighbour) bool { return o.ID == n.ID }
-		if slices.ContainsFunc(c.Before, same) || slices.ContainsFunc(c.After, same) {
-			return
-		}
-		list := &c.Before
-		if m.Seq > messages[id.Message].Seq {
-			list = &c.After
-		}
-		*list = append(*list, n)
-		slices.SortFunc(*list, func(a, b recall.Neighbour) int { return a.CreatedAt.Compare(b.CreatedAt) })
-		return
-	}
 }
 
 // sessions tells the session of a match, its host and its title.

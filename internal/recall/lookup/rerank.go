@@ -151,9 +151,6 @@ func asksForMeaning(pattern string) bool {
 func pageOf(found store.Found, q store.Search, reranked bool) store.Found {
 	offset := min(q.After.Offset, len(found.Hits))
 	end := min(offset+q.Limit, len(found.Hits))
-	if q.LimitMatches {
-		end = offset + store.FirstMatches(found.Hits[offset:], q.Limit)
-	}
 	for i := range found.Hits {
 		found.Hits[i].After.Offset, found.Hits[i].After.Reranked = i+1, reranked
 	}

@@ -65,9 +65,9 @@ func TestProjectScope(t *testing.T) {
 		{"little, and not widened", recall.GrepRequest{Pattern: "walrus", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"the current conversation alone", recall.GrepRequest{Pattern: "walrus", Where: current}, "", recall.ScopeCurrent, "", store.Regex},
 		{"a clearly better match elsewhere", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 2},
-			"msg_5 msg_7", recall.ScopeAll, "4/2", store.FullText},
+			"msg_4 msg_5", recall.ScopeProject, "", store.FullText}, // never displaces those of the project
 		{"a clearly better match elsewhere, on a page of one", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 1},
-			"msg_5", recall.ScopeProject, "", store.FullText},
+			"msg_4", recall.ScopeProject, "", store.FullText},
 		{"words that stand apart", recall.GrepRequest{Pattern: "proxy dns", OrWords: true, Where: only, Limit: 1}, "msg_4", recall.ScopeProject, "", store.FullText},
 		{"words that stand apart, as a regex", recall.GrepRequest{Pattern: "proxy dns", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"an expression stays one", recall.GrepRequest{Pattern: "proxy.dns", OrWords: true, Where: only}, "", recall.ScopeProject, "", store.Regex},
@@ -143,7 +143,7 @@ func TestGuessesDoNotHideMatchesElsewhere(t *testing.T) {
 	} {
 		for _, mode := range []store.Mode{store.FullText, store.Regex} {
 			a := p.grep(recall.GrepRequest{Pattern: pattern, Mode: mode, OrWords: true, Where: p.where()})
-			a.Notes = slices.DeleteFunc(a.Notes, func(n string) bool { return strings.HasPrefix(n, "no text has the pattern") })
+			a.Notes = slices.DeleteFunc(a.Notes, func(n string) bool { return strings.HasPrefix(n, "no exact match") })
 			if a.Widened == nil {
 				t.Errorf("%s: not widened: %s", pattern, a.Text())
 			} else if got := fmt.Sprintf("%s elsewhere %d notes %v", ids(a), a.Widened.Elsewhere, a.Notes); got != want {

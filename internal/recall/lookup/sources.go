@@ -14,10 +14,8 @@ const (
 	// sourcesRanked is how many of the first hits of a ranking are put in the order of
 	// sources. It is the same for every page.
 	sourcesRanked = 40
-	// askedShare is the share of a question's words that an older exchange has if the
-	// reply to the question rests on it. repeatedShare is for the question that is asked
-	// now.
-	askedShare    = 0.5
+	// repeatedShare is the share of a question's words that an older exchange has if the
+	// reply to an earlier asking of it rests on that exchange.
 	repeatedShare = 0.4
 	// sameQuestion is the share of words that two askings of a question have in common.
 	sameQuestion = 0.8
@@ -33,8 +31,8 @@ type sourced struct {
 }
 
 // sourcesFirst puts hits that repeat the record behind their sources: calls of lcm and
-// the replies to them behind all others, and a question that was answered without a tool, with its
-// reply, behind the older conversations that have its words. A hit that moves gets the score of the one before
+// the replies to them behind all others, and an earlier asking of the same question that was
+// answered without a tool behind the older conversations that have its words. A hit that moves gets the score of the one before
 // it.
 func sourcesFirst(ctx context.Context, from Store, question string, hits []store.Hit) error {
 	read := exchanges{store: from}
@@ -48,11 +46,7 @@ func sourcesFirst(ctx context.Context, from Store, question string, hits []store
 		switch {
 		case x.repeats:
 			x.place = 2 * len(list)
-		case len(x.asked) > 0:
-			least := askedShare
-			if sameAsking(now, x.asked) {
-				least = repeatedShare
-			}
+		case sameAsking(now, x.asked):
 			for j := len(list) - 1; j > i && x.place == 2*i; j-- { // behind the last of them
 				y := list[j]
 				if y.repeats || y.hit.Conversation == x.hit.Conversation || !y.hit.Time.Before(x.hit.Time) {
@@ -62,7 +56,7 @@ func sourcesFirst(ctx context.Context, from Store, question string, hits []store
 				if err != nil {
 					return err
 				}
-				if shared(x.asked, e.content()) >= least {
+				if shared(x.asked, e.content()) >= repeatedShare {
 					x.place = 2*j + 1
 				}
 			}

@@ -12,15 +12,9 @@ import (
 	"github.com/lossless-context/lcm/recall"
 )
 
-// Constants of widening.
-const (
-	// littleMatches is how many matches are so few that all conversations are
-	// searched as well.
-	littleMatches = 3
-	// clearlyBetter is how much better than the best match of the scope one
-	// from elsewhere must be to be shown although the scope has matches.
-	clearlyBetter = 1.15
-)
+// littleMatches is how many matches are so few that all conversations are searched as
+// well.
+const littleMatches = 3
 
 // Preferences of a ranking: a match of the current conversation comes before an
 // equally good one of the project, and that before one from elsewhere.
@@ -100,15 +94,12 @@ func (q *query) wide() *query {
 }
 
 // widen adds matches of other conversations where the scope of the question has
-// little, or where a ranked search finds a clearly better one there. Matches of
-// the scope come first; where better ones are elsewhere, those have half of the page,
-// and the cursor goes on in the scope. Only the first page is widened.
+// little. Matches of the scope come first. Only the first page is widened.
 //
 // Guessed words do not count as found. If other conversations have the words of the
 // question themselves, the guesses of the scope are not shown.
 func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (recall.GrepAnswer, error) {
-	little := a.Total < littleMatches || a.Guessed
-	if !little && (q.search.Sort == store.ByRecency || q.re != nil) {
+	if a.Total >= littleMatches && !a.Guessed {
 		return a, nil
 	}
 	w := q.wide()
@@ -129,14 +120,13 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 			}
 			return a, nil
 		}
-		little = true
 	}
 	var wide recall.GrepAnswer
 	account(&wide, lanes)
 	if a.Guessed && wide.Total > 0 && !wide.Guessed {
 		a.Matches, a.Total, a.InSummaries, a.NextCursor, a.Notes = []recall.Match{}, 0, 0, "", slices.Clone(q.notes)
 	}
-	said := &recall.Widened{From: q.scope.String(), InScope: a.Total, Elsewhere: wide.Total - a.Total, AtLeast: a.TotalIsLowerBound || wide.TotalIsLowerBound}
+	said := &recall.Widened{From: q.scope.String(), Home: q.scope, InScope: a.Total, Elsewhere: wide.Total - a.Total, AtLeast: a.TotalIsLowerBound || wide.TotalIsLowerBound}
 	if said.Elsewhere <= 0 {
 		if a.Total == 0 {
 			s.empty(ctx, w, &a)
@@ -144,19 +134,11 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 		}
 		return a, nil
 	}
-	better := !little && w.betterElsewhere(lanes)
-	if !little && !better {
-		return a, nil
-	}
 	own := *q
 	if a.Total > 0 {
 		own.fill, w.fill = q.fill*2/3, q.fill/3
 	}
-	room := q.limit - min(q.limit, matching(a.Matches))
-	if better {
-		own.limit = max(1, q.limit/2)
-		room = q.limit - own.limit
-	}
+	room := q.limit - min(q.limit, len(a.Matches))
 	if room == 0 {
 		a.Elsewhere = &recall.Elsewhere{Hits: said.Elsewhere, AtLeast: said.AtLeast, How: "ask again with allConversations: true"}
 		return a, nil
@@ -166,11 +148,7 @@ func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (rec
 		return a, err
 	}
 	hits := merge(lanes, w, w.search.Limit, beneath)
-	hits, superseded, err := s.currentFirst(ctx, w, lanes, w.outside(hits, room))
-	if err != nil {
-		return a, err
-	}
-	other, err := s.matches(ctx, w, hits, superseded)
+	other, err := s.matches(ctx, w, w.outside(hits, room))
 	if err != nil {
 		return a, err
 	}
@@ -191,12 +169,12 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.Grep
 			return a, err
 		}
 	}
-	mine := matching(a.Matches)
+	mine := len(a.Matches)
 	a.Matches = append(a.Matches, other...)
 	if own.expression {
 		note(&a.Notes, wordsNote)
 	}
-	if n := said.Elsewhere - (matching(a.Matches) - mine); n > 0 {
+	if n := said.Elsewhere - (len(a.Matches) - mine); n > 0 {
 		note(&a.Notes, prose.AtLeast(n, said.AtLeast, "match", "matches")+" more elsewhere: allConversations: true finds them")
 	}
 	a.Total, a.Widened, a.Scope, a.NotInRecord = said.InScope, said, w.scope, nil // other conversations have the words
@@ -206,40 +184,7 @@ func (s *Service) addElsewhere(ctx context.Context, own, w *query, a recall.Grep
 // outside picks the first hits that lie outside the question's own scope.
 func (q *query) outside(hits []store.Hit, most int) []store.Hit {
 	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return q.home.Contains(h.Conversation) })
-	return hits[:store.FirstMatches(hits, most)]
-}
-
-// matching counts the matches of a page, without the messages beside them.
-func matching(matches []recall.Match) int {
-	n := 0
-	for _, m := range matches {
-		if !m.Beside {
-			n++
-		}
-	}
-	return n
-}
-
-// betterElsewhere reports that the best match of a ranked search lies outside
-// the question's own scope, and is clearly better than any inside. Matches
-// beyond the page are no better than its last.
-func (q *query) betterElsewhere(lanes []*lane) bool {
-	var inside, outside float64
-	for _, l := range lanes {
-		if l.summaries {
-			continue
-		}
-		for i, h := range l.found.Hits {
-			last := i == len(l.found.Hits)-1 && l.found.Next != nil
-			if q.home.Contains(h.Conversation) || last {
-				inside = max(inside, h.Score)
-			}
-			if !q.home.Contains(h.Conversation) {
-				outside = max(outside, h.Score)
-			}
-		}
-	}
-	return outside > inside*clearlyBetter
+	return hits[:min(most, len(hits))]
 }
 
 // empty says where else to look when nothing was found. It is help, not the

@@ -24,14 +24,16 @@ const (
 	// nothing but its absent words. A longer one may tell in other words what the record
 	// tells in its own.
 	shortQuestion = 3
+	// fewAbsent is how many ordinary words of a question are named. With more of them it
+	// tells in other words what the record tells in its own.
+	fewAbsent = 2
 )
 
 // Absent decides whether a question asks for something that was never said, from the
-// counts of its words. A wrong answer is worse than none: numbers, dates and common words do
-// not count, and neither does an ordinary word beside words that the scope has, since the
-// question may be a paraphrase. A name counts always: a word with a capital letter inside an
-// English sentence, or an identifier. German writes every noun so: there, one noun counts if
-// all others are in the scope.
+// counts of its words, whatever their case. Numbers, dates and common words do not count,
+// and many ordinary words that are absent are a paraphrase. A name counts always: a word with
+// a capital letter inside an English sentence, or an identifier. German writes every noun so:
+// there, one noun counts if all others are in the scope.
 func Absent(question string, terms []Term) Absence {
 	known := make(map[string]Term, len(terms))
 	for _, t := range terms {
@@ -47,7 +49,7 @@ func Absent(question string, terms []Term) Absence {
 		if word == "" || strings.HasPrefix(field, "-") || strings.HasSuffix(field, "*") {
 			continue
 		}
-		has, absent := inScope(word, known)
+		has, absent := inScope(word, known, german)
 		switch plain := strings.Join(analysis.PlainWords([]byte(word)), ""); {
 		case has:
 			present++
@@ -74,7 +76,11 @@ func Absent(question string, terms []Term) Absence {
 		begins = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
 	a.All = present == 0 && (names+nouns+others+common <= shortQuestion || len(a.Words) == len(fields)) // a list of keywords
-	if len(a.Words) == 0 || names == 0 && !a.All && (nouns != 1 || others > 1) {
+	few := nouns == 1 && others <= 1
+	if !german {
+		few = others <= fewAbsent
+	}
+	if len(a.Words) == 0 || names == 0 && !a.All && !few {
 		return Absence{}
 	}
 	a.Words = a.Words[:min(len(a.Words), maxAbsent)]
@@ -85,11 +91,11 @@ func notInWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 
 // inScope reports whether the scope has a word that tells something, and returns the
 // parts of it, or the whole, that may be what the question is about and are not there.
-func inScope(word string, known map[string]Term) (has bool, absent []string) {
+func inScope(word string, known map[string]Term, german bool) (has bool, absent []string) {
 	name, missing := "", false // of an identifier in camelCase
 	for _, t := range analysis.QueryTokens(word) {
 		term := known[t.Plain]
-		there := term.Passages > 0 || term.Part || len(term.Also) > 0 && (!term.Guessed || plausible(string(t.Raw), term.Also))
+		there := term.Passages > 0 || term.Part || len(term.Also) > 0 && (!term.Guessed || plausible(string(t.Raw), term.Also, german))
 		switch {
 		case t.Whole() && there:
 			return true, nil
@@ -140,7 +146,7 @@ func language(question string) (german, titled bool) {
 
 // plausible reports that one of other words is a form of a word, made of it, or a
 // misspelling: a short word is a letter away from many that are not meant.
-func plausible(word string, also []string) bool {
+func plausible(word string, also []string, german bool) bool {
 	typed := strings.Join(analysis.PlainWords([]byte(word)), "")
 	letters := utf8.RuneCountInString(typed)
 	made, parts := 0, 0
@@ -152,13 +158,14 @@ func plausible(word string, also []string) bool {
 		switch {
 		case analysis.LightStem(w) == analysis.LightStem(typed), letters >= 4 && strings.Contains(w, typed):
 			return true
+		case strings.HasPrefix(typed, w): // "plan" is no misspelling of "planter"
 		case letters >= 6 && near == 1, letters >= 8 && near == 2, near == 1 && sameLetters(typed, w):
 			return true
 		case 3*shared(typed, w) >= 2*max(len(typed), len(w)) && shared(typed, w) >= 5:
 			return true
 		}
 	}
-	return parts > 1 && made+1 >= len(typed) // a compound
+	return german && parts > 1 && made+1 >= len(typed) // a compound
 }
 
 // shared is how many bytes two words begin with alike.

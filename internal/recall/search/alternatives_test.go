@@ -25,7 +25,11 @@ func alsoOf(t *testing.T, query string, w *Weights, texts ...string) (map[string
 			rest, fetchRest := indexOf(t, docs[at:])
 			ix.Segments, fetch = append(ix.Segments, rest.Segments...), both(fetch, fetchRest)
 		}
-		res, err := ix.Search(t.Context(), Request{Query: parsed(t, query), Weights: w}, fetch)
+		ctx := t.Context()
+		if w != nil {
+			ctx = WithWeights(ctx, *w)
+		}
+		res, err := ix.Search(ctx, Request{Query: parsed(t, query)}, fetch)
 		if err != nil {
 			t.Fatal(err)
 		}

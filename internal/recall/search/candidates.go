@@ -15,16 +15,17 @@ import (
 type found struct {
 	share int
 	score float64
-	terms uint64 // of the query that it has, as far as they were looked up
+	worth float64 // score, times the factor for who said it
+	terms uint64  // of the query that it has, as far as they were looked up
 	doc   uint32
 	// scored says that its text counts, if it is read, not only its postings.
 	scored bool
 }
 
-// compare orders by score, then newest first: segments are in order of ids, and
+// compare orders by worth, then newest first: segments are in order of ids, and
 // so are the documents in them.
 func (f found) compare(g found) int {
-	return cmp.Or(cmp.Compare(g.score, f.score), f.newer(g))
+	return cmp.Or(cmp.Compare(g.worth, f.worth), f.newer(g))
 }
 
 func (f found) newer(g found) int {
@@ -216,14 +217,14 @@ func (p *search) collect(n int, s *sums, end uint32, into *best) error {
 				continue
 			}
 		}
-		p.matched++
-		into.offer(f)
-		if !dated {
-			continue
-		}
-		if row, err := sh.r.Doc(doc); err != nil {
+		row, err := sh.r.Doc(doc)
+		if err != nil {
 			return err
-		} else if dates.Within(p.spans, row.Time) > 0 {
+		}
+		p.matched++
+		f.worth = f.score * p.weights.mayBe(row.Role)
+		into.offer(f)
+		if dated && dates.Within(p.spans, row.Time) > 0 {
 			p.dated.offer(f)
 		}
 	}

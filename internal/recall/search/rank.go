@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -12,21 +13,33 @@ import (
 // each conversation of two data sets in turn (docs/BENCHMARKS.md).
 type Weights struct {
 	Pair      float64 // of two words that stand side by side as in the query
-	Neighbour float64 // share of the score of the messages before and after
+	Neighbour float64 // share of the score of what people said before and after
 	Answer    float64 // share of the score of a question, for the message after it
 	Second    float64 // share of the score of the message before the one before, and after the one after
 	Session   float64 // share of the mean of the three best of the session
 	Coverage  float64 // of the terms of the query that the whole session has
 	Span      float64 // share of the best score for a message of the time that the question names
 	Near      float64 // factor for the words that stand for one that the record lacks; 0: none do
+	// Who said it: factors for what the user said, for the last words of the agent before the
+	// user speaks again, and for calls of tools and their output. Turn is the share of the
+	// score of a prompt, for the last words of its turn.
+	User, Closing, Work, Turn float64
 }
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
 		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
-		Span: 0.5, Near: 0.5,
+		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.6, Work: 0.8, Turn: 0.4,
 	}
+}
+
+type weightsKey struct{}
+
+// WithWeights returns a context whose searches rank with w: a benchmark measures the ranking
+// without each of its parts, also through a store.
+func WithWeights(ctx context.Context, w Weights) context.Context {
+	return context.WithValue(ctx, weightsKey{}, w)
 }
 
 // Hit is a document that was found.
@@ -77,17 +90,21 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 	for i := range out {
 		c := &out[i]
 		prev, next := near(i, c.Prev), near(i, c.Next)
-		if prev != nil {
+		if c.Role > userRole {
+			continue // people stay on a subject; beside an agent's words is its work
+		}
+		if prev != nil && prev.Role == c.Role {
 			share := w.Neighbour
 			if prev.Asks && prev.turn() && c.turn() {
 				share = w.Answer
 			}
 			out[i].Rank += share*prev.Score + w.second(c, prev, near(i, prev.Prev))
 		}
-		if next != nil {
+		if next != nil && next.Role == c.Role {
 			out[i].Rank += w.Neighbour*next.Score + w.second(c, next, near(i, next.Next))
 		}
 	}
+	addTurns(out, w, near)
 	addSessions(q, out, w)
 	top := 0.0
 	for _, r := range out {
@@ -96,11 +113,74 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 	for i := range out {
 		r := &out[i]
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
+		r.Rank *= w.said(r, near(i, r.Next))
 	}
 	slices.SortFunc(out, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
 	})
 	return out
+}
+
+// Roles as the store numbers them.
+const (
+	userRole      = 1
+	assistantRole = 2
+	toolRole      = 4
+)
+
+// said is the factor for who said a message, which the one after it tells: a call is
+// followed by its output, and the last words of a turn by a prompt or by nothing. Being said
+// lifts no message that has none of the words.
+func (w Weights) said(c, next *Hit) float64 {
+	switch {
+	case c.Role == toolRole || next != nil && next.Role == toolRole:
+		return w.Work
+	case c.Matched && c.Role == userRole:
+		return w.User
+	case c.Matched && c.closes(next):
+		return w.Closing
+	}
+	return 1
+}
+
+// mayBe is the factor for who said a message where the one after it is not known.
+func (w Weights) mayBe(role uint8) float64 {
+	switch role {
+	case userRole:
+		return w.User
+	case assistantRole:
+		return max(1, (1+w.Closing)/2)
+	case toolRole:
+		return w.Work
+	}
+	return 1
+}
+
+// closes reports the last words of a turn.
+func (c *Hit) closes(next *Hit) bool {
+	return c.Role == assistantRole && (next == nil || next.Role == userRole)
+}
+
+// addTurns adds to the last words of a turn a share of the score of its prompt: they answer
+// it, and rarely repeat its words. The prompt is the last one before them that was found.
+func addTurns(out []Hit, w Weights, near func(int, int64) *Hit) {
+	order := make([]int, len(out))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(out[x].Conversation, out[y].Conversation), cmp.Compare(out[x].ID, out[y].ID))
+	})
+	var prompt *Hit
+	for _, i := range order {
+		c := &out[i]
+		switch {
+		case c.Role == userRole:
+			prompt = c
+		case prompt != nil && prompt.Session == c.Session && c.closes(near(i, c.Next)):
+			c.Rank += w.Turn * prompt.Score
+		}
+	}
 }
 
 // turn reports that the message is short enough to be a turn of a dialogue.

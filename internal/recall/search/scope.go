@@ -56,18 +56,21 @@ type search struct {
 	query   *Query
 	spans   []dates.Span // of time, that the query names
 	filter  Filter
-	readers int  // goroutines that read texts
-	verify  bool // candidates are checked against their texts
-	shares  []*share
-	stats   stats
-	lists   []termList
-	also    map[int][]string // terms that stand for a term of the query; see alternatives
-	skipped []int            // terms too common to look up, scored among candidates
-	newest  bool             // every word was too common: the newest set is ranked
-	cut     bool             // not every match was looked at
-	matched int
-	ranked  int             // matches that were ranked
-	placed  map[int64]place // of the candidates
+	weights Weights
+	// commonWords says that beside a time the query has only common words: "what did I ask for".
+	commonWords bool
+	readers     int  // goroutines that read texts
+	verify      bool // candidates are checked against their texts
+	shares      []*share
+	stats       stats
+	lists       []termList
+	also        map[int][]string // terms that stand for a term of the query; see alternatives
+	skipped     []int            // terms too common to look up, scored among candidates
+	newest      bool             // every word was too common: the newest set is ranked
+	cut         bool             // not every match was looked at
+	matched     int
+	ranked      int             // matches that were ranked
+	placed      map[int64]place // of the candidates
 	// dateWords are the terms that name a time: they make no match.
 	dateWords termSet
 	dated     *best // matches of the times that the query names; nil without any

@@ -213,7 +213,7 @@ func TestLongTextKeepsItsScore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := ix.Search(t.Context(), Request{Query: q, Weights: &Weights{}}, fetch)
+	res, err := ix.Search(WithWeights(t.Context(), Weights{}), Request{Query: q}, fetch)
 	if err != nil {
 		t.Fatal(err)
 	}

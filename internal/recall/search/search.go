@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/recall/search/dates"
 	"github.com/lossless-context/lcm/internal/recall/search/segment"
 )
 
@@ -24,10 +25,9 @@ type Request struct {
 	Query   *Query
 	Filter  Filter
 	Sort    Sort
-	Limit   int      // hits returned; zero: all that were ranked
-	Below   int64    // for paging ByRecency: only documents with lower ids; zero: all
-	Readers int      // goroutines that may call fetch at once; zero: one
-	Weights *Weights // nil: DefaultWeights
+	Limit   int   // hits returned; zero: all that were ranked
+	Below   int64 // for paging ByRecency: only documents with lower ids; zero: all
+	Readers int   // goroutines that may call fetch at once; zero: one
 	// Now is the time of the question, from which dates such as "last week" count
 	// back, in its zone. Zero: only dates with a year are read.
 	Now time.Time
@@ -65,10 +65,11 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 	if ix.limits != nil {
 		p.limits = *ix.limits
 	}
-	weights := DefaultWeights()
-	if req.Weights != nil {
-		weights = *req.Weights
+	weights, ok := ctx.Value(weightsKey{}).(Weights)
+	if !ok {
+		weights = DefaultWeights()
 	}
+	p.weights = weights
 	timeOnly := req.Sort != ByRecency && p.takeDates(req.Now)
 	if err := p.open(ix); err != nil {
 		return Result{}, err
@@ -89,11 +90,14 @@ func (ix Index) Search(ctx context.Context, req Request, fetch Fetch) (Result, e
 		find = p.newestFirst
 	}
 	hits, err := find(req, weights, fetch, &res)
-	if err == nil && p.matched == 0 && len(p.spans) > 0 && !p.query.strict() {
-		return p.ofTheTime(req)
-	}
 	if err != nil {
 		return Result{}, err
+	}
+	inTime := func(h Hit) bool { return dates.Within(p.spans, h.Time) > 0 }
+	if len(p.spans) > 0 && !p.query.strict() && (p.matched == 0 || p.commonWords && !slices.ContainsFunc(hits, inTime)) {
+		if all, err := p.ofTheTime(req); err != nil || all.TimeOnly || p.matched == 0 {
+			return all, err
+		}
 	}
 	if res.Hits, err = p.order(req, weights, hits); err != nil {
 		return Result{}, err

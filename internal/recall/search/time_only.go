@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/recall/search/dates"
 )
 
@@ -27,6 +28,7 @@ func (p *search) takeDates(now time.Time) (timeOnly bool) {
 	if stop, _ := stopsOf(clauses); err != nil || allStops(clauses, stop) {
 		return true
 	}
+	p.commonWords = !slices.ContainsFunc(analysis.PlainWords([]byte(rest)), func(w string) bool { return !analysis.IsCommon(w) })
 	for i, t := range p.query.terms {
 		if _, other := q.index[t.term]; !other {
 			p.dateWords |= setOf(i)
@@ -42,12 +44,6 @@ const (
 	promptTier = iota
 	replyTier
 	otherTier
-)
-
-// Roles as the store numbers them. Others are not listed, and neither are summaries.
-const (
-	userRole      = 1
-	assistantRole = 2
 )
 
 // leastWords is the length below which a message ("ok, thanks") comes after the others.

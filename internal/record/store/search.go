@@ -50,9 +50,6 @@ type Search struct {
 	Except, Only []MessageID
 	Sort         Sort
 	Limit        int
-	// LimitMatches makes Limit count only hits that match by themselves: those with
-	// Beside come along.
-	LimitMatches bool
 	// After is the cursor of the page before.
 	After Cursor
 	// CountTo bounds how many matches are counted beyond the page.
@@ -97,21 +94,6 @@ type Found struct {
 	// have each. A passage has about a hundred words.
 	Words    []search.Term
 	Passages int
-}
-
-// FirstMatches returns how many hits have so many matches and the hits beside them
-// that rank before the next match.
-func FirstMatches(hits []Hit, matches int) int {
-	for i, h := range hits {
-		if h.Beside {
-			continue
-		}
-		if matches == 0 {
-			return i
-		}
-		matches--
-	}
-	return len(hits)
 }
 
 // Hit is one match.

@@ -205,9 +205,6 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 		ranked = startRanking(l, ix, q.After)
 		req.Sort, req.Below = search.ByRelevance, 0
 		req.Limit, req.Filter.Through, req.Now = ranked.Offset+q.Limit+1, ranked.Through, time.UnixMilli(ranked.Now)
-		if q.LimitMatches {
-			req.Limit = 0
-		}
 	}
 	res, err := ix.Search(ctx, req, l.texts(nil))
 	if err != nil {
@@ -217,24 +214,11 @@ func (l *lane) rank(ctx context.Context, ix search.Index, q store.Search, f sear
 	if ranked != nil {
 		p.hits = p.hits[min(ranked.Offset, len(p.hits)):]
 	}
-	limit := q.Limit
-	if q.LimitMatches {
-		limit = firstMatches(p.hits, limit)
-	}
-	p.cutTo(limit)
+	p.cutTo(q.Limit)
 	if p.Next == nil && ranked != nil && res.Unranked {
 		p.Notes = append(p.Notes, unranked(res))
 	}
 	return p, nil
-}
-
-// firstMatches is [store.FirstMatches] of hits by document number.
-func firstMatches(hits []search.Hit, matches int) int {
-	of := make([]store.Hit, len(hits))
-	for i, h := range hits {
-		of[i].Beside = !h.Matched
-	}
-	return store.FirstMatches(of, matches)
 }
 
 // startRanking returns the cursor of a ranking. The first page fixes its
