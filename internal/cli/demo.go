@@ -32,7 +32,7 @@ var demoSteps = []struct{ title, command string }{
 	{"Its older messages are folded into summaries, so that it fits a window", "compact 1 --budget 16000"},
 	{"The summaries form a DAG over the messages", "show 1 --tree --depth 2"},
 	{"What a model sees now: summaries, then the newest messages", "context 1 --budget 16000 --items"},
-	{"Everything is still found", "grep -c 1 -n 3 CHG-[0-9]+.filed"},
+	{"Everything is still found", "grep -c 1 -n 3 --scope messages CHG-[0-9]+.filed"},
 	{"Proof: hashes, their chain, and a view that leads to each message once", "verify 1"},
 	{"The records come back as they arrived", "db export --raw -c 1 again.jsonl"},
 }
