@@ -117,6 +117,9 @@ func TestSecrets(t *testing.T) {
 		{"API key path: https://github.com/acme/tool/commit/1fe2ebbb5d1f458f7013aec5c61e31ae2b52e619", ""},
 		{"github.com/aws/credentials v1.17.27 h1:2raNba6gr2IfA0eqqiP2XiQ0UVOpGPgDSi0I9iAP+UI=", ""},
 		{`{"session_id":"msg_01XFDUDYJgAACzvnptvVoYEL"}`, ""},
+		// A mark is no hint at what stands beside it.
+		{"the secret:\n" + noise[:32] + "\n" + noise[20:52] + "\n\n" + noise[8:44], "the secret:\n[redacted: secret]\n[redacted: secret]\n\n" + noise[8:44]},
+		{"password: " + noise[:20] + "\nend of it, and a build\n" + hexa[:40] + "\nok", "password: [redacted: password]\nend of it, and a build\n" + hexa[:40] + "\nok"},
 		{"| option | password | host |\n|---|---|---|\n| --pw | the password of the user | localhost |", ""},
 		{"", ""},
 	} {

@@ -35,6 +35,7 @@ type window struct{ rule, start, end int }
 // Secrets finds the secrets of a text, in order and without overlaps.
 func Secrets(text []byte) []Finding {
 	set := loadRules()
+	text = withoutMarks(text)
 	found := set.secrets(unescaped(text))
 	if decoded, at := withoutCover(text); at != nil {
 		for _, f := range set.secrets(unescaped(decoded)) {
@@ -43,6 +44,19 @@ func Secrets(text []byte) []Finding {
 	}
 	return disjoint(found)
 }
+
+// withoutMarks returns a text whose marks name no kind, because "secret" in a mark is no hint at what stands beside
+// it. Every character is at its place.
+func withoutMarks(text []byte) []byte {
+	if !bytes.Contains(text, []byte(SecretMark)) {
+		return text
+	}
+	return secretMark().ReplaceAllFunc(text, func(mark []byte) []byte {
+		return append([]byte(SecretMark), bytes.Repeat([]byte("x"), len(mark)-len(SecretMark))...)
+	})
+}
+
+var secretMark = lazyregexp.New(`\[redacted: [a-z0-9 ]{1,60}`)
 
 // secrets finds the secrets of a text as it is, in any order.
 func (set *ruleSet) secrets(text []byte) (found []Finding) {
@@ -69,7 +83,7 @@ func (set *ruleSet) secrets(text []byte) (found []Finding) {
 					if !r.After {
 						windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
 					} else if !inWord(text, start) {
-						found = r.find(set, text, end, min(len(text), run(text, min(len(text), end+r.reach), opaque)+1), found)
+						found = r.find(set, text, end, min(len(text), run(text[:min(len(text), end+r.reach+longestMatch)], min(len(text), end+r.reach), opaque)+1), found)
 					}
 				}
 			}
