@@ -96,8 +96,8 @@ func (set *ruleSet) secrets(text []byte) (found []Finding) {
 // length that show them plainly.
 var escapes = strings.NewReplacer(`\n`, "  ", `\r`, "  ", `\t`, "  ", "&quot;", `     "`, "&#34;", `    "`, "&#39;", "    '", `\u0022`, `     "`, `\u003d`, "     =", `\u0026`, "     &")
 
-// wideSigns are the signs of Chinese and Japanese before a value.
-var wideSigns = strings.NewReplacer("：", " : ", "＝", " = ", "\u3000", "   ")
+// wideSigns are the signs of Chinese and Japanese before a value, and the quotes of several languages around one.
+var wideSigns = strings.NewReplacer("：", " : ", "＝", " = ", "\u3000", "   ", "«", ` "`, "»", `" `, "„", `  "`, "“", `  "`, "”", `"  `)
 
 // urlEscapes are those of JSON in a URL.
 var urlEscapes = strings.NewReplacer("%22", `  "`, "%3A", "  :", "%3a", "  :", "%7B", "  {", "%7b", "  {", "%2C", "  ,", "%2c", "  ,")
@@ -105,7 +105,7 @@ var urlEscapes = strings.NewReplacer("%22", `  "`, "%3A", "  :", "%3a", "  :", "
 // unescaped returns a text with such escapes decoded, if it has any, and every character
 // at its place.
 func unescaped(text []byte) []byte {
-	if bytes.Contains(text, []byte("\xef\xbc")) {
+	if bytes.Contains(text, []byte("\xef\xbc")) || bytes.Contains(text, []byte("«")) || bytes.Contains(text, []byte("“")) {
 		text = []byte(wideSigns.Replace(string(text)))
 	}
 	if bytes.IndexByte(text, '\\') < 0 && !bytes.Contains(text, []byte("%22%3")) && !bytes.Contains(text, []byte("&quot;")) && !bytes.Contains(text, []byte("&#3")) {
