@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -117,23 +118,16 @@ func unescaped(text []byte) []byte {
 	return []byte(escapes.Replace(string(text)))
 }
 
-// withoutCover returns a text without what hides a secret in it: characters that have no width, and escapes of a
-// URL that need none. at has the place of each byte, and is nil if the text has no such thing.
+// withoutCover returns a text without what hides a secret in it: characters that have no width, the colours of a terminal, wide
+// letters, and escapes that need not be. at has the place of each byte, and is nil if the text has no such thing.
 func withoutCover(text []byte) (out []byte, at []int) {
-	if !bytes.Contains(text, []byte("\u200b")) && !bytes.Contains(text, []byte("\u2060")) && !bytes.Contains(text, []byte("\ufeff")) && !urlEscape().Match(text) {
+	if !isCovered(text) {
 		return nil, nil
 	}
-	for i := 0; i < len(text); i++ {
-		c, size := rune(text[i]), 1
-		if c >= utf8.RuneSelf {
-			c, size = utf8.DecodeRune(text[i:])
-		} else if c == '%' {
-			if c, size = number(text[i:min(len(text), i+3)], 1, 2, 2, 16); c <= ' ' || c >= utf8.RuneSelf {
-				c, size = '%', 1
-			}
-		}
+	for i := 0; i < len(text); {
+		c, size := uncovered(text[i:min(len(text), i+32)])
 		switch {
-		case unicode.Is(unicode.Cf, c):
+		case c == 0x1b || unicode.Is(unicode.Cf, c):
 		case c < utf8.RuneSelf:
 			out, at = append(out, byte(c)), append(at, i)
 		default:
@@ -141,13 +135,56 @@ func withoutCover(text []byte) (out []byte, at []int) {
 				out, at = append(out, text[i+n]), append(at, i+n)
 			}
 		}
-		i += size - 1
+		i += size
 	}
 	return out, append(at, len(text))
 }
 
-// urlEscape matches the escape of a character that keys and their names consist of.
-var urlEscape = lazyregexp.New(`%(?:3[0-9AaDd]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|2[BbDdFf])`)
+// isCovered reports whether a text has something that hides a secret.
+func isCovered(text []byte) bool {
+	for _, cover := range covers {
+		if bytes.Contains(text, []byte(cover.sign)) && (cover.escape == nil || cover.escape().Match(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers are the signs of what hides a secret. An escape must be that of a character that keys and their names consist of.
+var covers = []struct {
+	sign   string
+	escape func() *regexp.Regexp
+}{
+	{"\u200b", nil}, {"\u2060", nil}, {"\ufeff", nil}, {"\x1b[", nil}, {"\xef\xbd", nil}, // the last one begins wide letters
+	{"%", lazyregexp.New(`%(?:3[0-9AaDd]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|2[BbDdFf])`)},
+	{`\u00`, lazyregexp.New(`\\u00(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])`)},
+	{`\x`, lazyregexp.New(`\\x(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])`)},
+	{"&#", lazyregexp.New(`&#(?:[4-9]\d|1[012]\d|[xX][3-7][0-9A-Fa-f]);`)},
+}
+
+// uncovered returns the character that a text begins with, and its length.
+func uncovered(text []byte) (rune, int) {
+	c, size := rune(text[0]), 1
+	switch {
+	case c == 0x1b:
+		return c, 1 + len(controlSequence().Find(text[1:]))
+	case c >= utf8.RuneSelf:
+		if c, size = utf8.DecodeRune(text); c == utf8.RuneError {
+			return c, size
+		} else if '！' <= c && c <= '～' { // the wide characters, in the order of ASCII
+			c -= '！' - '!'
+		}
+		return c, size
+	case c == '%':
+		c, size = number(text[:min(len(text), 3)], 1, 2, 2, 16)
+	case c == '\\' && len(text) > 3 && (text[1] == 'u' || text[1] == 'x'), c == '&' && len(text) > 3 && text[1] == '#':
+		c, size = unescape(text[:min(len(text), 16)])
+	}
+	if c <= ' ' && size > 1 || c >= utf8.RuneSelf {
+		return rune(text[0]), 1
+	}
+	return c, size
+}
 
 // inWindows tries the rules in their windows. It merges overlapping windows of a
 // rule, so that time stays linear.
