@@ -98,6 +98,7 @@ var (
 	beforeSign  = classOf(" \t\"'`])\\?")
 	beforeValue = classOf(" \t=>(")
 	afterValue  = classOf("\"'`,;)}]<\\|")
+	star        = classOf("*")
 )
 
 // assigned finds the value assigned to the name that ends with text[start:end],
@@ -165,6 +166,9 @@ func quoteEnd(text []byte, from, to int, quoted bool) int {
 func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	limit := min(len(text), i+longestValue+64)
 	quotedName := false
+	if bytes.HasPrefix(text[i:], []byte("**")) { // **password**: …
+		i += 2
+	}
 	for n := 0; i < limit && n < 8 && beforeSign[text[i]]; n++ {
 		quotedName = quotedName || text[i] == '"' || text[i] == '\''
 		i++
@@ -185,6 +189,10 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 		i++
 	}
 	v.tight = i == sign && text[sign-1] == '='
+	stars := run(text[:limit], i, star) - i
+	if stars == 2 && i == sign && i+2 < limit && text[i+2] == ' ' { // **password:** …
+		i, stars = i+3, 0
+	}
 	for i < limit && text[i] == '\\' { // a quote inside a string
 		i++
 	}
@@ -205,6 +213,9 @@ func valueAfter(text []byte, i int) (v assignment, from, to int) {
 	}
 	for to > i && (text[to-1] == '.' || text[to-1] == ':') { // it ends the sentence
 		to--
+	}
+	if to-i > 2*stars && bytes.Equal(text[i:i+stars], text[to-stars:to]) { // **…**
+		i, to = i+stars, to-stars
 	}
 	v.value = text[i:to]
 	v.line = to == len(text) || text[to] == '\n' || text[to] == '\r'

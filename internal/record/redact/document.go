@@ -115,7 +115,7 @@ type container struct {
 	name  []byte
 	value literal
 	// A JSON web key has the type kty, and its private numbers are secrets; so are the data of an
-	// object of the kind Secret, and what one of the type random_password results in.
+	// object of the kind Secret, what one of the type random_password results in, and a value that is marked as sensitive.
 	kind  string
 	inner []literal
 }
@@ -141,6 +141,10 @@ func (e *editor) json(raw []byte, depth int) []byte {
 			stack = stack[:len(stack)-1]
 		case ',':
 			top.isKey = top.object
+		case 't':
+			if string(top.key) == "sensitive" {
+				top.kind = "sensitive"
+			}
 		case '"':
 			lit := literal{start: i, end: literalEnd(raw, i)}
 			text := unquote(raw[i:lit.end])
@@ -225,7 +229,9 @@ func (e *editor) member(in *container, lit literal, text []byte) (edits []litera
 	key := string(bytes.ToLower(in.key))
 	switch {
 	case in.object && slices.Contains(valueFields, key):
-		replace(lit, e.named(in.outer, "=", text))
+		if replace(lit, e.named(in.outer, "=", text)); edits == nil && len(text) >= 4 && !isReference(text) && !isMark(text) && !isPlaceholder(text) {
+			in.hold(lit, "sensitive")
+		}
 		in.value, in.value.with = lit, text
 	case in.object && slices.Contains(nameFields, key):
 		in.name = text
@@ -268,7 +274,7 @@ var secretData = []string{"data", "stringData"}
 // hold keeps a string that is a secret in a container of a kind.
 func (c *container) hold(lit literal, kind string) {
 	lit.in = kind
-	lit.with = []byte(SecretMark + map[string]string{"kty": "web key", "Secret": "kubernetes secret", "random_password": "password"}[kind] + "]")
+	lit.with = []byte(SecretMark + map[string]string{"kty": "web key", "Secret": "kubernetes secret", "random_password": "password", "sensitive": "sensitive output"}[kind] + "]")
 	c.inner = append(c.inner, lit)
 }
 
@@ -279,7 +285,7 @@ func (e *editor) close(stack []container) (edits []literal) {
 	for _, lit := range c.inner {
 		if lit.in == c.kind {
 			edits = append(edits, lit)
-		} else if len(around.inner) < maxInner && lit.in != "kty" {
+		} else if len(around.inner) < maxInner && lit.in != "kty" && lit.in != "sensitive" {
 			around.inner = append(around.inner, lit)
 		}
 	}

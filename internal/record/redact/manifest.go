@@ -22,6 +22,16 @@ func manifest(text []byte, start, end int) (found []Finding) {
 		line := bytes.TrimRight(text[at:lineEnd(text[:to], at)], " \t\r\"'")
 		_, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimLeft(value, " \t\"'")
+		if len(value) > 0 && len(value) < 3 && (value[0] == '|' || value[0] == '>') { // the lines below are the value
+			name, begin := indentAt(text, at), lineEnd(text[:to], at)+1
+			for next := begin; next < to && (indentAt(text, next) > name || text[next] == '\n'); next = at + 1 {
+				at = lineEnd(text[:to], next)
+			}
+			if begin += indentAt(text[:to], begin); begin < at && !isMark(text[begin:at]) && !bytes.HasPrefix(text[begin:], []byte("{{")) {
+				found = append(found, Finding{begin, at, "kubernetes secret"})
+			}
+			continue
+		}
 		if begin := at + len(line) - len(value); len(value) >= 4 && !isReference(value) && !isMark(value) && !isPlaceholder(value) {
 			found = append(found, Finding{begin, begin + len(value), "kubernetes secret"})
 		}

@@ -224,6 +224,9 @@ func valueIn(text []byte, from, to int) (int, int) {
 	for to > from && bytes.IndexByte([]byte(".:!?"), text[to-1]) >= 0 {
 		to--
 	}
+	for to-from > 2 && text[from] == '*' && text[to-1] == '*' { // emphasis
+		from, to = from+1, to-1
+	}
 	word := text[from:to]
 	if bytes.Contains(word, []byte("://")) || bytes.HasPrefix(word, []byte("arn:")) {
 		return from, from

@@ -117,6 +117,16 @@ func TestSecrets(t *testing.T) {
 		{"API key path: https://github.com/acme/tool/commit/1fe2ebbb5d1f458f7013aec5c61e31ae2b52e619", ""},
 		{"github.com/aws/credentials v1.17.27 h1:2raNba6gr2IfA0eqqiP2XiQ0UVOpGPgDSi0I9iAP+UI=", ""},
 		{`{"session_id":"msg_01XFDUDYJgAACzvnptvVoYEL"}`, ""},
+		// Escapes, wide letters and colours hide nothing.
+		{`a \u0067h\u0070_` + noise[:36] + " b", "a [redacted: github pat] b"},
+		{`a \x67\x68p_` + noise[:36] + " b", "a [redacted: github pat] b"},
+		{"a &#103;&#x68;p_" + noise[:36] + " b", "a [redacted: github pat] b"},
+		{"a ｇｈｐ＿" + noise[:36] + " b", "a [redacted: github pat] b"},
+		{"a \x1b[1mghp_\x1b[0m" + noise[:36] + " b", "a \x1b[1m[redacted: github pat] b"},
+
+		// A mark is no hint at what stands beside it.
+		{"the secret:\n" + noise[:32] + "\n" + noise[20:52] + "\n\n" + noise[8:44], "the secret:\n[redacted: secret]\n[redacted: secret]\n\n" + noise[8:44]},
+		{"password: " + noise[:20] + "\nend of it, and a build\n" + hexa[:40] + "\nok", "password: [redacted: password]\nend of it, and a build\n" + hexa[:40] + "\nok"},
 		{"| option | password | host |\n|---|---|---|\n| --pw | the password of the user | localhost |", ""},
 		{"", ""},
 	} {

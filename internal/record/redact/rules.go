@@ -130,12 +130,15 @@ func newRuleSet(all rules, detectors map[string]detector, hints []nearWord) *rul
 	return set
 }
 
-// hasKeyword reports whether a text has one of the keywords.
+// hasKeyword reports whether a text has one of the keywords, except for the beginnings of tokens.
 func (set *ruleSet) hasKeyword(text []byte) bool {
 	state := 0
 	for _, c := range text {
-		if state = set.keywords.step(state, c); len(set.keywords.found[state]) > 0 {
-			return true
+		state = set.keywords.step(state, c)
+		for _, word := range set.keywords.found[state] {
+			if u := set.uses[word][0]; u.detect != nil || u.beside != nil || !set.Rules[u.rule].After || len(set.uses[word]) > 1 {
+				return true
+			}
 		}
 	}
 	return false

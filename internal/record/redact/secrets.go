@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,6 +36,7 @@ type window struct{ rule, start, end int }
 // Secrets finds the secrets of a text, in order and without overlaps.
 func Secrets(text []byte) []Finding {
 	set := loadRules()
+	text = withoutMarks(text)
 	found := set.secrets(unescaped(text))
 	if decoded, at := withoutCover(text); at != nil {
 		for _, f := range set.secrets(unescaped(decoded)) {
@@ -43,6 +45,19 @@ func Secrets(text []byte) []Finding {
 	}
 	return disjoint(found)
 }
+
+// withoutMarks returns a text whose marks name no kind, because "secret" in a mark is no hint at what stands beside
+// it. Every character is at its place.
+func withoutMarks(text []byte) []byte {
+	if !bytes.Contains(text, []byte(SecretMark)) {
+		return text
+	}
+	return secretMark().ReplaceAllFunc(text, func(mark []byte) []byte {
+		return append([]byte(SecretMark), bytes.Repeat([]byte("x"), len(mark)-len(SecretMark))...)
+	})
+}
+
+var secretMark = lazyregexp.New(`\[redacted: [a-z0-9 ]{1,60}`)
 
 // secrets finds the secrets of a text as it is, in any order.
 func (set *ruleSet) secrets(text []byte) (found []Finding) {
@@ -69,7 +84,7 @@ func (set *ruleSet) secrets(text []byte) (found []Finding) {
 					if !r.After {
 						windows = append(windows, window{u.rule, start - r.reach, end + r.reach})
 					} else if !inWord(text, start) {
-						found = r.find(set, text, end, min(len(text), run(text, min(len(text), end+r.reach), opaque)+1), found)
+						found = r.find(set, text, end, min(len(text), run(text[:min(len(text), end+r.reach+longestMatch)], min(len(text), end+r.reach), opaque)+1), found)
 					}
 				}
 			}
@@ -82,8 +97,8 @@ func (set *ruleSet) secrets(text []byte) (found []Finding) {
 // length that show them plainly.
 var escapes = strings.NewReplacer(`\n`, "  ", `\r`, "  ", `\t`, "  ", "&quot;", `     "`, "&#34;", `    "`, "&#39;", "    '", `\u0022`, `     "`, `\u003d`, "     =", `\u0026`, "     &")
 
-// wideSigns are the signs of Chinese and Japanese before a value.
-var wideSigns = strings.NewReplacer("：", " : ", "＝", " = ", "\u3000", "   ")
+// wideSigns are the signs of Chinese and Japanese before a value, and the quotes of several languages around one.
+var wideSigns = strings.NewReplacer("：", " : ", "＝", " = ", "\u3000", "   ", "«", ` "`, "»", `" `, "„", `  "`, "“", `  "`, "”", `"  `)
 
 // urlEscapes are those of JSON in a URL.
 var urlEscapes = strings.NewReplacer("%22", `  "`, "%3A", "  :", "%3a", "  :", "%7B", "  {", "%7b", "  {", "%2C", "  ,", "%2c", "  ,")
@@ -91,7 +106,7 @@ var urlEscapes = strings.NewReplacer("%22", `  "`, "%3A", "  :", "%3a", "  :", "
 // unescaped returns a text with such escapes decoded, if it has any, and every character
 // at its place.
 func unescaped(text []byte) []byte {
-	if bytes.Contains(text, []byte("\xef\xbc")) {
+	if bytes.Contains(text, []byte("\xef\xbc")) || bytes.Contains(text, []byte("«")) || bytes.Contains(text, []byte("“")) {
 		text = []byte(wideSigns.Replace(string(text)))
 	}
 	if bytes.IndexByte(text, '\\') < 0 && !bytes.Contains(text, []byte("%22%3")) && !bytes.Contains(text, []byte("&quot;")) && !bytes.Contains(text, []byte("&#3")) {
@@ -103,23 +118,16 @@ func unescaped(text []byte) []byte {
 	return []byte(escapes.Replace(string(text)))
 }
 
-// withoutCover returns a text without what hides a secret in it: characters that have no width, and escapes of a
-// URL that need none. at has the place of each byte, and is nil if the text has no such thing.
+// withoutCover returns a text without what hides a secret in it: characters that have no width, the colours of a terminal, wide
+// letters, and escapes that need not be. at has the place of each byte, and is nil if the text has no such thing.
 func withoutCover(text []byte) (out []byte, at []int) {
-	if !bytes.Contains(text, []byte("\u200b")) && !bytes.Contains(text, []byte("\u2060")) && !bytes.Contains(text, []byte("\ufeff")) && !urlEscape().Match(text) {
+	if !isCovered(text) {
 		return nil, nil
 	}
-	for i := 0; i < len(text); i++ {
-		c, size := rune(text[i]), 1
-		if c >= utf8.RuneSelf {
-			c, size = utf8.DecodeRune(text[i:])
-		} else if c == '%' {
-			if c, size = number(text[i:min(len(text), i+3)], 1, 2, 2, 16); c <= ' ' || c >= utf8.RuneSelf {
-				c, size = '%', 1
-			}
-		}
+	for i := 0; i < len(text); {
+		c, size := uncovered(text[i:min(len(text), i+32)])
 		switch {
-		case unicode.Is(unicode.Cf, c):
+		case c == 0x1b || unicode.Is(unicode.Cf, c):
 		case c < utf8.RuneSelf:
 			out, at = append(out, byte(c)), append(at, i)
 		default:
@@ -127,13 +135,56 @@ func withoutCover(text []byte) (out []byte, at []int) {
 				out, at = append(out, text[i+n]), append(at, i+n)
 			}
 		}
-		i += size - 1
+		i += size
 	}
 	return out, append(at, len(text))
 }
 
-// urlEscape matches the escape of a character that keys and their names consist of.
-var urlEscape = lazyregexp.New(`%(?:3[0-9AaDd]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|2[BbDdFf])`)
+// isCovered reports whether a text has something that hides a secret.
+func isCovered(text []byte) bool {
+	for _, cover := range covers {
+		if bytes.Contains(text, []byte(cover.sign)) && (cover.escape == nil || cover.escape().Match(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers are the signs of what hides a secret. An escape must be that of a character that keys and their names consist of.
+var covers = []struct {
+	sign   string
+	escape func() *regexp.Regexp
+}{
+	{"\u200b", nil}, {"\u2060", nil}, {"\ufeff", nil}, {"\x1b[", nil}, {"\xef\xbd", nil}, // the last one begins wide letters
+	{"%", lazyregexp.New(`%(?:3[0-9AaDd]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|2[BbDdFf])`)},
+	{`\u00`, lazyregexp.New(`\\u00(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])`)},
+	{`\x`, lazyregexp.New(`\\x(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])`)},
+	{"&#", lazyregexp.New(`&#(?:[4-9]\d|1[012]\d|[xX][3-7][0-9A-Fa-f]);`)},
+}
+
+// uncovered returns the character that a text begins with, and its length.
+func uncovered(text []byte) (rune, int) {
+	c, size := rune(text[0]), 1
+	switch {
+	case c == 0x1b:
+		return c, 1 + len(controlSequence().Find(text[1:]))
+	case c >= utf8.RuneSelf:
+		if c, size = utf8.DecodeRune(text); c == utf8.RuneError {
+			return c, size
+		} else if '！' <= c && c <= '～' { // the wide characters, in the order of ASCII
+			c -= '！' - '!'
+		}
+		return c, size
+	case c == '%':
+		c, size = number(text[:min(len(text), 3)], 1, 2, 2, 16)
+	case c == '\\' && len(text) > 3 && (text[1] == 'u' || text[1] == 'x'), c == '&' && len(text) > 3 && text[1] == '#':
+		c, size = unescape(text[:min(len(text), 16)])
+	}
+	if c <= ' ' && size > 1 || c >= utf8.RuneSelf {
+		return rune(text[0]), 1
+	}
+	return c, size
+}
 
 // inWindows tries the rules in their windows. It merges overlapping windows of a
 // rule, so that time stays linear.
