@@ -13,10 +13,8 @@ func TestRun(t *testing.T) {
 		want string // in the output, or of the error
 		err  error
 	}{
-		{args: "retention", want: "563 messages"},
 		{args: "scale --sizes 100 --spread 1 --samples 2 --expressions -1", want: "durable append p50, ms"},
 		{args: "soak --duration 1s --rate 100", want: "RSS slope"},
-		{args: "retention --conversation 1 --db nowhere.db", want: "needs --db"},
 		{args: "recall --data nowhere.json", want: "describes the formats"},
 		{args: "compare --base nowhere", want: "nowhere"},
 		{args: "scale --db lcm.db", want: "postgres:// URL"},

@@ -17,7 +17,7 @@ const (
 	// about how many bytes of each.
 	userSaid, laterWidth = 5, 130
 	// leastForLater is the length of an answer below which they are left out.
-	leastForLater = 400
+	leastForLater = 900
 )
 
 // addLater adds what else the user said about the question, the newest first, and what was said

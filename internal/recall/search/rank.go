@@ -110,9 +110,14 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 	for _, r := range out {
 		top = math.Max(top, r.Rank)
 	}
+	key := keyTerm(q, out)
 	for i := range out {
 		r := &out[i]
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
+		if key >= 0 && r.has(key) {
+			r.Rank *= max(w.User, w.Closing)
+			continue
+		}
 		r.Rank *= w.said(r, near(i, r.Next))
 	}
 	slices.SortFunc(out, func(x, y Hit) int {
@@ -120,6 +125,36 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 	})
 	return out
 }
+
+// keyHits is how many messages may have a term that is a key: who said it does not matter.
+const keyHits = 3
+
+// keyTerm returns the rarest term of the query if so few messages have it that it names
+// them, or -1.
+func keyTerm(q Question, out []Hit) int {
+	rarest := -1
+	for t, idf := range q.IDF {
+		if rarest < 0 || idf > q.IDF[rarest] {
+			rarest = t
+		}
+	}
+	if rarest < 0 {
+		return -1
+	}
+	n := 0
+	for i := range out {
+		if out[i].has(rarest) {
+			n++
+		}
+	}
+	if n == 0 || n > keyHits {
+		return -1
+	}
+	return rarest
+}
+
+// has reports whether the hit has a term of the query.
+func (c *Hit) has(term int) bool { return term < len(c.Counts) && c.Counts[term] > 0 }
 
 // Roles as the store numbers them.
 const (
