@@ -48,10 +48,15 @@ var kinds = []*nameKind{
 	},
 	{
 		kind:  "token",
-		names: []string{"token", "jwt", "webhook_url", "sessionid", "session_id", "session-id", "connect.sid", "phpsessid", "jsessionid", "amz-signature", "goog-signature", "authtok", "li_at"},
+		names: []string{"token", "jwt", "webhook_url", "connect.sid", "phpsessid", "jsessionid", "amz-signature", "goog-signature", "authtok", "li_at"},
 		accepts: func(v assignment) bool {
 			return len(v.value) >= 16 && random(v.value) || v.joined && isUUID(v.value)
 		},
+	},
+	{
+		kind:    "token",
+		names:   []string{"sessionid", "session_id", "session-id"}, // a UUID names the session of an agent
+		accepts: func(v assignment) bool { return len(v.value) >= 16 && random(v.value) },
 	},
 	{
 		kind:    "login",
@@ -61,7 +66,7 @@ var kinds = []*nameKind{
 	{
 		kind:  "secret",
 		names: []string{"key", "auth", "crumb", "community", "team", "sig", "salt", "seed", "cookie", "session", "sid", "dsn", "sas", "code", "pat", "signature"},
-		short: true, accepts: func(v assignment) bool { return v.isShortKey() && !v.signsThinking() },
+		short: true, accepts: func(v assignment) bool { return v.isShortKey() && !(v.quoted && signsThinking(v.value)) },
 	},
 }
 
@@ -87,8 +92,8 @@ func (v assignment) isShortKey() bool {
 // signsThinking reports whether a value looks like the signature of a thinking block of
 // Anthropic's API. It is no secret, and without it the block cannot be sent again. It is
 // base64 of a protobuf message that begins with field 2, so its first byte is 0x12.
-func (v assignment) signsThinking() bool {
-	return v.quoted && len(v.value) >= 100 && v.value[0] == 'E' && 'g' <= v.value[1] && v.value[1] <= 'v'
+func signsThinking(value []byte) bool {
+	return len(value) >= 100 && value[0] == 'E' && 'g' <= value[1] && value[1] <= 'v'
 }
 
 // longestValue is how long a value may be.

@@ -149,11 +149,14 @@ func (e *editor) json(raw []byte, depth int) []byte {
 			lit := literal{start: i, end: literalEnd(raw, i)}
 			text := unquote(raw[i:lit.end])
 			isKey := top.isKey
-			lit.with = e.text(text, depth)
+			signature := !isKey && e.with == nil && string(top.key) == "signature" && signsThinking(text) && runEnd(text, 0) == len(text)
+			if !signature {
+				lit.with = e.text(text, depth)
+			}
 			switch {
 			case isKey:
 				top.key, top.isKey = text, false
-			case e.with == nil && e.Secrets && lit.with == nil:
+			case e.with == nil && e.Secrets && lit.with == nil && !signature:
 				edits = append(edits, e.member(top, lit, text)...)
 			}
 			if !isKey {
@@ -168,6 +171,11 @@ func (e *editor) json(raw []byte, depth int) []byte {
 			i = lit.end - 1
 		}
 	}
+	return rewritten(raw, edits)
+}
+
+// rewritten returns JSON with the changed literals, or nil if there are none.
+func rewritten(raw []byte, edits []literal) []byte {
 	if edits == nil {
 		return nil
 	}

@@ -216,7 +216,7 @@ func isCell(text []byte, from, to int) bool {
 var betweenCells = classOf("|,;\t\r\n")
 
 // fileHash matches what lines say that hold the hashes of files and commits.
-var fileHash = lazyregexp.New(`(?i)commit|sha\d|md5|digest|checksum|integrity|hash|docker|image|finger|resolved|uuid|_id\b|\bid\b|\bgit (?:merge|cherry|rev|rebase|reset|checkout|show|log|diff|bisect|tag|describe|branch)`)
+var fileHash = lazyregexp.New(`(?i)commit|sha\d|md5|digest|checksum|integrity|hash|docker|image|finger|resolved|uuid|_id\b|\bid\b|\bgit (?:cat-file|ls-tree|merge|cherry|rev|rebase|reset|checkout|show|log|diff|bisect|tag|describe|branch)`)
 
 // valueIn returns the value in the word text[from:to]: without the end of a sentence, an
 // option of one letter, and a name before it.

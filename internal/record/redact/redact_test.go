@@ -124,6 +124,9 @@ func TestSecrets(t *testing.T) {
 		{"a ｇｈｐ＿" + noise[:36] + " b", "a [redacted: github pat] b"},
 		{"a \x1b[1mghp_\x1b[0m" + noise[:36] + " b", "a \x1b[1m[redacted: github pat] b"},
 
+		// The signature of a thinking block stays, whatever it looks like.
+		{`{"type":"thinking","signature":"Ep` + noise + noise[:40] + "/AKIA" + caps[:16] + `"}`, ""},
+
 		// A mark is no hint at what stands beside it.
 		{"the secret:\n" + noise[:32] + "\n" + noise[20:52] + "\n\n" + noise[8:44], "the secret:\n[redacted: secret]\n[redacted: secret]\n\n" + noise[8:44]},
 		{"password: " + noise[:20] + "\nend of it, and a build\n" + hexa[:40] + "\nok", "password: [redacted: password]\nend of it, and a build\n" + hexa[:40] + "\nok"},

@@ -76,10 +76,13 @@ func isHash(word []byte) bool {
 	if hex := bytes.TrimPrefix(bytes.TrimLeft(word, "+-"), []byte("0x")); len(hex) < len(word) && len(hex) <= 40 && isHexadecimal(hex) {
 		return true
 	}
+	if slash := bytes.LastIndexByte(word, '/'); slash > 0 && isUUID(word[slash+1:]) { // the path of a session's files
+		return true
+	}
 	return bytes.Contains(word, []byte("://")) || bytes.Contains(word, []byte("+0x")) || isULID(word) || isCacheKey(word) || isKebab(word) || isPublic(word) || hasPrefix(word, hashes)
 }
 
-var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "ses_", "prt_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy"}
+var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "toolu_", "ses_", "prt_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy"}
 
 // isPublic reports whether a value is meant to be seen: the key of a site, or a public key.
 func isPublic(value []byte) bool { return hasPrefix(value, public) }
