@@ -149,7 +149,7 @@ func (cmd *grepCommand) show(answer recall.GrepAnswer) error {
 	}
 	cmd.grepNotes(answer)
 	err := cmd.emit(answer)
-	if err == nil && len(answer.Matches) == 0 {
+	if err == nil && len(answer.Matches) == 0 && cmd.Cursor == "" { // the last page may be empty
 		err = errNoMatch
 	}
 	return errors.Join(err, damageShown(damaged))
