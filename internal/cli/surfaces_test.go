@@ -112,7 +112,9 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 		{"conversations", 0, func() string { return tm.run("laptop1", nil, "conversations", "--json") }},
 		{"grep .", 50, func() string { return tm.run("laptop1", nil, "grep", ".", "-n", "200") }},
 		{"grep, all pages", n, func() string { return tm.pages("laptop1", "grep", "(?s).+", "--scope", "messages") }},
-		{"grep -F", n / 4, func() string { return tm.pages("laptop1", "grep", "-F", "password token key secret", "--scope", "messages") }},
+		{"grep -F", n / 4, func() string {
+			return tm.pages("laptop1", "grep", "-F", "password token key secret", "--scope", "messages")
+		}},
 		{"show --full", n, func() string { return tm.run("laptop1", nil, "show", "1", "--full", "--limit", "0") }},
 		{"show --json", n, func() string { return tm.run("laptop1", nil, "show", "1", "--json", "--full") }},
 		{"describe", 10, func() string { return tm.described(encoded, len(secrets)) }},
