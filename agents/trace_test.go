@@ -68,7 +68,7 @@ func TestSpansFollowTheConventions(t *testing.T) {
 			line := s.Name + " " + s.SpanKind.String() + " " + s.Status.Code.String()
 			for _, a := range s.Attributes {
 				if !strings.HasPrefix(string(a.Key), "gen_ai.usage") && a.Key != "gen_ai.response.id" {
-					line += " " + strings.TrimPrefix(string(a.Key), "gen_ai.") + "=" + a.Value.Emit()
+					line += " " + strings.TrimPrefix(string(a.Key), "gen_ai.") + "=" + a.Value.String()
 				}
 			}
 			out = append(out, line)

@@ -149,41 +149,11 @@ func closers(text string, i, hi int) int {
 	return i
 }
 
-// cutLong returns hi, or where text[lo:hi] is longer than limit bytes a place
-// within them where it may be cut: after a space or a clause if there is one
-// in the second half.
-func cutLong(text string, lo, hi, limit int) int {
-	if hi-lo <= limit {
-		return hi
-	}
-	hi = lo + limit
-	for hi > lo && !utf8.RuneStart(text[hi]) {
-		hi--
-	}
-	for i := hi; i > lo+limit/2; i-- {
-		if b := text[i-1]; b == ' ' || b == ',' || b == ';' {
-			return i
-		}
-	}
-	return hi
-}
-
-// trimSpan drops the space around text[start:end].
-func trimSpan(text string, start, end int) (int, int) {
-	start = end - len(strings.TrimLeftFunc(text[start:end], unicode.IsSpace))
-	return start, start + len(strings.TrimRightFunc(text[start:end], unicode.IsSpace))
-}
-
 // bulletLen measures the mark of an item, a heading or a quotation.
 func bulletLen(line string) int {
 	return len(bulletForm().FindString(line))
 }
 
 var bulletForm = lazyregexp.New(`^[ \t]*(?:[-*+>•] |#+ )*`)
-
-// hasWord reports whether s has a letter or a digit at all.
-func hasWord(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
-}
 
 var abbreviations = stringSet("e.g i.e etc vs mr mrs ms dr st no fig cf approx ca al inc ltd resp incl z.b d.h bzw usw т.е т.д")
