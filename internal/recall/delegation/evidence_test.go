@@ -104,7 +104,7 @@ func TestEvidenceIsGroupedBySession(t *testing.T) {
 	f := newFixture(t, nil)
 	f.talk("old", "the crane was painted", "we should look at crane 7 some day")
 	f.talk("new", "lunch?", "crane 7 fell on crane 8: the brake was worn")
-	a, err := f.Ask(t.Context(), recall.Question{Query: "crane brake", Prompt: "Why did the crane fall?", Where: recall.Where{AllConversations: true}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "crane brake", Prompt: "Why did the crane fall?", MaxTokens: 800, Where: recall.Where{AllConversations: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

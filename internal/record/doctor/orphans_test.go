@@ -1,7 +1,6 @@
 package doctor_test
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // A conversation without its row is named and rebuilt with its messages, view, branches,
@@ -72,27 +70,4 @@ func conversation(t *testing.T, path string, id int) store.Conversation {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// A conversation that has lost messages goes on after a treatment: the next message gets a
-// place that no other has.
-func TestAConversationWithALossGoesOn(t *testing.T) {
-	path := made(t)
-	with("DELETE FROM messages WHERE conversation = 1 AND seq < 5")(t, path)
-	p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
-	if _, err := doctor.Treat(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	err = db.Update(t.Context(), 1, func(w store.Writer) error {
-		_, err := w.Append(t.Context(), store.NewMessage{Role: llms.RoleUser, Format: llms.FormatText, Record: []byte("on"), Size: 2, SHA256: sha256.Sum256([]byte("on"))})
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }

@@ -73,14 +73,13 @@ func (r *rebuild) load() error {
 	return err
 }
 
-// countTotals counts the conversation again, up to its last place, so that the next message
-// gets a free one also where earlier ones are lost. The number of messages and the head
+// countTotals counts the conversation again. The number of messages and the head
 // of the chain stay where they disagree: they show a loss.
 func (r *rebuild) countTotals() error {
 	var count, tokens, bytes int64
 	var last [sha256.Size]byte
 	_, err := r.One(`
-		SELECT ifnull(max(seq), 0), sum(tokens), sum(size), ifnull((SELECT chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1), ?2)
+		SELECT count(*), sum(tokens), sum(size), ifnull((SELECT chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1), ?2)
 		FROM messages WHERE conversation = ?1`, sqldb.Into(&count, &tokens, &bytes, &last), int64(r.ID), store.Genesis[:])
 	if err != nil {
 		return err
