@@ -138,7 +138,7 @@ func keyTerm(q Question, out []Hit) int {
 			rarest = t
 		}
 	}
-	if rarest < 0 {
+	if rarest < 0 || len(out) < 8*keyHits { // few messages: any term is rare
 		return -1
 	}
 	n := 0

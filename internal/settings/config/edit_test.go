@@ -124,7 +124,7 @@ func TestRenderReadsBack(t *testing.T) {
 	first := load(t, o)
 	text := first.Render()
 	for _, want := range []string{"level = \"debug\"  # from LCM_LOG_LEVEL\n", "format = \"json\"  # from " + first.File + "\n",
-		"token_budget = 4242  # from the command line\n", "leaf_chunk_tokens = 20000  # default\n", "hard_threshold = 0.95  # default\n"} {
+		"token_budget = 4242  # from the command line\n", "leaf_chunk_tokens = 12000  # default\n", "hard_threshold = 0.95  # default\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("Render lacks %q in:\n%s", want, text)
 		}
