@@ -71,6 +71,7 @@ func replayWork(t *testing.T, h agent, wrap []string, turns []replayTurn, facts 
 	if h == (claudeAgent{}) {
 		b.flags = []string{"--model", "claude-sonnet-4-6", "--allowedTools", "Bash,Read,Write"}
 	}
+	b.write(filepath.Join(b.work, "README"), "Work that was done before.\n")
 	for n, turn := range turns {
 		prompt := fmt.Sprintf("%.100000s play:t%d", turn.prompt, n)
 		o := b.turn(b.command(prompt, n > 0))
