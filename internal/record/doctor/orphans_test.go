@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // A conversation without its row is named and rebuilt with its messages, view, branches,
@@ -70,4 +72,53 @@ func conversation(t *testing.T, path string, id int) store.Conversation {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// A conversation that lost messages, or whose numbers were damaged, takes new messages after
+// the treatment, and the loss is named before and after.
+func TestAConversationWithALossGoesOn(t *testing.T) {
+	sound, _ := snapshot(t, made(t))
+	for name, sql := range map[string]string{
+		"one in the middle":              "DELETE FROM messages WHERE id = 9",
+		"some in the middle":             "DELETE FROM messages WHERE id IN (7, 9, 10, 20)",
+		"the first":                      "DELETE FROM messages WHERE id = 1",
+		"the newest":                     "DELETE FROM messages WHERE id = 24",
+		"one in the middle, the newest":  "DELETE FROM messages WHERE id IN (9, 24)",
+		"one in the middle, and the row": "DELETE FROM messages WHERE id = 9; DELETE FROM conversations WHERE id = 1",
+		"one in the middle, and the sum": "DELETE FROM messages WHERE id = 9; UPDATE conversations SET messages = 3 WHERE id = 1",
+		"the place of the newest":        "UPDATE messages SET seq = 99 WHERE id = 24",
+		"the place of another":           "UPDATE messages SET seq = 25 WHERE id = 9",
+		"a place far away":               "UPDATE messages SET seq = 9223372036854775807 WHERE id = 9",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := laid(t, sound)
+			with(sql)(t, path)
+			p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
+			treated, err := doctor.Treat(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			for i := range 3 {
+				err := db.Update(t.Context(), 1, func(w store.Writer) error {
+					said := text(1000 + i)
+					_, err := w.Append(t.Context(), store.NewMessage{
+						Role: llms.RoleUser, Native: fmt.Sprint("later-", i), Format: llms.FormatText, Record: []byte(said),
+						Size: int64(len(said)), SHA256: sha256.Sum256([]byte(said)), Tokens: 9, Said: now,
+					})
+					return err
+				})
+				if err != nil {
+					t.Fatalf("message %d: %v", i+1, err)
+				}
+			}
+			if after := examine(t, p); treated.Healthy() || after.Healthy() {
+				t.Errorf("before the messages %v, after them %v: the loss is not named", codes(treated), codes(after))
+			}
+		})
+	}
 }

@@ -74,11 +74,16 @@ func (r *rebuild) load() error {
 }
 
 // countTotals counts the conversation again. The number of messages and the head
-// of the chain stay where they disagree: they show a loss.
+// of the chain stay where they disagree: they show a loss. The number is never below the
+// last place, because the next message takes the place after it.
 func (r *rebuild) countTotals() error {
+	place, err := r.lastPlace()
+	if err != nil {
+		return err
+	}
 	var count, tokens, bytes int64
 	var last [sha256.Size]byte
-	_, err := r.One(`
+	_, err = r.One(`
 		SELECT count(*), sum(tokens), sum(size), ifnull((SELECT chain FROM messages WHERE conversation = ?1 ORDER BY seq DESC LIMIT 1), ?2)
 		FROM messages WHERE conversation = ?1`, sqldb.Into(&count, &tokens, &bytes, &last), int64(r.ID), store.Genesis[:])
 	if err != nil {
@@ -88,10 +93,12 @@ func (r *rebuild) countTotals() error {
 		if !r.Damaged {
 			last = r.Head
 		}
-		err := r.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, count, tokens, bytes, last[:], int64(r.ID))
+		err := r.Exec(`UPDATE conversations SET messages = ?, tokens = ?, bytes = ?, head = ? WHERE id = ?`, place, tokens, bytes, last[:], int64(r.ID))
 		if err != nil {
 			return err
 		}
+	} else if err := r.Exec(`UPDATE conversations SET messages = ?1 WHERE id = ?2 AND messages < ?1`, place, int64(r.ID)); err != nil {
+		return err
 	}
 	newest, err := verify.NewestTime(r.Conn, r.Row)
 	if err != nil {
@@ -101,4 +108,32 @@ func (r *rebuild) countTotals() error {
 		return err
 	}
 	return record.Recount(r.Conn, r.ID)
+}
+
+// lastPlace returns the place of the newest message. The place of a row that is not as it was
+// written may be wrong: it counts only where it directly follows. A conversation that was erased
+// has the places of its messages no more, and takes no new ones.
+func (r *rebuild) lastPlace() (int64, error) {
+	if !r.ErasedAt.IsZero() {
+		return int64(len(r.messages)), nil
+	}
+	broken, err := seal.Messages.Broken(r.Conn, "m.conversation = ?", int64(r.ID))
+	if err != nil {
+		return 0, err
+	}
+	wrong := map[store.MessageID]bool{}
+	for _, key := range broken {
+		wrong[store.MessageID(key[0].(int64))] = true
+	}
+	taken, place := map[int64]bool{}, int64(len(r.messages))
+	for id, m := range r.messages {
+		taken[m.pos-r.Base] = true
+		if !wrong[id] {
+			place = max(place, m.pos-r.Base)
+		}
+	}
+	for taken[place+1] {
+		place++
+	}
+	return place, nil
 }
