@@ -36,7 +36,7 @@ func (t Maps) StartMap(ctx context.Context, id store.ConversationID, m store.New
 			if string(known.job) != string(m.Job[:]) {
 				return fmt.Errorf("the map %q is one of another job: %w", m.Key, store.ErrConflict)
 			}
-			return intact(c, "i.run = ?", run)
+			return sqldb.Steps(func() error { return intact(c, "i.run = ?", run) }, func() error { return complete(c, known, t.DB.Now()) })
 		}
 		run, err = c.Insert("id", `INSERT INTO map_runs (conversation, key, job, items) VALUES (?, ?, ?, ?)`, int64(id), m.Key, m.Job[:], m.Items)
 		if err == nil {
@@ -69,7 +69,7 @@ func (t Maps) StepMap(ctx context.Context, id store.ConversationID, run int64, s
 			state, err = count(c, known)
 		}
 		if err == nil && s.Claim > 0 && (s.Budget == 0 || state.Usage.Total() < s.Budget) {
-			state.Claimed, err = claim(c, run, s, t.DB.Now())
+			state.Claimed, err = claim(c, known, s, t.DB.Now())
 		}
 		if err == nil && s.Known != nil && len(state.Claimed)+len(s.Hold) == 0 {
 			state, err = count(c, known)
@@ -126,19 +126,25 @@ func settle(c sqldb.Conn, run int64, s store.MapStep, until time.Time) (state st
 	return state, err
 }
 
+// freeItems selects the items of a map that nobody works on, by an index.
+const freeItems = `SELECT n FROM map_items WHERE run = ?1 AND status < 2 AND (status = 0 OR lease < ?2) ORDER BY n LIMIT ?3`
+
 // claim takes items that nobody works on. Where there are too few, others have the rest.
-func claim(c sqldb.Conn, run int64, s store.MapStep, now time.Time) (claimed []store.MapItem, err error) {
+func claim(c sqldb.Conn, r run, s store.MapStep, now time.Time) (claimed []store.MapItem, err error) {
 	// The index has the numbers alone; with the other columns SQLite would read all items.
-	free, err := read(c, `i.run = ?1 AND i.n IN (SELECT n FROM map_items WHERE run = ?1 AND status < 2 AND (status = 0 OR lease < ?2) ORDER BY n LIMIT ?3) ORDER BY i.n`, run, now, s.Claim)
+	free, err := read(c, `i.run = ?1 AND i.n IN (`+freeItems+`) ORDER BY i.n`, r.id, now, s.Claim)
 	if err == nil && len(free) < s.Claim {
-		err = intact(c, "i.run = ? AND i.status < 2", run)
+		err = intact(c, "i.run = ? AND i.status < 2", r.id)
+	}
+	if err == nil && len(free)+len(s.Hold) == 0 { // it would wait for others
+		err = complete(c, r, now)
 	}
 	for _, row := range free {
 		if err != nil {
 			break
 		}
 		row.Status, row.owner, row.lease = store.MapRuns, s.Owner, now.Add(s.Lease)
-		claimed, err = append(claimed, store.MapItem{N: row.N, Status: row.Status, Attempts: row.Attempts}), row.put(c, run)
+		claimed, err = append(claimed, store.MapItem{N: row.N, Status: row.Status, Attempts: row.Attempts}), row.put(c, r.id)
 	}
 	return claimed, err
 }
@@ -311,6 +317,25 @@ func intact(c sqldb.Conn, where string, args ...any) error {
 	broken, err := seal.MapItems.Broken(c, where, args...)
 	if err == nil && len(broken) > 0 {
 		err = damaged(fmt.Sprint("item ", broken[0][1]))
+	}
+	return err
+}
+
+// complete fails unless the table has all items of a map, and the indexes that items are claimed
+// and counted by have them too: without it a process would wait for an item that nobody has.
+func complete(c sqldb.Conn, r run, now time.Time) error {
+	var items, open, waiting, listed int
+	_, err := c.One(`SELECT count(seal), count(CASE WHEN status < 2 THEN seal END), count(CASE WHEN status = 0 OR status = 1 AND lease < ?2 THEN seal END)
+		FROM map_items WHERE run = ?1`, sqldb.Into(&items, &open, &waiting), r.id, now) // seals are in no index
+	if err == nil {
+		_, err = c.One(`SELECT count(*) FROM (`+freeItems+`) f`, sqldb.Into(&listed), r.id, now, r.items)
+	}
+	if err != nil {
+		return err
+	}
+	state, err := count(c, r)
+	if err == nil && (items != r.items || open != state.Open() || waiting != listed) {
+		err = damaged("the list of items")
 	}
 	return err
 }
