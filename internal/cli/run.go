@@ -165,11 +165,13 @@ func (cmd *runCommand) withoutProxy(host string, err error) {
 	}
 }
 
-// How long the agent waits for lcm to be ready, and how long a database that cannot be
-// written may hold up the end of a run.
+// How long the agent waits for lcm to be ready, how long a database that cannot be
+// written may hold up the end of a run, and how long that end may take after SIGTERM: service
+// managers send SIGKILL ten seconds later.
 const (
 	startPatience = 3 * time.Second
 	endPatience   = 2 * time.Second
+	termPatience  = 7 * time.Second
 )
 
 // preparedRun is an agent and the proxy that waits for it.
@@ -257,7 +259,7 @@ func (cmd *runCommand) end(ctx context.Context, p *preparedRun) {
 	defer done()
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), errTerminated) { // not the Ctrl-C of the agent
-			done()
+			time.AfterFunc(termPatience, done)
 		}
 	})()
 	p.cancel()

@@ -61,7 +61,11 @@ func ended(r proxy.Run) string {
 		parts = append(parts, fmt.Sprintf("%s %.2f of unproxied (estimated)", cost, r.Cost/r.Plain))
 	}
 	add(r.Unknown, "unchanged: "+proxy.NoKnownAgent)
-	add(r.OverBudget()-r.Over[proxy.NoKnownAgent], "above the budget (`lcm run --list` says why)")
+	why := " (`lcm run --list` says why)"
+	if r.Over[proxy.RecordBehind] > 0 { // the list is in the same record
+		why = ": " + proxy.RecordBehind
+	}
+	add(r.OverBudget()-r.Over[proxy.NoKnownAgent], "above the budget"+why)
 	add(r.PassedUnchanged(), "passed unchanged after a failure (`lcm run --list`)")
 	add(r.Subscription, "unchanged because of a subscription login (--subscription)")
 	if n := len(r.Problems); n > 0 {

@@ -22,6 +22,8 @@ func TestEnded(t *testing.T) {
 		"observed":       {proxy.Run{Requests: 9, Changed: 9, Observe: true, Cost: 50, Plain: 100}, "9 would have had summaries · largest 0 tokens · input cost would have been 0.50", "9 with summaries"},
 		"unknown client": {proxy.Run{Requests: 67, Unknown: 67, Over: map[string]int{proxy.NoKnownAgent: 11}}, "67 unchanged: no transcript of a known agent belongs to it", "above"},
 		"above":          {proxy.Run{Requests: 3, Over: map[string]int{proxy.NotFolded: 1, proxy.NewestTooLong: 1}}, "2 above the budget", "unchanged"},
+		"answered only":  {proxy.Run{Requests: 3, Checkpoints: 1, Cost: 63, Plain: 100}, "0 with summaries", "cost"},
+		"broken record":  {proxy.Run{Requests: 3, Over: map[string]int{proxy.RecordBehind: 2}}, "2 above the budget: the record could not be brought up to date", "list"},
 		"no database":    {proxy.Run{Requests: 2, Problems: map[string]int{"the file was removed": 2}}, "1 problem with the record", "cost"},
 	} {
 		got := ended(c.run)

@@ -32,7 +32,7 @@ func (s *session) run(ctx context.Context) {
 			err = s.refresh(ctx)
 		}
 		why := whyBehind(err)
-		if why == recordBehind && ctx.Err() == nil {
+		if why == RecordBehind && ctx.Err() == nil {
 			s.server.warnOnce("a session could not be brought up to date; this is said once", "session", s.key, "error", err)
 			s.server.runLog.problem(err)
 		}
@@ -74,7 +74,7 @@ func whyBehind(err error) string {
 	case errors.Is(err, errKeptOut):
 		return KeptOut
 	}
-	return recordBehind
+	return RecordBehind
 }
 
 // tell changes the state of the session and wakes the requests that wait for it.

@@ -18,7 +18,7 @@ const (
 	InstructionsTooLong = "the instructions, the tools and the messages before the first answer are above the budget alone"
 	NewestTooLong       = "the newest messages are above the budget alone"
 	CountedMore         = "the API counted more tokens than lcm had estimated"
-	recordBehind        = "the record could not be brought up to date"
+	RecordBehind        = "the record could not be brought up to date"
 )
 
 // whyOver returns why a request is above the budget with all summaries that there are.

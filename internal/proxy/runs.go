@@ -98,8 +98,8 @@ func (r Run) CacheHitRate() float64 {
 }
 
 // Compared reports whether the input cost can be compared with that of the same requests
-// without lcm: lcm has changed a request or answered one, and the API has counted tokens.
-func (r Run) Compared() bool { return r.Changed+r.Checkpoints > 0 && r.Plain > 0 && r.Cost > 0 }
+// without lcm: lcm has changed a request, and the API has counted tokens.
+func (r Run) Compared() bool { return r.Changed > 0 && r.Plain > 0 && r.Cost > 0 }
 
 // Saved is the share of the input cost that the run saved against the same requests
 // without lcm, which are simulated; 0 if they cannot be compared.

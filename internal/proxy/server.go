@@ -212,7 +212,7 @@ func (s *Server) Close(ctx context.Context) error {
 		if one.host == "" || one.id == "" {
 			continue
 		}
-		if err := one.catchUp(ctx); whyBehind(err) == recordBehind {
+		if err := one.catchUp(ctx); whyBehind(err) == RecordBehind {
 			problems = append(problems, err)
 		}
 		if err := one.finish(ctx); err != nil {

@@ -147,8 +147,8 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		c.fail(err.Error())
 		return nil
 	case len(laid.Edits) == 0:
-		if made.Over = s.whyOver(req); made.Over == recordBehind {
-			c.fail(recordBehind)
+		if made.Over = s.whyOver(req); made.Over == RecordBehind {
+			c.fail(RecordBehind)
 		}
 		return nil
 	}
