@@ -347,3 +347,31 @@ func TestFilters(t *testing.T) {
 		t.Error("a host that is not known is no error")
 	}
 }
+
+// A prompt that the user typed while the agent worked is one message, however the file grew
+// between two readings, and also if all of it is read again.
+func TestPromptTypedAheadIsStoredOnce(t *testing.T) {
+	b := newBed(t)
+	operation := func(op, more string) string {
+		return fmt.Sprintf(`{"type":"queue-operation","operation":%q,"timestamp":"2026-01-01T00:00:00Z","sessionId":"s"%s}`+"\n", op, more)
+	}
+	lines := []string{
+		operation("enqueue", `,"content":"one"`), operation("dequeue", ""), line("user", "u1", "null", "one"),
+		line("assistant", "u2", "u1", "two"), operation("enqueue", `,"content":"please don't amend commits"`),
+		line("assistant", "u3", "u2", "three"), operation("remove", ""), line("assistant", "u4", "u3", "four"),
+	}
+	var r hosts.Report
+	for n := range lines {
+		r = b.catchUp(b.claude("s", lines[:n+1]...), hosts.Limits{})
+	}
+	want := []string{"one", "two", "three", "please don't amend commits", "four"}
+	b.want(r.Conversation, want...)
+	again := b.catchUp(b.claude("s", append([]string{"\n"}, lines...)...), hosts.Limits{})
+	if again.New != 0 || again.Known == 0 {
+		t.Errorf("%+v", again)
+	}
+	b.want(r.Conversation, want...)
+	other := newBed(t)
+	r = other.catchUp(other.claude("s", lines...), hosts.Limits{})
+	other.want(r.Conversation, want...)
+}

@@ -75,10 +75,11 @@ func IsUnknown(m llms.Message) bool {
 		string(m.Parts[0].Extra) == strings.TrimSpace(string(m.Raw.Bytes))
 }
 
-// aside begins the ids of files that a transcript refers to.
+// aside begins the ids of files that a transcript refers to, and of what several of its
+// records say together.
 const aside = "aside:"
 
-// IsAside reports whether an id is that of such a file, which exports leave out.
+// IsAside reports whether an id is one of those, which exports leave out.
 func IsAside(native string) bool { return strings.HasPrefix(native, aside) }
 
 // MaxAside is the largest such file that is stored.
@@ -108,8 +109,14 @@ func ReadAside(root, at, name string) (Record, bool) {
 	if err != nil || len(content) > MaxAside {
 		return Record{}, false
 	}
-	m := llms.Text(llms.RoleTool, string(content))
-	m.Raw = llms.Raw{Format: llms.FormatText, Bytes: content}
+	return Aside(name, llms.RoleTool, string(content)), true
+}
+
+// Aside makes a hidden record of a text that is no record of the transcript; name becomes
+// part of its id.
+func Aside(name string, role llms.Role, text string) Record {
+	m := llms.Text(role, text)
+	m.Raw = llms.Raw{Format: llms.FormatText, Bytes: []byte(text)}
 	m.ID = aside + name
-	return Record{Input: ingest.Input{Message: m, Flags: store.FlagHidden}, Type: "(file)", Known: true}, true
+	return Record{Input: ingest.Input{Message: m, Flags: store.FlagHidden}, Type: "(aside)", Known: true}
 }

@@ -45,13 +45,17 @@ type reader struct {
 	session string // the session id that its records should have
 	prev    string // the id of the record before
 	last    string // the uuid of the last record that has one
+	queue   queue
 	end     hosts.Position
 }
 
-// restore continues from a position, whose state holds the two ids.
+// restore continues from a position, whose state holds the two ids and the queue.
 func (r *reader) restore(from hosts.Position) {
 	r.end = from
-	r.prev, r.last, _ = strings.Cut(from.State, " ")
+	var rest, queued string
+	r.prev, rest, _ = strings.Cut(from.State, " ")
+	r.last, queued, _ = strings.Cut(rest, " ")
+	r.queue = readQueue(queued)
 }
 
 // meta yields the file that describes a sub-agent, beside its transcript.
@@ -76,12 +80,21 @@ func (r *reader) line(l lines.Line, yield func(hosts.Record, error) bool) bool {
 		rec = r.record(l.Bytes)
 		r.prev = rec.ID
 	}
+	asides := r.spilled(l.Bytes)
+	for i := range asides {
+		asides[i].Time = rec.Time
+	}
+	if rec.Type == queueOperation {
+		r.queue.operation(rec)
+	} else {
+		asides = append(asides, r.queue.before(rec)...)
+	}
 	before := r.end
-	r.end = hosts.Position{Offset: l.End, Head: l.Head, State: r.prev + " " + r.last}
+	r.end = hosts.Position{Offset: l.End, Head: l.Head, State: strings.TrimRight(r.prev+" "+r.last+" "+r.queue.String(), " ")}
 	rec.End = r.end
-	for _, spilled := range r.spilled(l.Bytes) {
-		spilled.End, spilled.Time = before, rec.Time
-		if !yield(spilled, nil) {
+	for _, aside := range asides {
+		aside.End = before
+		if !yield(aside, nil) {
 			return false
 		}
 	}
