@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/llms"
@@ -43,6 +44,13 @@ type arguments struct {
 	Filename string          `json:"filename"`
 	Todos    []todo          `json:"todos"`
 	Plan     json.RawMessage `json:"plan"` // steps, or a text
+	Old      string          `json:"old_string"`
+	New      string          `json:"new_string"`
+	Content  string          `json:"content"`
+	Edits    []struct {
+		Old string `json:"old_string"`
+		New string `json:"new_string"`
+	} `json:"edits"`
 }
 
 type todo struct {
@@ -62,6 +70,9 @@ func (f *finder) call(seq int64, c *llms.ToolCall) {
 	f.calls[c.ID] = call{c.Name, Command(c)}
 	if changed := Changed(c); len(changed) > 0 {
 		f.add(Files, seq, strings.Join(changed, ", "))
+		if text := added(c); text != "" {
+			f.add(Edit, seq, path.Base(changed[len(changed)-1])+": "+text)
+		}
 	}
 	name := toolName(c.Name)
 	if name != "exitplanmode" && !slices.Contains(planTools, name) {
@@ -137,6 +148,48 @@ func Changed(c *llms.ToolCall) []string {
 	return all
 }
 
+// added returns the lines that a change adds to a file, up to maxAdded bytes: those that are
+// indented least, because they are headings and declarations.
+func added(c *llms.ToolCall) string {
+	a := parse(c)
+	old, text := a.Old, a.New+a.Content
+	for _, e := range a.Edits {
+		old, text = old+"\n"+e.Old, text+"\n"+e.New
+	}
+	was := map[string]bool{}
+	for line := range strings.Lines(old) {
+		was[strings.TrimSpace(line)] = true
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		if trimmed := strings.TrimSpace(line); !was[trimmed] && strings.ContainsFunc(trimmed, unicode.IsLetter) {
+			lines = append(lines, strings.TrimRight(line, "\r\n"))
+		}
+	}
+	indent := func(i int) int { return len(lines[i]) - len(strings.TrimLeft(lines[i], " \t")) }
+	order := make([]int, len(lines))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(indent(i), indent(j)) })
+	room := maxAdded
+	for n, i := range order {
+		if room -= len(strings.TrimSpace(lines[i])) + 1; room < 0 {
+			order = order[:max(n, 1)]
+			break
+		}
+	}
+	slices.Sort(order)
+	var b strings.Builder
+	for _, i := range order {
+		b.WriteString(strings.TrimSpace(lines[i]) + "\n")
+	}
+	return Clip(oneLine(b.String()), maxAdded)
+}
+
+// maxAdded bounds what is noted of a change.
+const maxAdded = 240
+
 var (
 	exitCode = lazyregexp.New(`(?i)\b(?:exit code:?|exited with code|exit status:?|exit_code["']?:)\s*(-?\d+)`)
 	badLine  = lazyregexp.New(`(?im)^.*(?:--- FAIL|^FAIL\b|\bpanic:|\bfatal:|\berror\b|\bnot found\b|\bundefined\b|\bcannot\b|\bdenied\b|\bfailed\b|Traceback|Exception).*$`)
@@ -152,6 +205,13 @@ func Looks(line string) bool { return looking().MatchString(line) }
 
 // Gave stands between a command and the line of its output, in notes of both.
 const Gave = " → "
+
+// maxSeen bounds how much of an output is noted. That of a command that only looks is noted
+// if it is shorter, or says how the repository stands.
+const (
+	maxSeen    = 240
+	maxCommand = 80
+)
 
 // maxOutput bounds how much of a result is read, half from each end, in bytes.
 const maxOutput = 16 << 10
@@ -182,21 +242,28 @@ func (f *finder) result(s *record.SummarySource, r *llms.ToolResult) {
 		}
 		if line, omitted := clean(Clip(oneLine(c.command), 160)+Gave+Clip(oneLine(detail), 200), true); line != "" && !omitted {
 			f.failed = append(f.failed, failure{Line{Failed, s.Seq, line}, what})
+			f.add(Saw, s.Seq, line)
 		}
 		return
-	}
-	if !Looks(c.command) {
-		last := strings.TrimSpace(text)
-		last = strings.TrimSpace(last[strings.LastIndexByte(last, '\n')+1:])
-		f.add(Ran, s.Seq, Clip(oneLine(c.command), 120)+Gave+Clip(last, 160))
 	}
 	if m := logged().FindStringSubmatch(text); m != nil && strings.Contains(c.command, "git log") {
 		f.commit(s.Seq, m[1], m[2])
 	}
 	if strings.Contains(c.command, "git commit") || strings.Contains(c.command, "git cherry-pick") {
-		for _, m := range commited().FindAllStringSubmatch(text, -1) {
+		made := commited().FindAllStringSubmatch(text, -1)
+		for _, m := range made {
 			f.commit(s.Seq, m[1], m[2])
 		}
+		if len(made) > 0 {
+			return
+		}
+	}
+	kind := Ran
+	if Looks(c.command) {
+		kind = Saw
+	}
+	if shown := oneLine(text); kind == Ran || len(shown) <= maxSeen || strings.Contains(c.command, "git ") {
+		f.add(kind, s.Seq, Clip(oneLine(afterCd(c.command)), maxCommand)+Gave+Clip(shown, maxSeen))
 	}
 }
 
@@ -242,11 +309,17 @@ func userWords(tool string, isError bool, text string) string {
 	return ""
 }
 
+// afterCd returns a command line without the change of directory before it.
+func afterCd(line string) string {
+	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
+		return after
+	}
+	return line
+}
+
 // Purpose returns the program and its first word: with other flags it is another try.
 func Purpose(line string) string {
-	if _, after, ok := strings.Cut(line, " && "); ok && strings.HasPrefix(line, "cd ") {
-		line = after
-	}
+	line = afterCd(line)
 	var kept []string
 	for _, w := range strings.Fields(line) {
 		if strings.Contains(w, "=") && len(kept) == 0 {

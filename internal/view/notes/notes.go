@@ -2,19 +2,21 @@
 //
 // A turn begins with words of the user and ends before their next ones. Its notes say
 // what the user said, what the assistant said in between and at the end, what the host's
-// own summary says, and what changed: files, commits, the plan, commands that failed and
-// did not succeed since. [Find] makes notes of messages, [Write] makes a text of
+// own summary says, and what changed: files and what was added to them, commits, the plan,
+// commands with their output in short, and those that failed and did not succeed since. [Find] makes notes of messages, [Write] makes a text of
 // them that is the shorter the deeper it stands, and [Parse] reads such a text, so that
 // deeper texts are made of shallower ones. A text depends on its sources and its depth
 // alone.
 //
 // Each note is a line with the number of its message. Words of the user are only what the
 // user typed: a prompt, an answer to a question of the assistant, the reason for which a call was
-// refused. Text of tools is never quoted but for a commit's subject, the name of a file
-// and one line of an error, and nothing that reads like an instruction to the model is, whoever wrote it.
+// refused. Of the text of tools only a commit's subject, the name of a file and the beginning and
+// end of a command's output are quoted, with the label of the command, and nothing that reads like an
+// instruction to the model is, whoever wrote it.
 package notes
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +35,9 @@ const (
 	Host      Kind = "host"      // the host's own summary of what came before
 	Files     Kind = "files"     // files that were changed
 	Commit    Kind = "commit"    // a commit: its hash and subject
-	Ran       Kind = "ran"       // a command that succeeded, and the last line of its output
+	Edit      Kind = "edit"      // what a change added to a file
+	Ran       Kind = "ran"       // a command that succeeded, and its output in short
+	Saw       Kind = "saw"       // likewise, of a command that looked at something, or failed
 	Failed    Kind = "failed"    // a command that failed and did not succeed since
 	Omitted   Kind = "omitted"   // instruction-like text was left out of this message
 )
@@ -62,13 +66,14 @@ func Find(sources []record.SummarySource) []Line {
 			}
 			if l.Kind == Failed {
 				f.failed = append(f.failed, failure{Line: l})
-				continue
+				l.Kind = Saw
 			}
 			f.add(l.Kind, l.Seq, l.Text)
 		}
 	}
-	for _, failure := range f.failed {
-		f.lines = append(f.lines, failure.Line)
+	for _, open := range f.failed {
+		f.lines = slices.DeleteFunc(f.lines, func(l Line) bool { return l.Kind == Saw && l.Seq == open.Seq && l.Text == open.Text })
+		f.lines = append(f.lines, open.Line)
 	}
 	return f.lines
 }
@@ -194,4 +199,4 @@ func Parse(text string) (lines []Line) {
 	return lines
 }
 
-var known = map[Kind]bool{User: true, Assistant: true, Plan: true, Host: true, Files: true, Commit: true, Ran: true, Failed: true, Omitted: true}
+var known = map[Kind]bool{User: true, Assistant: true, Plan: true, Host: true, Files: true, Commit: true, Edit: true, Ran: true, Saw: true, Failed: true, Omitted: true}

@@ -45,7 +45,6 @@ func TestNotesOfATurn(t *testing.T) {
 	)
 	want := `user#1: Make the retry limit 5. Never touch the gateway.
 assistant#2: I'll look at it.
-ran#10: git commit -m x → 1 file changed
 commit#10: 1234567 Raise the retry limit
 assistant#11: The limit is 5 now. … One test still fails.
 failed#6: go test ./net → --- FAIL: TestRetry
@@ -62,6 +61,37 @@ func TestAFailureThatWasMended(t *testing.T) {
 		call("2", "Bash", `{"command":"go test -race ./..."}`), result("2", "ok", false))
 	if strings.Contains(got, "failed#") {
 		t.Errorf("a failure that was mended is listed:\n%s", got)
+	}
+}
+
+// A leaf also has facts from the middle of a turn: what a change added, declarations
+// first, what a look at the repository showed, and an error that was mended.
+func TestNotesFromTheMiddleOfATurn(t *testing.T) {
+	turn := []llms.Message{
+		llms.User("Make the retry limit 5."),
+		call("1", "Edit", `{"file_path":"net/retry.go","old_string":"func old() {\n","new_string":"func old() {\n\t`+strings.Repeat("step(); ", 40)+`\n}\n\n// Limit is how often a call is repeated.\nfunc Limit() int {"}`), result("1", "ok", false),
+		call("2", "Bash", `{"command":"cd net && go vet ./..."}`), result("2", "exit status 1\nretry.go:8: undefined: limit", true),
+		call("3", "Bash", `{"command":"go vet ./..."}`), result("3", "ok", false),
+		call("4", "Bash", `{"command":"git diff --stat"}`), result("4", strings.Repeat("a.go | 2 +-\n", 90)+"14 files changed, 302 insertions(+)", false),
+		call("5", "Bash", `{"command":"grep -n diff go.mod"}`), result("5", "9:\texample.org/diff v1.0.0 // indirect", false),
+		call("6", "Bash", `{"command":"cat net/retry.go"}`), result("6", strings.Repeat("long text of a file\n", 90), false),
+		llms.Assistant("Done."),
+	}
+	leaf := write(0, turn...)
+	for _, want := range []string{
+		"edit#2: retry.go: // Limit is how often a call is repeated. func Limit() int {",
+		"saw#5: cd net && go vet ./... → retry.go:8: undefined: limit", "ran#7: go vet ./... → ok",
+		"302 insertions(+)", "saw#11: grep -n diff go.mod → 9: example.org/diff v1.0.0 // indirect",
+	} {
+		if !strings.Contains(leaf, want) {
+			t.Errorf("%q is not in\n%s", want, leaf)
+		}
+	}
+	if strings.Contains(leaf, "long text of a file") || strings.Contains(leaf, "failed#") {
+		t.Errorf("the text of a file, or a failure that was mended:\n%s", leaf)
+	}
+	if deep := write(5, turn...); strings.Contains(deep, "edit#") || strings.Contains(deep, "saw#") {
+		t.Errorf("a deep summary has\n%s", deep)
 	}
 }
 

@@ -11,16 +11,20 @@ import (
 
 // level says how many characters of each kind of note a text keeps.
 type level struct {
-	prompt, answer, step, plan, host int
-	files                            int // how many are listed
+	prompt, answer, step, plan, host, edit, ran int
+	files                                       int // how many are listed
 }
 
 // levels by depth; the last is for all deeper ones, which keep ever fewer turns. They were chosen on real sessions
 // (`go run ./bench carry`).
 var levels = []level{
-	{prompt: 1200, answer: 2400, step: 400, plan: 2400, host: 4000, files: 400},
-	{prompt: 400, answer: 600, step: 200, plan: 400, host: 600, files: 80},
-	{prompt: 200, answer: 240, step: 80, plan: 200, host: 300, files: 40},
+	{prompt: 1600, answer: 3000, step: 800, plan: 3000, host: 8000, edit: 240, ran: 320, files: 400},
+	{prompt: 1200, answer: 1600, step: 600, plan: 1200, host: 1200, edit: 160, ran: 200, files: 200},
+	{prompt: 800, answer: 1000, step: 500, plan: 600, host: 300, edit: 120, ran: 120, files: 120},
+	{prompt: 400, answer: 600, step: 400, plan: 400, host: 200, edit: 120, ran: 60, files: 80},
+	{prompt: 400, answer: 400, step: 400, plan: 400, edit: 80, files: 80},
+	{prompt: 300, answer: 300, step: 300, plan: 200, files: 60},
+	{prompt: 200, answer: 200, step: 120, plan: 200, files: 40},
 	{prompt: 120, answer: 120, step: 40, files: 24},
 	{prompt: 60, answer: 60, files: 12},
 }
@@ -28,7 +32,7 @@ var levels = []level{
 // Depths is how many depths differ, and keptTurns how many turns the first of those have
 // that keep only some.
 const (
-	Depths    = 10
+	Depths    = 14
 	keptTurns = 64
 )
 
@@ -137,10 +141,10 @@ func (w *writer) turn(lines []Line, depth int, question bool) {
 			w.line(l, cut(l.Text, w.host))
 		case Commit, Failed:
 			w.line(l, l.Text)
-		case Ran:
-			if depth == 0 {
-				w.line(l, l.Text)
-			}
+		case Ran, Saw:
+			w.line(l, cut(l.Text, w.ran))
+		case Edit:
+			w.line(l, cut(l.Text, w.edit))
 		case Files:
 			for p := range strings.SplitSeq(l.Text, ", ") {
 				if w.files[p] == l.Seq && !slices.Contains(changed, p) {
