@@ -13,7 +13,7 @@ import (
 // maintain has a conversation folded in the background once it is above the
 // soft threshold. Below it, nothing happens and nothing is paid.
 func maintain(ctx context.Context, e *Engine, c record.Conversation) {
-	if e.settings.foreground || !e.isDue(c) {
+	if e.settings.foreground || !isDue(e, c) {
 		return
 	}
 	e.mu.Lock()

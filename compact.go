@@ -174,11 +174,11 @@ func (e *Engine) Due(ctx context.Context, of []record.ConversationID) (due []rec
 		}
 		due = append(due, c)
 	}
-	return slices.DeleteFunc(due, func(c record.Conversation) bool { return !c.Active() || !e.isDue(c) }), err
+	return slices.DeleteFunc(due, func(c record.Conversation) bool { return !c.Active() || !isDue(e, c) }), err
 }
 
 // isDue reports whether a conversation is above the soft threshold.
-func (e *Engine) isDue(c record.Conversation) bool {
+func isDue(e *Engine, c record.Conversation) bool {
 	return c.ViewTokens >= e.limitsOf(c).Soft
 }
 

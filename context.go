@@ -80,7 +80,7 @@ func (s *Session) Preview(ctx context.Context, budget int) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	view, err := readView(ctx, s.engine.store, id, budget)
+	view, _, err := readView(ctx, s.engine, id, budget)
 	if err != nil {
 		return Context{}, err
 	}
@@ -117,19 +117,39 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 	return c, nil
 }
 
-// readView reads the newest items of a conversation: more than the budget never
-// fits, so no more than that is read. The view of no conversation is empty.
-func readView(ctx context.Context, s Store, id record.ConversationID, budget int) (store.View, error) {
+// readView reads the newest items of a conversation: more than the budget never fits, so no more
+// than that is read. The view of no conversation is empty. The summaries are the finest that
+// fit; full says that the view is to be folded, because with these it is above the hard
+// threshold. It then has the summaries of the last fold.
+func readView(ctx context.Context, e *Engine, id record.ConversationID, budget int) (v store.View, full bool, err error) {
 	if id == 0 {
-		return store.View{}, nil
+		return store.View{}, false, nil
 	}
-	return s.View(ctx, id, store.Window{NewestTokens: budget})
+	v, err = e.store.View(ctx, id, store.Window{NewestTokens: budget})
+	lim := e.limits(budget)
+	if err != nil || v.Tokens >= lim.Hard {
+		return v, true, err
+	}
+	finest, err := assemble.Finest(ctx, e.store, v, e.SummaryShare(budget))
+	switch more := finest.Tokens - v.Tokens; {
+	case err != nil || more > lim.Hard-lim.Soft: // it would be above the hard threshold before it can be folded
+		return v, false, err
+	case finest.Tokens >= lim.Hard:
+		return v, true, nil
+	}
+	return finest, false, nil
+}
+
+// SummaryShare is how many tokens of a context within a budget are for summaries. Beyond
+// that, they are condensed.
+func (e *Engine) SummaryShare(budget int) int {
+	return e.settings.policy.SummaryShare(e.limits(budget))
 }
 
 // fit reads the view, folded first if it is above the hard threshold.
 func (e *Engine) fit(ctx context.Context, id record.ConversationID, budget int) (store.View, *record.FoldReport, error) {
-	view, err := readView(ctx, e.store, id, budget)
-	if err != nil || view.Tokens < e.limits(budget).Hard {
+	view, full, err := readView(ctx, e, id, budget)
+	if err != nil || !full {
 		return view, nil, err
 	}
 	// If folding stops early or takes long, this context leaves out the items
@@ -139,7 +159,7 @@ func (e *Engine) fit(ctx context.Context, id record.ConversationID, budget int) 
 		return view, nil, err
 	}
 	before := view.Tokens
-	view, err = readView(ctx, e.store, id, budget)
+	view, _, err = readView(ctx, e, id, budget)
 	if report.Reason == compact.Behind {
 		report.TokensBefore, report.TokensAfter = before, view.Tokens
 	}

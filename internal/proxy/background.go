@@ -12,6 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
 )
 
 // run reads the transcript and folds whenever the session is kicked, until ctx ends.
@@ -225,7 +226,7 @@ func (s *session) extendWith(ctx context.Context, from store.ConversationID, aft
 	return nil
 }
 
-// reload makes a plan of the summaries of the stored view. It drops the plan that is
+// reload makes a plan of the summaries of the stored view, the finest that fit. It drops the plan that is
 // shown if the text of a summary in it has changed, since the old text may quote a message
 // that was erased, or if one has left the view, since the host has taken messages back.
 func (s *session) reload(ctx context.Context) error {
@@ -234,22 +235,26 @@ func (s *session) reload(ctx context.Context) error {
 		return err
 	}
 	var shown, ready *overlay.Plan
-	s.tell(func() { s.viewTokens, shown, ready = view.Tokens, s.shown, s.ready })
+	var level float64
+	s.tell(func() { s.viewTokens, shown, ready, level = view.Tokens, s.shown, s.ready, foldLevel(s) })
 	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
 	read.remember(shown)
 	read.remember(ready)
-	var covers []*overlay.Cover
-	for _, it := range view.Items {
-		if !it.IsSummary() {
-			continue
-		}
-		c, err := read.cover(ctx, it.Summary, it.Depth+1)
-		if err != nil {
+	finest := view
+	if level > 0 {
+		if finest, err = assemble.Finest(ctx, s.server.store, view, s.server.Engine.SummaryShare(int(level/lowThreshold))); err != nil {
 			return err
 		}
-		covers = append(covers, c)
 	}
-	if shown != nil && !within(shown.Covers, covers) {
+	roots, err := read.covers(ctx, view)
+	if err != nil {
+		return err
+	}
+	covers, err := read.covers(ctx, finest)
+	if err != nil {
+		return err
+	}
+	if shown != nil && !within(shown.Covers, roots) {
 		s.tell(func() { s.shown = nil })
 	}
 	var old []*overlay.Cover
@@ -260,6 +265,15 @@ func (s *session) reload(ctx context.Context) error {
 		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
 	}
 	return nil
+}
+
+// foldLevel is the size of the messages that folding goes down to, in tokens.
+// The caller holds mu.
+func foldLevel(s *session) float64 {
+	if s.last == nil {
+		return 0
+	}
+	return float64(room(s.budget, s.tokens(s.last.Model, fixed(s.last)))) * foldTo / 100
 }
 
 // within reports whether each cover is one of others, or beneath one of them, with the same text.
@@ -340,7 +354,7 @@ func (s *session) due() (budget int, due bool) {
 		return 0, false
 	}
 	// The record counts other tokens than the API.
-	target := float64(room(s.budget, s.tokens(req.Model, fixed(req)))) * foldTo / 100
+	target := foldLevel(s)
 	if ratio, density := s.tokens(req.Model, 1_000_000), s.index.Density(req); ratio > 0 && density > 0 {
 		target *= density * 1_000_000 / float64(ratio)
 	}

@@ -32,6 +32,24 @@ func (r coverReader) remember(p *overlay.Plan) {
 	}
 }
 
+// covers reads the summaries of a view.
+func (r coverReader) covers(ctx context.Context, v store.View) (all []*overlay.Cover, err error) {
+	for _, it := range v.Items {
+		if !it.IsSummary() {
+			continue
+		}
+		c, err := r.cover(ctx, it.Summary, it.Depth+1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+		for one := range c.All {
+			r.known[one.ID] = one
+		}
+	}
+	return all, nil
+}
+
 // cover reads a summary of a depth below the given one: in a damaged record a summary
 // might be beneath itself. A summary that cannot be shown has no text, so that those
 // beneath it are used.

@@ -23,6 +23,9 @@
 // The text of a summary is untrusted: [RenderSummary] escapes and labels it, and
 // takes ids, counts and times from the record, never from the text.
 //
+// [Finest] says which summaries stand for the old messages at a budget. The proxy asks it
+// too, and lays them over a host's own messages.
+//
 // [Cuts] and [Tail] say where a view may be parted and which items are fresh.
 // Package compact folds by the same two functions.
 //

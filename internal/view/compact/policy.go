@@ -123,6 +123,11 @@ func (p Policy) scaled(l Limits) Policy {
 	return p
 }
 
+// SummaryShare is how many tokens summaries may have together before they are condensed.
+func (p Policy) SummaryShare(l Limits) int {
+	return p.withDefaults().scaled(l.withDefaults()).SummaryPrefixTokens
+}
+
 // minLeaf is the least size of a run of messages that is folded by itself below
 // the hard limit. Smaller runs between summaries are folded with those.
 func (p Policy) minLeaf() int {
