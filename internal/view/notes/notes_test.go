@@ -167,6 +167,12 @@ func TestAShortAnswerKeepsItsQuestion(t *testing.T) {
 	if got := notes.Write(notes.Find(sources), 2); !strings.Contains(got, "Shall I drop the index?\nuser#3: yes") {
 		t.Errorf("the question is gone:\n%s", got)
 	}
+	for size, begins := range map[int]string{60: "assistant#2: … ", 61: "assistant#2: There are"} {
+		sources[2] = conversation(llms.User(strings.Repeat("y", size)))[0]
+		if got := notes.Write(notes.Find(sources), 2); !strings.Contains(got, begins) {
+			t.Errorf("before a prompt of %d bytes:\n%s", size, got)
+		}
+	}
 }
 
 func TestNotesCannotBeForged(t *testing.T) {
@@ -197,6 +203,30 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestCompleteAtItsBounds: the newest twelve instructions are added, a sentence with seven of
+// ten words counts as said, and words of four letters are words.
+func TestCompleteAtItsBounds(t *testing.T) {
+	var many []llms.Message
+	for i := range 13 {
+		many = append(many, llms.User(fmt.Sprintf("Never rename module%d.", i)))
+	}
+	if got := notes.Complete("Work went on.", conversation(many...)); strings.Contains(got, "module0.") || !strings.Contains(got, "module1.") || !strings.Contains(got, "module12.") {
+		t.Errorf("of 13 instructions the newest 12 are added:\n%s", got)
+	}
+	for text, added := range map[string]bool{
+		"never merge alpha bravo charlie delta echo": false,
+		"never merge alpha bravo charlie delta":      true,
+	} {
+		got := notes.Complete(text, conversation(llms.User("Never merge alpha bravo charlie delta echo foxtrot golf hotel.")))
+		if strings.Contains(got, "user#1: ") != added {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	if got := notes.Complete("She always commits.", conversation(llms.User("Always sign each commit with this key."))); !strings.Contains(got, "sign each commit") {
+		t.Errorf("an instruction of short words is missing: %q", got)
+	}
+}
+
 // TestRules: orders about how work is done are found, and sentences that sound like them
 // are not.
 func TestRules(t *testing.T) {
@@ -212,6 +242,8 @@ func TestRules(t *testing.T) {
 		"// Always written as a number":                              "",
 		"the job must wait":                                          "",
 		"don't change it\n" + strings.Repeat("a pasted line\n", 100): "",
+		"don't change it\n" + strings.Repeat("x", 1000-16):           "don't change it",
+		"don't change it\n" + strings.Repeat("x", 1001-16):           "",
 	} {
 		if got := strings.Join(notes.Rules(text), "|"); got != want {
 			t.Errorf("%.60q: %q, want %q", text, got, want)
@@ -227,5 +259,72 @@ func TestFinishedPlan(t *testing.T) {
 	text := notes.Write(notes.Find(conversation(llms.User("mend it"), plan("pending"), plan("completed"), llms.Assistant("Done."))), 0)
 	if strings.Contains(text, notes.OpenStep) {
 		t.Error(text)
+	}
+}
+
+// prompts are turns of the user and the assistant.
+func prompts(n int, text string) (lines []notes.Line) {
+	for i := range int64(n) {
+		lines = append(lines, notes.Line{Kind: notes.User, Seq: 2*i + 1, Text: text}, notes.Line{Kind: notes.Assistant, Seq: 2*i + 2, Text: text})
+	}
+	return lines
+}
+
+// TestEachDepthIsShorter: a deeper text has less of each turn, and from depth 4 on fewer turns,
+// but never none.
+func TestEachDepthIsShorter(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 1000))
+	for depth := range 4 {
+		if shallow, deep := len(notes.Write(prompts(1, long), depth)), len(notes.Write(prompts(1, long), depth+1)); deep >= shallow {
+			t.Errorf("depth %d has %d bytes and depth %d %d", depth, shallow, depth+1, deep)
+		}
+	}
+	for depth, want := range map[int]int{3: 100, 4: 64, 5: 32, 10: 1, 11: 1, 20: 1} {
+		if got := strings.Count(notes.Write(prompts(100, "a prompt"), depth), "user#"); got != want {
+			t.Errorf("depth %d keeps %d of 100 prompts, want %d", depth, got, want)
+		}
+	}
+}
+
+// TestWhichTurnsAreLeftOut: the newest instruction stays, before longer prompts, and so do the
+// commands that still fail. Where no prompt is left out, nothing is.
+func TestWhichTurnsAreLeftOut(t *testing.T) {
+	got := notes.Write([]notes.Line{
+		{Kind: notes.User, Seq: 1, Text: "Never push to main."}, {Kind: notes.User, Seq: 2, Text: "A long prompt about this and that and the other."},
+		{Kind: notes.User, Seq: 3, Text: "Always run vet."}, {Kind: notes.User, Seq: 4, Text: "go on"},
+		{Kind: notes.Assistant, Seq: 5, Text: "Done."}, {Kind: notes.Failed, Seq: 6, Text: "go test → FAIL"},
+	}, 10)
+	if want := "user#3: Always run vet.\nfailed#6: go test → FAIL\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	all := append([]notes.Line{{Kind: notes.Assistant, Seq: 1, Text: "Before the first prompt."}}, prompts(64, "a prompt")...)
+	if got := notes.Write(all, 4); !strings.HasPrefix(got, "assistant#1: ") {
+		t.Errorf("nothing has to go, and it begins with %.40q", got)
+	}
+}
+
+// TestInstructionsInACutPrompt: an instruction in the middle of a long prompt stays, at each
+// depth that shows prompts.
+func TestInstructionsInACutPrompt(t *testing.T) {
+	filler := strings.Repeat("This is how it came about. ", 100)
+	const rule = "Never touch the retry loop of the payment service, whatever the tests of it say."
+	for depth := range 5 {
+		if got := notes.Write([]notes.Line{{Kind: notes.User, Seq: 1, Text: filler + rule + " " + filler}}, depth); !strings.Contains(got, rule) {
+			t.Errorf("depth %d: %s", depth, got)
+		}
+	}
+}
+
+// TestFilesThatAreListed: below the first depth the files that were changed last are listed.
+func TestFilesThatAreListed(t *testing.T) {
+	var lines []notes.Line
+	for i := range int64(20) {
+		lines = append(lines, notes.Line{Kind: notes.Files, Seq: i + 1, Text: fmt.Sprintf("f%02d.go", i)})
+	}
+	if got := notes.Write(lines, 1); !strings.HasPrefix(got, "files#20: f00.go, f01.go, ") {
+		t.Errorf("depth 1: %s", got)
+	}
+	if got, want := notes.Write(lines, 4), "files#20: f08.go, f09.go, f10.go, f11.go, f12.go, f13.go, f14.go, f15.go, f16.go, f17.go, f18.go, f19.go\n"; got != want {
+		t.Errorf("depth 4: %s", got)
 	}
 }
