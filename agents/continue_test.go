@@ -93,21 +93,34 @@ func TestATurnWaitsForApproval(t *testing.T) {
 }
 
 func TestAUserWhoGoesOnLeavesTheCall(t *testing.T) {
-	var ran int
-	memory := agents.NewTranscript()
-	agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{}, &ran)},
-		NeedsApproval: func(_ context.Context, c llms.ToolCall) bool { return c.Name == "deploy" },
-	}, llmtest.Call("deploy", `{}`), llmtest.Say("as you like"))
-	if _, err := agent.ChatStream("deploy it").Start().Text(); err == nil {
-		t.Fatal("it did not wait")
+	for want, decision := range map[string]*agents.Decision{
+		"was not made":                  nil,
+		"waited for approval":           {Approved: true, By: "Ann"},
+		"Ann denied this call: do not ": {By: "Ann"},
+	} {
+		var ran int
+		memory := agents.NewTranscript()
+		agent, engine := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{}, &ran)},
+			NeedsApproval: func(_ context.Context, c llms.ToolCall) bool { return c.Name == "deploy" },
+		}, llmtest.Call("deploy", `{}`), llmtest.Say("as you like"))
+		_, err := agent.ChatStream("deploy it").Start().Text()
+		waits, ok := errors.AsType[*agents.ApprovalError](err)
+		if !ok {
+			t.Fatal("it did not wait")
+		}
+		if decision != nil {
+			if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, *decision); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := agent.ChatStream("never mind").Start().Text(); err != nil || text != "as you like" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if got := lastResults(t, engine); len(got) != 1 || !strings.Contains(got[0], want) || ran != 0 {
+			t.Errorf("the model reads %q, not %q; it ran %d times", got, want, ran)
+		}
+		checkPairs(t, memory.Messages())
 	}
-	if text, err := agent.ChatStream("never mind").Start().Text(); err != nil || text != "as you like" {
-		t.Errorf("%q, %v", text, err)
-	}
-	if got := lastResults(t, engine); len(got) != 1 || !strings.Contains(got[0], "was not made") || ran != 0 {
-		t.Errorf("the model reads %q; it ran %d times", got, ran)
-	}
-	checkPairs(t, memory.Messages())
 }
 
 func TestContinueAfterACrash(t *testing.T) {
@@ -307,15 +320,15 @@ func TestWorkThatGoesOnIsNoRepetition(t *testing.T) {
 	}
 }
 
-// Two calls of an answer may come with one id. Each is decided on and made by itself.
-func TestTwoCallsWithOneID(t *testing.T) {
+// The calls of an answer may come with one id. Each is decided on and made by itself.
+func TestCallsWithOneID(t *testing.T) {
 	var ran int
 	memory := agents.NewTranscript()
 	agent, _ := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{NeedsApproval: true}, &ran)}},
-		llmtest.Reply{Calls: []llms.ToolCall{{ID: "c", Name: "deploy", Arguments: `{}`}, {ID: "c", Name: "deploy", Arguments: `{}`}}}, llmtest.Say("done"))
-	_, err := agent.ChatStream("deploy it twice").Start().Text()
+		llmtest.Reply{Calls: []llms.ToolCall{{ID: "c", Name: "deploy", Arguments: `{}`}, {ID: "c", Name: "deploy", Arguments: `{}`}, {ID: "c", Name: "deploy", Arguments: `{}`}}}, llmtest.Say("done"))
+	_, err := agent.ChatStream("deploy it three times").Start().Text()
 	waits, ok := errors.AsType[*agents.ApprovalError](err)
-	if !ok || len(waits.Calls) != 2 {
+	if !ok || len(waits.Calls) != 3 {
 		t.Fatal(err)
 	}
 	for _, call := range waits.Calls {
@@ -323,8 +336,43 @@ func TestTwoCallsWithOneID(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, err := agent.Continue(t.Context()).Start().Text(); err != nil || text != "done" || ran != 2 {
+	if text, err := agent.Continue(t.Context()).Start().Text(); err != nil || text != "done" || ran != 3 {
 		t.Errorf("%q, %v; deploy ran %d times", text, err, ran)
 	}
 	checkPairs(t, memory.Messages())
+}
+
+// A crash before it was noted that a call waits does not make the call.
+func TestACallWaitsAfterACrashToo(t *testing.T) {
+	var ran int
+	memory := agents.NewTranscript(llms.User("go"), llms.Calls("", llms.ToolCall{ID: "c1", Name: "act", Arguments: "{}"}))
+	agent, _ := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("act", core.Behavior{NeedsApproval: true, Repeatable: true}, &ran)}}, llmtest.Say("done"))
+	_, err := agent.Continue(t.Context()).Start().Text()
+	if waits, ok := errors.AsType[*agents.ApprovalError](err); !ok || len(waits.Calls) != 1 || ran != 0 {
+		t.Errorf("%v; it ran %d times", err, ran)
+	}
+}
+
+// taken is a memory in which another process has noted each thing already.
+type taken struct{ *agents.Transcript }
+
+func (taken) Note(context.Context, llms.Message) (bool, error) { return false, nil }
+
+func TestAnApprovedCallOfAnotherProcess(t *testing.T) {
+	var ran int
+	memory := agents.NewTranscript()
+	tool := counted("deploy", core.Behavior{NeedsApproval: true}, &ran)
+	agent, _ := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{tool}}, llmtest.Call("deploy", `{}`))
+	_, err := agent.ChatStream("deploy it").Start().Text()
+	waits, ok := errors.AsType[*agents.ApprovalError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, agents.Decision{Approved: true, By: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := build(t, agents.AgentConfig{Memory: taken{memory}, Tools: []llms.Tool{tool}}, llmtest.Say("done"))
+	if _, err := second.Continue(t.Context()).Start().Text(); err == nil || !strings.Contains(err.Error(), "another process runs the call") || ran != 0 {
+		t.Errorf("%v; it ran %d times", err, ran)
+	}
 }
