@@ -185,6 +185,27 @@ func TestBudgetError(t *testing.T) {
 	}
 }
 
+// A budget that is just enough is enough, also for an image.
+func TestABudgetThatIsJustEnough(t *testing.T) {
+	image := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Ref: &llms.Ref{ID: "file_a", Name: "a.png", MIME: "image/png", Bytes: 9, Tokens: 1600}}}}
+	for name, h := range map[string]*history{
+		"one question": newHistory(5000).add(llms.User(words(60))),
+		"some turns":   newHistory(5000).add(llms.User(words(60)), llms.Assistant(words(50)), llms.User(words(40)), llms.Assistant("yes")),
+		"an image":     newHistory(5000).add(llms.User("look"), image),
+	} {
+		h.in.Payloads = map[store.PayloadID][]byte{"file_a": []byte("A")}
+		want := build(t, h)
+		h.in.Budget = want.Tokens
+		if diff := cmp.Diff(want, build(t, h)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		h.in.Budget--
+		if out, err := assemble.Build(h.in); err == nil && cmp.Equal(want.Messages, out.Messages) {
+			t.Errorf("%s: a token less is enough too", name)
+		}
+	}
+}
+
 // Calls that overlap without end would be one group that never fits.
 func TestEndlessOverlapOfCallsIsSent(t *testing.T) {
 	h := newHistory(1000).add(llms.User("go"))

@@ -1,6 +1,7 @@
 package assemble_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -75,6 +76,24 @@ func TestCuts(t *testing.T) {
 	}
 }
 
+// A call at most 64 items before a gap, and a result less than 64 items after it, may have its
+// other half in the gap.
+func TestCutsFarFromAGap(t *testing.T) {
+	for between, free := range map[int]bool{63: false, 64: true} {
+		said := slices.Repeat([]string{"a"}, between)
+		v := items(slices.Concat([]string{"(1"}, said, []string{"u"})...)
+		v.Skipped, v.Gap = 7, between+1
+		if got := assemble.Cuts(v)[1]; got != free {
+			t.Errorf("%d items between a call and the gap: a cut after the call is %v", between, got)
+		}
+		v = items(slices.Concat([]string{"u"}, said, []string{")1"})...)
+		v.Skipped, v.Gap = 7, 1
+		if got := assemble.Cuts(v)[between+1]; got != free {
+			t.Errorf("%d items between the gap and a result: a cut before the result is %v", between, got)
+		}
+	}
+}
+
 func TestTail(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -110,6 +129,9 @@ func TestPinnedIsWhatAUserSaid(t *testing.T) {
 	v.LastUser = 5
 	if got := assemble.Pinned(v); got != 2 {
 		t.Errorf("got %d", got)
+	}
+	if v.Skipped, v.Gap = 7, 2; assemble.Pinned(v) != 2 {
+		t.Errorf("just after a gap: got %d", assemble.Pinned(v))
 	}
 }
 
