@@ -3,7 +3,21 @@ package compact
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/store"
 )
+
+// The summary before a fold is given for continuity, but not one beyond a gap.
+func TestSummaryBeforeAFold(t *testing.T) {
+	n := run{view: store.View{Items: []store.Item{{Node: store.Node{Summary: "sum_a"}}, {Node: store.Node{Message: 1}}}, Gap: 1}}
+	if got := n.before(Fold{From: 1, To: 2}); got != "sum_a" {
+		t.Errorf("got %q", got)
+	}
+	n.view.Skipped = 7
+	if got := n.before(Fold{From: 1, To: 2}); got != "" {
+		t.Errorf("beyond a gap: got %q", got)
+	}
+}
 
 func TestIsTidy(t *testing.T) {
 	pieces := []string{

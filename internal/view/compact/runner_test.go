@@ -283,6 +283,23 @@ func TestPreviousSummaryIsGivenForContinuity(t *testing.T) {
 	}
 }
 
+// An instruction of the user that a model leaves out of its summary is added.
+func TestInstructionsAreAddedToAModelsSummary(t *testing.T) {
+	s := newMemory()
+	s.append(llms.User("Never push to main without asking me."))
+	for i := range 60 {
+		s.append(llms.User("And then?"), llms.Assistant(fmt.Sprintf("Answer %d. %s", i, text(400))))
+	}
+	sum := &summariser{write: func(context.Context, summary.Request) (string, error) { return "short\n" + summary.Footer + "x", nil }}
+	run(t, newRunner(t, compact.Config{Store: s, Summariser: sum}), compact.Full)
+	for _, made := range s.summaries {
+		if strings.Contains(made.Body, "user#1: Never push to main without asking me.") {
+			return
+		}
+	}
+	t.Errorf("no summary has it: %v", s.summaries)
+}
+
 func TestEchoesAreCoveredButNotSummarised(t *testing.T) {
 	s := newMemory()
 	for i := range 60 {
