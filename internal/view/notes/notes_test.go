@@ -270,16 +270,19 @@ func prompts(n int, text string) (lines []notes.Line) {
 	return lines
 }
 
-// TestEachDepthIsShorter: a deeper text has less of each turn, and from depth 4 on fewer turns,
+// thin is the first depth that leaves out turns.
+const thin = notes.Depths - 6
+
+// TestEachDepthIsShorter: a deeper text has less of each turn, and from thin on fewer turns,
 // but never none.
 func TestEachDepthIsShorter(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 1000))
-	for depth := range 4 {
+	for depth := range thin {
 		if shallow, deep := len(notes.Write(prompts(1, long), depth)), len(notes.Write(prompts(1, long), depth+1)); deep >= shallow {
 			t.Errorf("depth %d has %d bytes and depth %d %d", depth, shallow, depth+1, deep)
 		}
 	}
-	for depth, want := range map[int]int{3: 100, 4: 64, 5: 32, 10: 1, 11: 1, 20: 1} {
+	for depth, want := range map[int]int{thin - 1: 100, thin: 64, thin + 1: 32, notes.Depths: 1, notes.Depths + 1: 1, 2 * notes.Depths: 1} {
 		if got := strings.Count(notes.Write(prompts(100, "a prompt"), depth), "user#"); got != want {
 			t.Errorf("depth %d keeps %d of 100 prompts, want %d", depth, got, want)
 		}
@@ -293,12 +296,12 @@ func TestWhichTurnsAreLeftOut(t *testing.T) {
 		{Kind: notes.User, Seq: 1, Text: "Never push to main."}, {Kind: notes.User, Seq: 2, Text: "A long prompt about this and that and the other."},
 		{Kind: notes.User, Seq: 3, Text: "Always run vet."}, {Kind: notes.User, Seq: 4, Text: "go on"},
 		{Kind: notes.Assistant, Seq: 5, Text: "Done."}, {Kind: notes.Failed, Seq: 6, Text: "go test → FAIL"},
-	}, 10)
+	}, notes.Depths)
 	if want := "user#3: Always run vet.\nfailed#6: go test → FAIL\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	all := append([]notes.Line{{Kind: notes.Assistant, Seq: 1, Text: "Before the first prompt."}}, prompts(64, "a prompt")...)
-	if got := notes.Write(all, 4); !strings.HasPrefix(got, "assistant#1: ") {
+	if got := notes.Write(all, thin); !strings.HasPrefix(got, "assistant#1: ") {
 		t.Errorf("nothing has to go, and it begins with %.40q", got)
 	}
 }
@@ -308,7 +311,7 @@ func TestWhichTurnsAreLeftOut(t *testing.T) {
 func TestInstructionsInACutPrompt(t *testing.T) {
 	filler := strings.Repeat("This is how it came about. ", 100)
 	const rule = "Never touch the retry loop of the payment service, whatever the tests of it say."
-	for depth := range 5 {
+	for depth := range thin + 1 {
 		if got := notes.Write([]notes.Line{{Kind: notes.User, Seq: 1, Text: filler + rule + " " + filler}}, depth); !strings.Contains(got, rule) {
 			t.Errorf("depth %d: %s", depth, got)
 		}
@@ -324,7 +327,7 @@ func TestFilesThatAreListed(t *testing.T) {
 	if got := notes.Write(lines, 1); !strings.HasPrefix(got, "files#20: f00.go, f01.go, ") {
 		t.Errorf("depth 1: %s", got)
 	}
-	if got, want := notes.Write(lines, 4), "files#20: f08.go, f09.go, f10.go, f11.go, f12.go, f13.go, f14.go, f15.go, f16.go, f17.go, f18.go, f19.go\n"; got != want {
-		t.Errorf("depth 4: %s", got)
+	if got, want := notes.Write(lines, thin), "files#20: f08.go, f09.go, f10.go, f11.go, f12.go, f13.go, f14.go, f15.go, f16.go, f17.go, f18.go, f19.go\n"; got != want {
+		t.Errorf("depth %d: %s", thin, got)
 	}
 }
