@@ -67,6 +67,10 @@ func TestRecordBreaks(t *testing.T) {
 				}
 				shown = b.summariesSent()
 			}
+			run := b.server.Result()
+			if n := run.OverBudget(); (name == "closed" || name == "deleted") && (n == 0 || run.Over[proxy.RecordBehind] != n) { // a lock may end
+				t.Errorf("the reasons for requests above the budget are %v", run.Over)
+			}
 		})
 	}
 }
