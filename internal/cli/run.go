@@ -160,6 +160,11 @@ func (cmd *runCommand) withoutProxy(host string, err error) {
 		hide = hideShapes
 	}
 	cmd.warn("%s starts without lcm: %s", host, safetext.Line(hide(plain(message))))
+	cmd.hint(advice)
+}
+
+// hint prints what to do about a warning.
+func (cmd *runCommand) hint(advice string) {
 	if advice != "" {
 		fmt.Fprintln(cmd.err, cmd.mark(dim, "hint:"), safetext.Line(advice))
 	}
@@ -210,7 +215,7 @@ func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, a
 		return r.run, nil
 	case <-time.After(limit):
 		cancel()
-		return nil, fmt.Errorf("the database was not ready within %s", limit)
+		return nil, failed(exitDatabase, "another process may have locked it: `lcm doctor` says more; `lcm import` reads this session later", "the database was not ready within %s", limit)
 	}
 }
 
@@ -283,7 +288,9 @@ func (cmd *runCommand) end(ctx context.Context, p *preparedRun) {
 	}
 	cmd.note("%s", ended(p.server.Result()))
 	if problem = errors.Join(problem, locked); problem != nil && closing.Err() == nil {
-		cmd.warn("the record could not be brought up to date, `lcm import` does it: %s", shortened(plain(problem.Error())))
+		message, advice := split(problem)
+		cmd.warn("the record could not be brought up to date, `lcm import` does it: %s", shortened(plain(message)))
+		cmd.hint(advice)
 	}
 }
 

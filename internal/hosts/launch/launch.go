@@ -148,7 +148,7 @@ func ParseBase(source, base string) (*url.URL, error) {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%s is %q, which is not an http or https address", source, base)
+		return nil, hint.New("unset it, or set it to the address of the model API", "%s is %q, which is not an http or https address", source, base)
 	}
 	return u, nil
 }

@@ -255,6 +255,7 @@ var graph = []kind{
 	{"a link to another's payload", with("INSERT INTO message_payloads VALUES (9, 1)"), is("payload-link"), nil},
 	{"a link of no message", with("INSERT INTO message_payloads VALUES (999, 1)"), is("dangling"), nil},
 	{"a link to no payload", with("INSERT INTO message_payloads VALUES (9, 999)"), is("dangling"), nil},
+	{"a seal of nothing", with("INSERT INTO seals VALUES ('others', 0, 0)"), is("tombstones"), is("tombstones")},
 	{"a segment gone", with("DELETE FROM segments WHERE lane = 1; INSERT INTO segments VALUES (77, 1, 1, 54, 54, 1, 1, 1, 1)"), is("search-index"), nil},
 	{"a section gone", with("DELETE FROM sections WHERE n = 1"), is("search-index"), nil},
 	{"a lane gone", with("DELETE FROM lanes"), is("search-index"), nil},

@@ -242,7 +242,7 @@ func Faults(c sqldb.Conn) (faults []store.Fault, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if have != want || !found {
+		if have != want || !found || !slices.Contains(due, name) {
 			faults = append(faults, fault(name, have, want))
 		}
 	}
