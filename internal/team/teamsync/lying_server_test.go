@@ -288,3 +288,33 @@ func TestSlowAnswer(t *testing.T) {
 		}
 	})
 }
+
+// A server that has one message more than the record has is one that knows another record under
+// this machine's id: the push is repeated under a new id.
+func TestOneMessageMore(t *testing.T) {
+	p, lie := newLaptop(t).pusher(t, rights+"\n"+`200 {"statuses":[{"through":3},{},{"through":1}]}`+"\n"+honest)
+	if r, err := p.Push(t.Context()); err != nil || r.Messages != 3 {
+		t.Errorf("%+v, %v; not asked: %q", r, err, lie.lines)
+	}
+}
+
+// A push stands five conflicts in one conversation and fails at the sixth.
+func TestConflicts(t *testing.T) {
+	l := newLaptop(t)
+	d := teamsync.NewDigest()
+	for m, err := range l.db.Messages(t.Context(), store.MessageQuery{Conversation: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Add(m.Seq, m.Body.Time, m.Body.Role, m.SHA256)
+	}
+	proof := fmt.Sprintf("\n"+`200 {"digest":%q,"messages":%d}`, d.String(), d.Count())
+	for conflicts, want := range map[int]bool{5: true, 6: false} {
+		says := rights + "\n" + `200 {"statuses":[{},{},{"through":1}]}` + strings.Repeat("\n409 {}\n"+`200 {"statuses":[{}]}`, conflicts) +
+			receipt + proof + receipt + "\n" + `200 {"messages":0}` + "\n" + `200 {"messages":1}`
+		p, lie := l.pusher(t, says)
+		if r, err := p.Push(t.Context()); (err == nil) != want {
+			t.Errorf("%d conflicts: %+v, %v; not asked: %q", conflicts, r, err, lie.lines)
+		}
+	}
+}
