@@ -30,6 +30,7 @@ func TestUngroundedAnswersAreRefused(t *testing.T) {
 		{"read nothing, cited something", true, []string{says("64", "msg_1"), says("64", "msg_1")}, "nothing of the record was read", "ungrounded: ", false},
 		{"all citations dropped", false, []string{says("12", "msg_99", "nonsense"), says("12", "msg_98")}, "it cites msg_99, nonsense, and nothing of that was read. You have read msg_1.", "ungrounded: ", false},
 		{"an uncited figure", false, []string{says("I made this up: 64."), says("64 it is")}, `nothing that was read says "64"`, "ungrounded: ", false},
+		{"an uncited figure beside one that was read", false, []string{says("12 fathoms and 64 cables"), says("12 fathoms and 64")}, `nothing that was read says "64`, "ungrounded: ", false},
 		{"a made-up cause beside a valid citation", false, []string{says("It was DNS all along.", "msg_1"), says("It was DNS.", "msg_1")}, `nothing that was read says "DNS"`, "ungrounded: ", false},
 		{"prose without reading", true, []string{"it is deep", says("64")}, "could not be read", "ungrounded: ", false},
 		{"mended", false, []string{says("12 fathoms", "msg_99"), says("12 fathoms", "msg_1")}, "none", "12 fathoms", true},
