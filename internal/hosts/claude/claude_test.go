@@ -103,6 +103,7 @@ func TestBranches(t *testing.T) {
 		{`{"type":"system","subtype":"informational","uuid":"h1","parentUuid":"u2","sessionId":"s","content":"note"}`, false},
 		{`{"type":"user","uuid":"u3","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three"}}`, false},
 		{`{"type":"user","uuid":"u4","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three, again"}}`, true},
+		{`{"type":"user","uuid":"u5","sessionId":"s","message":{"role":"user","content":"it names no parent"}}`, false},
 	} {
 		if rec := r.record([]byte(c.line)); rec.Branch != c.branch {
 			t.Errorf("%s: a branch is %v after %q", c.line, rec.Branch, rec.After)
@@ -116,6 +117,28 @@ func TestFirstPromptIsNoBranch(t *testing.T) {
 	rec := one(`{"type":"user","uuid":"u9","parentUuid":"elsewhere","sessionId":"s","message":{"role":"user","content":"go on"}}`)
 	if rec.Branch {
 		t.Errorf("the first prompt branches off %q", rec.After)
+	}
+}
+
+// The first prompt of a file that was written anew is no branch of what the file held before.
+func TestFileThatWasWrittenAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	read := func(content string, from hosts.Position) (last hosts.Record) {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range (Host{}).Read(t.Context(), hosts.Transcript{Path: path, Session: "s"}, from) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = rec
+		}
+		return last
+	}
+	old := read(`{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"one"}}`+"\n", hosts.Position{})
+	rec := read(`{"type":"user","uuid":"u2","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"something else"}}`+"\n", old.End)
+	if rec.Branch || rec.PlainText() != "something else" {
+		t.Errorf("%q: a branch is %v", rec.PlainText(), rec.Branch)
 	}
 }
 
@@ -218,6 +241,8 @@ func TestSniff(t *testing.T) {
 		"the last line":       {strings.Repeat("{}\n", sniffed-1) + prompt, true},
 		"one line too late":   {strings.Repeat("{}\n", sniffed) + prompt, false},
 		"nothing":             {"", false},
+		"a parent":            {`{"type":"user","uuid":"u","parentUuid":null}`, true},
+		"no parent":           {`{"type":"user","uuid":"u"}`, false},
 	} {
 		path := filepath.Join(t.TempDir(), "s.jsonl")
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
