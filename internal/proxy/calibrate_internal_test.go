@@ -47,3 +47,29 @@ func TestCalibrate(t *testing.T) {
 		})
 	}
 }
+
+// TestLearnWindow: an error tells the window, or that it is smaller than the request. What is
+// no smaller than the window that was assumed, or too small to be believed, is not learnt.
+func TestLearnWindow(t *testing.T) {
+	for text, want := range map[string]int{
+		"prompt is too long: 170000 tokens > 64000 maximum": 64_000,
+		"prompt is too long": 150_000,
+		"prompt is too long: 170000 tokens > 4000 maximum":   4_000,
+		"prompt is too long: 170000 tokens > 3999 maximum":   0,
+		"prompt is too long: 170000 tokens > 199999 maximum": 199_999,
+		"prompt is too long: 170000 tokens > 200000 maximum": 0,
+		"the model is overloaded":                            0,
+	} {
+		for _, million := range []bool{false, true} {
+			server := &Server{cal: newCalibration(noState{}), ctx: t.Context()}
+			s := &session{server: server, model: "m", last: &apiform.Request{}}
+			c := call{session: s, made: Composition{Model: "m", Window: 200_000, Tokens: 150_000}, million: million}
+			if c.learnWindow([]byte(text)); million {
+				want = 0
+			}
+			if got := server.cal.of(t.Context(), "m").Window; got != want {
+				t.Errorf("%s: %d, want %d", text, got, want)
+			}
+		}
+	}
+}
