@@ -193,6 +193,22 @@ func TestRightsOfAPush(t *testing.T) {
 	f.want(map[string]string{"alice/in": "inside"})
 }
 
+// A token that may no longer push to a project is named only if there is something to push.
+func TestDeniedProjectsHaveNews(t *testing.T) {
+	f := newFixture(t)
+	a := f.laptop("one", f.token(access.Token{Append: true}))
+	a.say("s", acme, "one")
+	a.push()
+	a.Token = f.token(access.Token{Append: true, Projects: []string{"github.com/other/*"}})
+	if r, err := a.Push(t.Context()); err != nil || len(r.Denied) != 0 {
+		t.Errorf("everything is there, and %v is denied, %v", r.Denied, err)
+	}
+	a.say("s", acme, "one", "two")
+	if r, err := a.Push(t.Context()); err != nil || len(r.Denied) != 1 {
+		t.Errorf("a new message: %v is denied, %v", r.Denied, err)
+	}
+}
+
 // A session that enters a private or an ignored project is held back, whatever its first
 // messages say.
 func TestSessionEntersAPrivateProject(t *testing.T) {
