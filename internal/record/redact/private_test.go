@@ -43,3 +43,43 @@ func TestOddTags(t *testing.T) {
 		}
 	}
 }
+
+// TestTagsOfTwoKinds: a block ends with the tag of its own kind, and what follows it stays.
+func TestTagsOfTwoKinds(t *testing.T) {
+	const text, want = "KEEP <private>HUSH [private] HUSH</private> KEEP", "KEEP [private] KEEP"
+	if got, _ := (redact.Redactor{}).Text([]byte(text)); string(got) != want {
+		t.Errorf("%q gives %q, want %q", text, got, want)
+	}
+}
+
+// TestPaddingIsKept: what a secret was cut out of is still base64, with and without padding.
+func TestPaddingIsKept(t *testing.T) {
+	const secret = "export GITHUB_TOKEN=ghp_q7Zt2Lx9Vb4Nc8Rw1Ks6Hd3Mf5Jg0Pa7Ye2U"
+	for pad := range 3 {
+		for name, encoding := range map[string]*base64.Encoding{"padded": base64.StdEncoding, "raw": base64.RawStdEncoding} {
+			plain := secret + strings.Repeat("\n", pad)
+			text := "it printed " + encoding.EncodeToString([]byte(plain)) + " and ended"
+			got, _ := redact.Redactor{Secrets: true}.Text([]byte(text))
+			fields := strings.Fields(string(got))
+			if len(fields) != 5 {
+				t.Errorf("%s, %d: %q", name, pad, got)
+				continue
+			}
+			back, err := encoding.DecodeString(fields[2])
+			if want := "export GITHUB_TOKEN=[redacted: github pat]" + strings.Repeat("\n", pad); err != nil || string(back) != want {
+				t.Errorf("%s, %d: %q is %q, %v", name, pad, fields[2], back, err)
+			}
+		}
+	}
+}
+
+// TestBlockOverTexts: a block that spans texts is cut out of each of them, to the byte.
+func TestBlockOverTexts(t *testing.T) {
+	texts := [][]byte{[]byte("one"), []byte("two <private>HUSH"), []byte("HUSH"), []byte("HUSH</private> four")}
+	want := []string{"one", "two [private]", "[private]", "[private] four"}
+	for i, found := range redact.PrivateTexts(texts) {
+		if got := string(redact.Replace(texts[i], found)); got != want[i] && !(found == nil && want[i] == string(texts[i])) {
+			t.Errorf("text %d: %q, want %q", i, got, want[i])
+		}
+	}
+}
