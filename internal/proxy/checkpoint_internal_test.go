@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
@@ -33,6 +34,46 @@ func TestWhichCheckpoint(t *testing.T) {
 	} {
 		if got := s.checkpointOf(&apiform.Request{Messages: c.messages}); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// The newest summaries replace those that are shown if the request is too large, and only if
+// they make it smaller.
+func TestWhichSummariesAreLaid(t *testing.T) {
+	body := `{"model":"m","messages":[{"role":"user","content":"hello"},
+		{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"ls","input":{}}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"` + strings.Repeat("file ", 400) + `"}]},
+		{"role":"assistant","content":[{"type":"text","text":"done"}]},{"role":"user","content":"and now?"}]}`
+	req, err := apiform.ParseAfter(nil, apiform.Messages, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix := overlay.NewIndex()
+	for i, m := range []llms.Message{
+		llms.User("hello"), llms.Calls("", llms.ToolCall{ID: "c1", Name: "ls", Arguments: "{}"}), llms.Result("c1", "ls", "files", false), llms.Assistant("done"), llms.User("and now?"),
+	} {
+		ix.Add(store.Message{ID: store.MessageID(i + 1), Seq: int64(i + 1), Body: m})
+	}
+	plan := func(size int) *overlay.Plan {
+		return overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_a", Text: strings.Repeat("x", size), Messages: []store.MessageID{2, 3}}})
+	}
+	short, long := plan(100), plan(200)
+	for name, c := range map[string]struct {
+		shown, ready *overlay.Plan
+		budget       int
+		want         *overlay.Plan
+	}{
+		"it fits":           {long, short, 1_000_000, long},
+		"a smaller one":     {long, short, 1, short},
+		"a larger one":      {short, long, 1, short},
+		"one as large":      {short, plan(100), 1, short},
+		"there is no other": {short, nil, 1, short},
+	} {
+		s := &session{server: &Server{cal: newCalibration(noState{}), ctx: t.Context()}, index: ix, shown: c.shown, ready: c.ready, budget: c.budget, model: "m"}
+		laid, got, err := s.lay(req)
+		if err != nil || got != c.want || len(laid.Edits) == 0 {
+			t.Errorf("%s: short %v, %d edits, %v", name, got == short, len(laid.Edits), err)
 		}
 	}
 }
