@@ -14,10 +14,11 @@ import (
 // The default low threshold is lowBySoft of the soft one. `go run ./bench cache --low 0.45`
 // compares costs: a higher one changes the beginning of the context more often. But a
 // view needs about carryTokens to carry real work on (`go run ./bench carry --low 0.3`), so
-// small budgets are folded less far, at most down to mostBySoft of the soft threshold.
+// small budgets are folded less far: down to carryTokens, or to mostBySoft of the soft
+// threshold where that is less, because a view must have room to grow between two folds.
 const (
 	lowBySoft   = 0.4
-	mostBySoft  = 0.9
+	mostBySoft  = 0.8
 	carryTokens = 30_000
 )
 

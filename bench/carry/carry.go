@@ -74,6 +74,7 @@ type Row struct {
 	Few    int            `json:"fewPrompts"` // in sessions of at most five prompts
 	Tokens int            `json:"tokens"`     // of all views
 	Notes  int            `json:"notes"`      // of the summaries in them
+	Least  int            `json:"least"`      // tokens of the smallest view
 }
 
 // Report is the result of a run.
@@ -89,17 +90,17 @@ type Report struct {
 func (r Report) Text() string {
 	var b strings.Builder
 	kinds := []string{"instruction", "decision", "file", "open", "result"}
-	line := func(way string, budget, found, tokens, notes, middle, few int, by map[string]int) {
+	line := func(way string, budget, found, tokens, notes, least, middle, few int, by map[string]int) {
 		fmt.Fprintf(&b, "%-26s %7d %5d", way, budget, found)
 		for _, k := range kinds {
 			fmt.Fprintf(&b, " %5d", by[k])
 		}
-		fmt.Fprintf(&b, " %6d %5d %8d %8d\n", middle, few, tokens, notes)
+		fmt.Fprintf(&b, " %6d %5d %8d %8d %8d\n", middle, few, tokens, notes, least)
 	}
-	fmt.Fprintf(&b, "%-26s %7s %5s instr  deci  file  open  resu middle  few    tokens    notes\n", "", "budget", "facts")
-	line("all facts", 0, r.Facts, 0, 0, r.Middle, r.Few, r.Kinds)
+	fmt.Fprintf(&b, "%-26s %7s %5s instr  deci  file  open  resu middle  few    tokens    notes    least\n", "", "budget", "facts")
+	line("all facts", 0, r.Facts, 0, 0, 0, r.Middle, r.Few, r.Kinds)
 	for _, w := range r.Rows {
-		line(w.Way, w.Budget, w.Found, w.Tokens, w.Notes, w.Middle, w.Few, w.Kinds)
+		line(w.Way, w.Budget, w.Found, w.Tokens, w.Notes, w.Least, w.Middle, w.Few, w.Kinds)
 	}
 	return b.String()
 }
@@ -174,6 +175,9 @@ func one(b bool) int {
 func (r *Row) add(v view, facts []Fact, few bool) {
 	text := fold(unescape.Replace(v.text))
 	r.Tokens, r.Notes = r.Tokens+v.tokens, r.Notes+v.notes
+	if r.Least == 0 || v.tokens < r.Least {
+		r.Least = v.tokens
+	}
 	for _, f := range facts {
 		if f.In(text) {
 			r.Found++

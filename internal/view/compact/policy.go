@@ -39,11 +39,12 @@ func (l Limits) withDefaults() Limits {
 // hasLow reports whether there is a low threshold below the soft threshold.
 func (l Limits) hasLow() bool { return l.Low < l.Soft }
 
-// freshTail is the size of the fresh tail where the policy does not set one: half of the
-// low threshold, so that the other half is left for summaries; without one, half the budget.
+// freshTail is the size of the fresh tail where the policy does not set one: two fifths of the
+// low threshold, so that the rest is left for summaries; without one, half the budget. Real
+// work needs the notes of all turns more than the last results word for word.
 func (l Limits) freshTail() int {
 	if l.hasLow() {
-		return min(l.Budget, l.Low) / 2
+		return min(l.Budget, l.Low) * 2 / 5
 	}
 	return l.Budget / 2
 }
@@ -63,8 +64,8 @@ type Policy struct {
 	// stands for any depth, and -1 too.
 	MaxDepth int
 	// SummaryPrefixTokens is the total cost of summaries above which
-	// condensing them is preferred to folding more messages. 0 stands for half of the
-	// low threshold.
+	// condensing them is preferred to folding more messages. 0 stands for nine tenths of
+	// what the fresh tail leaves of the low threshold.
 	SummaryPrefixTokens int
 	// SummaryFloor is the cost of the shortest rendered summary, and
 	// SourceFloor the cost of each source that it lists. They depend on the
