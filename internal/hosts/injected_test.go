@@ -71,15 +71,19 @@ func TestInjectedInstructionsAreNotTheUsers(t *testing.T) {
 	}
 	typed := `{"type":"user","uuid":"ID","parentUuid":"PARENT","sessionId":"s","message":{"role":"user","content":"Please go on with MARK, and never skip a test there."}}`
 	var forms []string
+	harmful := 0
 	for _, in := range injections() {
 		if strings.HasPrefix(in.name, "call of ") && marks%2 == 1 {
 			say(typed, fmt.Sprintf("typed%dx", marks)) // a call and its result have the same number
 		}
+		if !strings.HasPrefix(in.name, "call of ") {
+			harmful++
+		}
 		forms = append(forms, in.name)
 		say(in.line, fmt.Sprintf("injected%dx", len(forms)))
 	}
-	if len(forms) < 30 {
-		t.Fatalf("only %d forms", len(forms))
+	if harmful < 30 {
+		t.Fatalf("only %d forms", harmful)
 	}
 	for n := range 40 {
 		say(typed, fmt.Sprintf("typed%dx", 1000+n))
