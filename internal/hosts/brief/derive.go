@@ -150,7 +150,8 @@ func (r *reading) talk(lines []notes.Line) {
 		case notes.Host:
 			r.Host = &q
 		case notes.Assistant:
-			r.Stands, asked = &q, question(r.by[l.Seq].Body.PlainText(), q.Text)
+			q.Text = r.by[l.Seq].Body.PlainText()
+			r.Stands, asked = &q, question(q.Text)
 		case notes.Plan:
 			r.Plan = nil
 			if strings.HasPrefix(q.Text, notes.OpenStep) {
@@ -164,8 +165,8 @@ func (r *reading) talk(lines []notes.Line) {
 					r.Rules = append(r.Rules, Quote{ID: q.ID, Time: q.Time, Text: s})
 				}
 				r.Requests = append(r.Requests, q)
-				q.Asked, asked = asked, ""
-				answers = q.Asked != "" && utf8.RuneCountInString(q.Text) <= longAnswer
+				answers = asked != "" && utf8.RuneCountInString(q.Text) <= longAnswer
+				q.Asked, asked = chosen(asked, q.Text), ""
 			}
 			if answers && !strings.HasSuffix(q.Text, "?") {
 				r.Decided = append(r.Decided, q)
@@ -177,18 +178,45 @@ func (r *reading) talk(lines []notes.Line) {
 	}
 }
 
-// longQuestion is how many characters of a text are shown with the answer to the question
-// at its end: "Want me to do that?" alone says nothing.
-const longQuestion = 140
-
-// question returns the end of a text, which is given with and without its lines, if it is a
-// question.
-func question(text, line string) string {
+// question returns a text that ends with a question, or "".
+func question(text string) string {
 	all := prose.Sentences(text)
 	if len(all) == 0 || !strings.HasSuffix(all[len(all)-1], "?") {
 		return ""
 	}
-	return notes.ClipEnd(line, longQuestion)
+	return text
+}
+
+// longQuestion is how many characters of a text are shown with the answer to the question
+// at its end: "Want me to do that?" alone says nothing.
+const longQuestion = 160
+
+var (
+	option = lazyregexp.New(`(?mi)^\W*(?:option )?([1-9])[.):]\W.+`)
+	choice = lazyregexp.New(`(?:^|[\s#(+])([1-9])(?:[.,;:)+]|\s|$)`)
+)
+
+// chosen returns the options of a question that an answer names, or the end of the
+// question.
+func chosen(question, answer string) string {
+	last := map[string]string{}
+	for _, m := range option().FindAllStringSubmatch(question, -1) {
+		last[m[1]] = m[0]
+	}
+	var all []string
+	for _, m := range choice().FindAllStringSubmatch(answer, -1) {
+		if o := last[m[1]]; o != "" {
+			all = append(all, notes.Gist(o, longQuestion))
+		}
+	}
+	if len(all) > 0 {
+		return strings.Join(all, " ")
+	}
+	if len(last) > 0 { // the answer names what it chooses
+		sentences := prose.Sentences(question)
+		question = sentences[len(sentences)-1]
+	}
+	return notes.ClipEnd(notes.Gist(question, len(question)), longQuestion)
 }
 
 // unanswered reports that the last request is unanswered.

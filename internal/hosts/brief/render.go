@@ -115,7 +115,7 @@ func (b Brief) sections(p *page) {
 	p.add(0, "# Last worked on\n%s, %s to %s UTC, %d messages", where(c), quote.Time(c.CreatedAt), quote.Time(c.UpdatedAt), c.Messages-c.Erased)
 	w.asked(p, b.Own)
 	if q := w.Stands; q != nil {
-		p.add(1, "- where it stands: %s %s", q.ID, cut(q.Text, 480))
+		p.add(1, "- where it stands: %s %s", q.ID, gist(q.Text, 480))
 	}
 	p.list(2, "open", w.open(2), 480)
 	p.list(5, "not seen committed", fileNames(w.Files, c.Project.Root), 200)
@@ -274,7 +274,7 @@ func (w *Work) text() string {
 		text += fmt.Sprintf(": %s %s", first.ID, cut(first.Text, 80))
 	}
 	if q := w.Stands; q != nil {
-		text += fmt.Sprintf(" ended with %s %s", q.ID, cut(q.Text, 130))
+		text += fmt.Sprintf(" ended with %s %s", q.ID, gist(q.Text, 130))
 	}
 	if open := w.open(1); len(open) > 0 && (w.Plan != nil || len(w.Failing) > 0) {
 		text += "; open: " + open[len(open)-1]
@@ -294,6 +294,9 @@ func where(c store.Conversation) string {
 func cut(text string, n int) string {
 	return quote.Text(notes.Clip(strings.ReplaceAll(prose.OneLine(safetext.Line(text)), "**", ""), n-4), n)
 }
+
+// gist quotes what an answer says.
+func gist(text string, n int) string { return quote.Text(notes.Gist(safetext.Text(text), n-4), n) }
 
 // fileName returns the name of a file, quoted if it could be read as more.
 func fileName(name string) string {

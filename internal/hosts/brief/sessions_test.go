@@ -357,6 +357,25 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// TestTheChosenOption: an answer that names the number of an option is shown with that option, and one in words
+// with the question, not with the options that were refused.
+func TestTheChosenOption(t *testing.T) {
+	const ask = "Two ways:\n\n1. **Keep the cursor** - a column more\n2. Drop the cursor\n3. Read all again\n\nWhich one do you want?"
+	for answer, want := range map[string]string{
+		"I was wrong, 1 is right":        `asked "1. Keep the cursor - a column more"`,
+		"1":                              `asked "1. Keep the cursor - a column more"`,
+		"do 1.+2. now":                   `asked "1. Keep the cursor - a column more 2. Drop the cursor"`,
+		"the one that reads everything":  `asked "Which one do you want?"`,
+		"wait 10 minutes, then 7 is due": `asked "Which one do you want?"`,
+	} {
+		h := newHome(t)
+		h.session("s", said("> import it once only"), edit("import.go"), said(ask), said("> "+answer), edit("import.go"), said("The tests pass."))
+		if _, block := h.brief("claude:new"); !strings.Contains(block, want) {
+			t.Errorf("%s: want %s in\n%s", answer, want, block)
+		}
+	}
+}
+
 // TestFailuresAreToldOnce: a table with a row of errors is no failure, and a
 // failure is told once, in the newest session that has it.
 func TestFailuresAreToldOnce(t *testing.T) {
