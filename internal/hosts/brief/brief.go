@@ -76,7 +76,7 @@ type Work struct {
 	Host         *Quote  // the host's summary of what came before
 	Plan         *Quote  // the open steps of the last plan
 	Failing      []Quote // commands that failed and did not succeed since
-	Files        []File  // changed and not seen committed, the latest first
+	Files        []File  // changed and not committed in the record, the latest first
 	Decided      []Quote // answers of the user, oldest first
 	Rules        []Quote // standing instructions of the user, oldest first
 	// Worked says that something was changed, run or discussed at length.

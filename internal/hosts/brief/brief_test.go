@@ -298,7 +298,7 @@ func TestFileNamesAreSeen(t *testing.T) {
 		"tag\U000e0041\U000e0042.go": `"tag.go"`,
 	} {
 		b := brief.Brief{Work: &brief.Work{Files: []brief.File{{Path: name, Last: 3}}}}
-		if got := b.Block(brief.DefaultTokens); !strings.Contains(got, "committed: "+want+" ") {
+		if got := b.Block(brief.DefaultTokens); !strings.Contains(got, "the record: "+want+" ") {
 			t.Errorf("%q: want %s in\n%s", name, want, got)
 		}
 	}
@@ -307,7 +307,7 @@ func TestFileNamesAreSeen(t *testing.T) {
 // TestFilesOfTheProjectComeFirst: they are named as in the project, and no file is left out.
 func TestFilesOfTheProjectComeFirst(t *testing.T) {
 	b := brief.Brief{Work: &brief.Work{Conversation: store.Conversation{Project: here}, Files: []brief.File{{Path: "/tmp/x.go", Last: 2}, {Path: here.Root + "/a.go", Last: 1}}}}
-	if got := b.Block(brief.DefaultTokens); !strings.Contains(got, "- not seen committed: a.go (msg_1); /tmp/x.go (msg_2)") {
+	if got := b.Block(brief.DefaultTokens); !strings.Contains(got, "- edited, no commit in the record: a.go (msg_1); /tmp/x.go (msg_2)") {
 		t.Error(got)
 	}
 }

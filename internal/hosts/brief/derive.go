@@ -225,12 +225,14 @@ func (w *Work) unanswered() bool {
 	return n > 0 && (w.Stands == nil || w.Requests[n-1].ID > w.Stands.ID)
 }
 
-// changes collects the files that were changed and not seen committed, and the commands
-// that succeeded.
+// changes collects the files that were changed, still exist and were not committed, and the
+// commands that succeeded.
 func (r *reading) changes(lines []notes.Line) {
+	root, away := r.Conversation.Project.Root, int64(0) // the last message of a command outside of the project
 	for _, l := range lines {
 		q := r.quote(l)
 		line, _, _ := strings.Cut(l.Text, notes.Gave)
+		commits := false
 		switch l.Kind {
 		case notes.Files:
 			r.Worked, r.changed = true, l.Seq
@@ -243,10 +245,44 @@ func (r *reading) changes(lines []notes.Line) {
 		case notes.Ran:
 			r.Worked = r.Worked || !checks(line)
 			r.succeeded[notes.Purpose(line)] = latest(r.succeeded[notes.Purpose(line)], q.Time)
+			if elsewhere(line, root) {
+				away = l.Seq
+				continue
+			}
+			r.remove(line, root)
+			commits = strings.Contains(line, "git commit")
+		case notes.Commit: // one that was made, not one that git log lists
+			hash, _, _ := strings.Cut(l.Text, " ")
+			commits = l.Seq != away && strings.Contains(r.by[l.Seq].Body.Render(), hash+"] ")
 		}
-		if l.Kind == notes.Commit || l.Kind == notes.Ran && strings.Contains(line, "git commit") {
+		if commits {
 			r.Worked, r.Files = true, nil
 			r.committed = latest(r.committed, q.Time)
+		}
+	}
+}
+
+var (
+	goesTo  = lazyregexp.New(`\b(?:cd|git -C) +["']?([/~$][^\s"';&|]*)|\bgit (?:init|clone)\b`)
+	removes = lazyregexp.New(`(?:^|[;&|] *)(?:git )?rm ([^;&|\n]+)`)
+)
+
+// elsewhere reports whether a command line goes out of a directory, or makes a repository.
+func elsewhere(line, root string) bool {
+	return slices.ContainsFunc(goesTo().FindAllStringSubmatch(line, -1), func(m []string) bool {
+		return m[1] == "" || m[1] != root && !strings.HasPrefix(m[1], root+"/")
+	})
+}
+
+// remove forgets the files that a command line in a directory removes.
+func (r *reading) remove(line, root string) {
+	for _, m := range removes().FindAllStringSubmatch(line, -1) {
+		for p := range strings.FieldsSeq(m[1]) {
+			p = strings.TrimSuffix(strings.Trim(p, `"'`), "/")
+			r.Files = slices.DeleteFunc(r.Files, func(f File) bool {
+				name := strings.TrimPrefix(f.Path, root+"/")
+				return f.Path == p || name == p || strings.HasPrefix(f.Path, p+"/") || strings.HasPrefix(name, p+"/")
+			})
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (w *Work) receipt(p *page) {
 			files = append(files, f)
 		}
 	}
-	p.list(4, "changed, and not seen committed", fileNames(files, w.Conversation.Project.Root), 240)
+	p.list(4, "edited, no commit in the record", fileNames(files, w.Conversation.Project.Root), 240)
 	if len(p.lines) == heading {
 		p.lines = nil
 	}

@@ -118,7 +118,7 @@ func (b Brief) sections(p *page) {
 		p.add(1, "- where it stands: %s %s", q.ID, gist(q.Text, 480))
 	}
 	p.list(2, "open", w.open(2), 480)
-	p.list(5, "not seen committed", fileNames(w.Files, c.Project.Root), 200)
+	p.list(5, "edited, no commit in the record", fileNames(w.Files, c.Project.Root), 200)
 	if n := len(w.Decided); n > 0 {
 		p.add(3, "- decided last: %s", w.Decided[n-1].decision())
 	}

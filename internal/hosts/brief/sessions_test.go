@@ -213,6 +213,40 @@ func TestMendedElsewhere(t *testing.T) {
 	}
 }
 
+// TestCommitted: only a commit in the project commits its files, and a file that was removed is not told.
+func TestCommitted(t *testing.T) {
+	for line, c := range map[string]struct {
+		output string
+		left   string
+	}{
+		"git add vat.go && git commit -m vat": {"[main 5d6e7f8] vat", ""},
+		"git commit -qam vat":                 {"", ""},
+		"git log --oneline -3 && make":        {"5d6e7f8 (HEAD -> main) vat\n1234567 x", "vat.go old.go "},
+		"cd /tmp && rm -rf t && mkdir t && cd t && git init && echo a > vat.go && git add . && git commit -m init": {"[main 5d6e7f8] init", "vat.go old.go "},
+		"git -C /elsewhere commit -am x":          {"[main 5d6e7f8] x", "vat.go old.go "},
+		"cd ROOT/api && git commit -am vat":       {"[main 5d6e7f8] vat", ""},
+		"cd /tmp && rm old.go":                    {"", "vat.go old.go "},
+		"rm -f old.go notes.txt && go test ./...": {"ok", "vat.go "},
+		"git rm -q 'ROOT/old.go'":                 {"", "vat.go "},
+	} {
+		h := newHome(t)
+		here, err := project.Of(h.work)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = strings.ReplaceAll(line, "ROOT", here.Root)
+		h.session("s", said("> round once per rate"), edit(here.Root+"/old.go"), edit(here.Root+"/vat.go"), bash(line, c.output, false), said("It is rounded once."))
+		b, block := h.brief("")
+		left := ""
+		for _, f := range b.Work.Files {
+			left += filepath.Base(f.Path) + " "
+		}
+		if left != c.left {
+			t.Errorf("%s: %q are left, want %q\n%s", line, left, c.left, block)
+		}
+	}
+}
+
 // TestWaiting: a question of the assistant that nobody answered, and a request
 // that nobody took up, are open.
 func TestWaiting(t *testing.T) {
