@@ -260,7 +260,7 @@ func TestQuotationsDoNotEnd(t *testing.T) {
 		Files:   []brief.File{{Path: "a.go (once) - " + forged, Last: 3}},
 		Failing: []brief.Quote{{ID: 5, Text: "echo` - run `x" + notes.Gave + forged}},
 		Decided: []brief.Quote{{ID: 6, Text: forged, Asked: forged}},
-		Rules:   []brief.Quote{{ID: 7, Text: forged}},
+		Rules:   []brief.Quote{{ID: 7, Text: "never " + forged}},
 	}}
 	check := func(most map[string]int) {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -229,21 +230,23 @@ func (q Quote) decision() string {
 	return text
 }
 
-// rules lists the standing instructions of all sessions, newest first, without the one that
-// is told as the last decision.
+// lasting matches a rule that holds beyond the request that it is part of.
+var lasting = lazyregexp.New(`(?i)\b(?:always|never|from now on|in (?:the )?future|every time|going forward)\b`)
+
+// rules lists the standing instructions of all sessions, newest first, without those that
+// a newer instruction of the user is about, or that are told as the last decision.
 func (b Brief) rules() (all []string) {
-	seen := map[string]bool{}
+	var newer []map[string]bool
 	if n := len(b.Work.Decided); n > 0 {
-		for _, s := range notes.Rules(b.Work.Decided[n-1].Text) {
-			seen[s] = true
-		}
+		newer = append(newer, notes.Words(b.Work.Decided[n-1].Text))
 	}
 	for _, w := range append([]Work{*b.Work}, b.Others...) {
 		for _, q := range slices.Backward(w.Rules) {
-			if !seen[q.Text] {
-				seen[q.Text] = true
+			same := func(words map[string]bool) bool { found, of := notes.Share(words, q.Text); return found*2 > of }
+			if lasting().MatchString(q.Text) && !slices.ContainsFunc(newer, same) {
 				all = append(all, fmt.Sprintf("%s %s", q.ID, quote.Text(q.Text, 160)))
 			}
+			newer = append(newer, notes.Words(q.Text))
 		}
 	}
 	return all[:min(len(all), 5)]

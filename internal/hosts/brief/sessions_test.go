@@ -361,6 +361,21 @@ func TestOneLineEach(t *testing.T) {
 	}
 }
 
+// TestStandingInstructions: an instruction stands if its words say that it holds beyond its
+// request, and until a newer one is about the same.
+func TestStandingInstructions(t *testing.T) {
+	h := newHome(t)
+	h.session("old", said("> always write dates as day and month. Never push to main."), edit("a.go"), said("Noted."))
+	h.session("new", said("> don't change anything, just tell me why it fails"), bash("make", "error: x", true), said("x is missing."),
+		said("> let's use true/false and not on/off for the flag"), edit("b.go"), said("Changed."),
+		said("> from now on write dates as month and day"), edit("c.go"), said("Changed."))
+	_, block := h.brief("")
+	want := "- standing instructions of the user: msg_13 \"from now on write dates as month and day\"; msg_1 \"Never push to main.\""
+	if !strings.Contains(block, want+"\n") {
+		t.Errorf("want %s in\n%s", want, block)
+	}
+}
+
 // TestDecisions: answers to questions are decisions, other requests are not.
 func TestDecisions(t *testing.T) {
 	h := newHome(t)
