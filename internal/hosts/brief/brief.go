@@ -60,8 +60,9 @@ type Brief struct {
 	// Own says that the session is briefed about itself.
 	Own bool
 	// Asking is the number of sessions that only asked lcm, Empty of those in which nothing
-	// was said, and Older of those that were not read.
-	Asking, Empty, Older int
+	// was said, Continued of those that began with the same message as a newer one, and
+	// Older of those that were not read.
+	Asking, Empty, Continued, Older int
 	// Note is added to the first lines of the block.
 	Note string
 }
@@ -70,7 +71,8 @@ type Brief struct {
 type Work struct {
 	Conversation store.Conversation
 	Requests     []Quote // the user's last ones, oldest first
-	Began        *Quote  // the first request, if it is not among them
+	Began        *Quote  // the first request
+	Task         *Quote  // the last request after which files were changed
 	Stands       *Quote  // the assistant's last text
 	Question     string  // at its end, and not answered
 	Host         *Quote  // the host's summary of what came before
@@ -94,6 +96,9 @@ type Quote struct {
 	Asked string
 }
 
+// key is the same for the copies of a message that a host makes when it resumes a session.
+func (q Quote) key() string { return q.Time.String() + q.Text }
+
 // File is a file that the agent changed.
 type File struct {
 	Path string
@@ -108,6 +113,7 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	}
 	b := Brief{Own: o.Own}
 	since := later{succeeded: map[string]time.Time{}, failed: map[string]bool{}}
+	begun := map[string]bool{}
 	worked := 0
 	for i, c := range found {
 		if i == candidates || worked > others {
@@ -134,6 +140,8 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 			b.Asking++
 		case len(w.Requests) == 0 && w.Stands == nil && !w.Worked:
 			b.Empty++
+		case w.Began != nil && begun[w.Began.key()]:
+			b.Continued++
 		case b.Work == nil && (w.Worked || own || o.Conversation != 0):
 			b.Work = &w
 			worked++
@@ -142,6 +150,9 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 			if w.Worked {
 				worked++
 			}
+		}
+		if w.Began != nil && !w.Began.Time.IsZero() {
+			begun[w.Began.key()] = true
 		}
 	}
 	if b.Work == nil && len(b.Others) > 0 { // nothing but questions

@@ -315,6 +315,7 @@ func TestFilesOfTheProjectComeFirst(t *testing.T) {
 func ExampleBrief_Block() {
 	b := brief.Brief{Work: &brief.Work{
 		Conversation: store.Conversation{ID: 7, Agent: "claude", Messages: 2},
+		Began:        &brief.Quote{ID: 41, Text: "why does the build fail?"},
 		Requests:     []brief.Quote{{ID: 41, Text: "why does the build fail?"}},
 		Failing:      []brief.Quote{{ID: 42, Text: "go build ./..." + notes.Gave + "undefined: x"}},
 	}}

@@ -60,7 +60,7 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 	if len(w.Requests) > keepRequests {
 		w.Requests = w.Requests[len(w.Requests)-keepRequests:]
 	}
-	w.Began, err = began(ctx, s, c.ID, w.Requests)
+	w.Began, err = began(ctx, s, c.ID)
 	return w, err
 }
 
@@ -144,9 +144,12 @@ func (r *reading) quote(l notes.Line) Quote {
 // talk collects what was said.
 func (r *reading) talk(lines []notes.Line) {
 	asked := ""
+	var task *Quote
 	for _, l := range lines {
 		q := r.quote(l)
 		switch l.Kind {
+		case notes.Files:
+			r.Task = task
 		case notes.Host:
 			r.Host = &q
 		case notes.Assistant:
@@ -165,6 +168,9 @@ func (r *reading) talk(lines []notes.Line) {
 					r.Rules = append(r.Rules, Quote{ID: q.ID, Time: q.Time, Text: s})
 				}
 				r.Requests = append(r.Requests, q)
+				if telling(q.Text) {
+					task = &q
+				}
 				answers = asked != "" && utf8.RuneCountInString(q.Text) <= longAnswer
 				q.Asked, asked = chosen(asked, q.Text), ""
 			}
@@ -327,8 +333,14 @@ func checks(line string) bool {
 	})
 }
 
-// began returns the first request of a conversation, which tells its subject.
-func began(ctx context.Context, s store.Reader, id store.ConversationID, known []Quote) (*Quote, error) {
+// telling reports whether a prompt tells something by itself, unlike "3", "yes" and "/review".
+func telling(text string) bool {
+	const few, short = 2, 24
+	return len(strings.Fields(text)) > few || utf8.RuneCountInString(text) > short
+}
+
+// began returns the first request of a conversation that tells its subject, or the first.
+func began(ctx context.Context, s store.Reader, id store.ConversationID) (first *Quote, err error) {
 	const look = 24
 	seq := int64(0)
 	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look, Erased: true, NoRaw: true}) {
@@ -342,10 +354,11 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID, known [
 		if m.Body.Role != llms.RoleUser || !m.Flags.Said() || text == "" || strings.HasPrefix(text, "<") {
 			continue
 		}
-		if slices.ContainsFunc(known, func(q Quote) bool { return q.ID == m.ID }) {
-			return nil, nil
+		if q := (Quote{ID: m.ID, Time: m.Body.Time, Text: text}); telling(text) {
+			return &q, nil
+		} else if first == nil {
+			first = &q
 		}
-		return &Quote{ID: m.ID, Time: m.Body.Time, Text: text}, nil
 	}
-	return nil, nil
+	return first, nil
 }

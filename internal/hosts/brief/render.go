@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,8 +121,8 @@ func (b Brief) sections(p *page) {
 	}
 	p.list(2, "open", w.open(2), 480)
 	p.list(5, "edited, no commit in the record", fileNames(w.Files, c.Project.Root), 200)
-	if n := len(w.Decided); n > 0 {
-		p.add(3, "- decided last: %s", w.Decided[n-1].decision())
+	if q := w.decided(); q != nil {
+		p.add(3, "- decided last: %s", q.decision())
 	}
 	p.list(3, "standing instructions of the user", b.rules(), 400)
 	for i, o := range b.Others {
@@ -160,7 +161,7 @@ func (b Brief) count(p *page) {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{more, "more with work"}, {b.Older, "older"}, {small, "of a question or two"}, {b.Asking, "that only asked lcm"}, {b.Empty, "in which nothing was said"}} {
+	}{{more, "more with work"}, {b.Older, "older"}, {b.Continued, "that a later one continues"}, {small, "of a question or two"}, {b.Asking, "that only asked lcm"}, {b.Empty, "in which nothing was said"}} {
 		if c.n > 0 {
 			counts = append(counts, fmt.Sprintf("%s %s", prose.Count(c.n, "session", "sessions"), c.what))
 		}
@@ -174,26 +175,54 @@ func (b Brief) count(p *page) {
 	}
 }
 
-// asked adds the user's requests. A session that has forgotten them needs more of them.
+// asked adds the user's requests: the first, the last one after which files were changed,
+// and the last, unless it is told elsewhere or was a question that has its answer. A session that has
+// forgotten them needs more of them.
 func (w *Work) asked(p *page, own bool) {
-	first := w.Began
 	last := w.Requests
-	if first == nil && len(last) > 0 {
-		first, last = &last[0], last[1:]
+	if n := len(last); !own && n > 0 {
+		q, d := last[n-1], len(w.Decided)
+		last = nil
+		if w.Task != nil {
+			last = []Quote{*w.Task}
+		}
+		if (w.Task == nil || q.ID > w.Task.ID) && (w.unanswered() || telling(q.Text) && !strings.HasSuffix(q.Text, "?")) {
+			last = append(last, q)
+		}
+		last = slices.DeleteFunc(last, func(q Quote) bool { return d > 0 && q.ID == w.Decided[d-1].ID })
 	}
-	if first != nil {
-		p.add(3, "- began with %s: %s", first.ID, cut(first.Text, 200))
-	}
-	if n := len(w.Decided); !own { // the last one, if it is not told as a decision
-		last = slices.DeleteFunc(slices.Clone(last[max(0, len(last)-1):]), func(q Quote) bool { return n > 0 && q.ID == w.Decided[n-1].ID })
+	if q := w.Began; q != nil {
+		p.add(3, "- began with %s: %s", q.ID, cut(q.Text, 200))
 	}
 	for i, q := range last {
 		rank := 2
 		if i < len(last)-1 {
 			rank = 6
 		}
-		p.add(rank, "- asked in %s: %s", q.ID, cut(q.Text, 240))
+		if w.Began == nil || q.ID != w.Began.ID {
+			p.add(rank, "- asked in %s: %s", q.ID, cut(q.Text, 240))
+		}
 	}
+}
+
+// decided returns the last answer of the user, unless the last text of the session repeats it.
+func (w *Work) decided() *Quote {
+	n := len(w.Decided)
+	if n == 0 {
+		return nil
+	}
+	q := &w.Decided[n-1]
+	if w.Stands != nil {
+		have := notes.Words(w.Stands.Text)
+		found, of := notes.Share(have, q.Text)
+		if of == 0 { // "yes"
+			found, of = notes.Share(have, q.Asked)
+		}
+		if found*10 >= of*7 {
+			return nil
+		}
+	}
+	return q
 }
 
 // open lists the open points of a session, with at most so many failures.
@@ -237,8 +266,8 @@ var lasting = lazyregexp.New(`(?i)\b(?:always|never|from now on|in (?:the )?futu
 // a newer instruction of the user is about, or that are told as the last decision.
 func (b Brief) rules() (all []string) {
 	var newer []map[string]bool
-	if n := len(b.Work.Decided); n > 0 {
-		newer = append(newer, notes.Words(b.Work.Decided[n-1].Text))
+	if q := b.Work.decided(); q != nil {
+		newer = append(newer, notes.Words(q.Text))
 	}
 	for _, w := range append([]Work{*b.Work}, b.Others...) {
 		for _, q := range slices.Backward(w.Rules) {
@@ -269,12 +298,8 @@ func fileNames(files []File, root string) []string {
 func (w *Work) text() string {
 	c := w.Conversation
 	text := fmt.Sprintf("- %s, %s", where(c), quote.Time(c.UpdatedAt))
-	first := w.Began
-	if first == nil && len(w.Requests) > 0 {
-		first = &w.Requests[0]
-	}
-	if first != nil {
-		text += fmt.Sprintf(": %s %s", first.ID, cut(first.Text, 80))
+	if q := cmp.Or(w.Task, w.Began); q != nil {
+		text += fmt.Sprintf(": %s %s", q.ID, cut(q.Text, 100))
 	}
 	if q := w.Stands; q != nil {
 		text += fmt.Sprintf(" ended with %s %s", q.ID, gist(q.Text, 130))

@@ -361,6 +361,47 @@ func TestOneLineEach(t *testing.T) {
 	}
 }
 
+// TestTask: a session is told by the last request that led to changes; "yes" and a question
+// that was answered are not shown.
+func TestTask(t *testing.T) {
+	h := newHome(t)
+	work := []any{said("> /review"), said("Two findings. Shall I mend both?"), said("> yes"), edit("a.go"), said("Both are mended."),
+		said("> now sort the keys of the report"), edit("report.go"), said("The keys are sorted."),
+		said("> why is a map not sorted?"), said("It has no order; the hash is seeded.")}
+	h.session("older", work...)
+	if _, block := h.brief(""); !strings.Contains(block, `: "now sort the keys of the report"`) || strings.Contains(block, "/review") || strings.Contains(block, "why is a map") {
+		t.Error(block)
+	}
+	h.session("newer", said("> add a flag for the output"), edit("flag.go"), said("The flag is there."))
+	if _, block := h.brief(""); !strings.Contains(block, `"now sort the keys of the report" ended with msg_`) {
+		t.Error(block)
+	}
+}
+
+// TestResumed: the copies of a session that was resumed are one line, that of the newest.
+func TestResumed(t *testing.T) {
+	h := newHome(t)
+	begin := []any{said("> make the importer idempotent"), edit("import.go"), said("It keys records by uuid.")}
+	at := h.now
+	h.session("first", begin...)
+	h.now = at // a copy has the times of its messages
+	h.session("again", append(begin, said("> and drop the cursor"), edit("import.go"), said("The cursor is gone."))...)
+	h.session("other", said("> make the importer idempotent"), edit("b.go"), said("It was already."))
+	b, block := h.brief("")
+	if len(b.Others) != 1 || b.Continued != 1 || told(t, block) != 2 || !strings.Contains(block, `"and drop the cursor" ended with`) {
+		t.Errorf("%+v\n%s", b, block)
+	}
+}
+
+// TestARepeatedDecision: an answer that the last text repeats is not told again.
+func TestARepeatedDecision(t *testing.T) {
+	h := newHome(t)
+	h.session("s", said("> add a licence"), said("Whose name shall it carry?"), said("> Harbour Works GmbH"), edit("LICENSE"), said("The licence carries the name of Harbour Works GmbH."))
+	if _, block := h.brief(""); strings.Contains(block, "decided last") {
+		t.Error(block)
+	}
+}
+
 // TestStandingInstructions: an instruction stands if its words say that it holds beyond its
 // request, and until a newer one is about the same.
 func TestStandingInstructions(t *testing.T) {
