@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -154,7 +153,10 @@ func (r *reading) talk(lines []notes.Line) {
 			r.Host = &q
 		case notes.Assistant:
 			q.Text = r.by[l.Seq].Body.PlainText()
-			r.Stands, asked = &q, question(q.Text)
+			r.Stands, asked = &q, ""
+			if all := prose.Sentences(q.Text); len(all) > 0 && strings.HasSuffix(all[len(all)-1], "?") {
+				asked = q.Text
+			}
 		case notes.Plan:
 			r.Plan = nil
 			if strings.HasPrefix(q.Text, notes.OpenStep) {
@@ -172,7 +174,7 @@ func (r *reading) talk(lines []notes.Line) {
 					task = &q
 				}
 				answers = asked != "" && utf8.RuneCountInString(q.Text) <= longAnswer
-				q.Asked, asked = chosen(asked, q.Text), ""
+				q.Asked, asked = notes.Chosen(asked, q.Text), ""
 			}
 			if answers && !strings.HasSuffix(q.Text, "?") {
 				r.Decided = append(r.Decided, q)
@@ -182,47 +184,6 @@ func (r *reading) talk(lines []notes.Line) {
 	if len(r.Requests) > 0 {
 		r.Question = asked
 	}
-}
-
-// question returns a text that ends with a question, or "".
-func question(text string) string {
-	all := prose.Sentences(text)
-	if len(all) == 0 || !strings.HasSuffix(all[len(all)-1], "?") {
-		return ""
-	}
-	return text
-}
-
-// longQuestion is how many characters of a text are shown with the answer to the question
-// at its end: "Want me to do that?" alone says nothing.
-const longQuestion = 160
-
-var (
-	option = lazyregexp.New(`(?mi)^\W*(?:option )?([1-9])[.):]\W.+`)
-	choice = lazyregexp.New(`(?:^|[\s#(+])([1-9])(?:[.,;:)+]|\s|$)`)
-)
-
-// chosen returns the options of a question that an answer names, or the end of the
-// question.
-func chosen(question, answer string) string {
-	last := map[string]string{}
-	for _, m := range option().FindAllStringSubmatch(question, -1) {
-		last[m[1]] = m[0]
-	}
-	var all []string
-	for _, m := range choice().FindAllStringSubmatch(answer, -1) {
-		if o := last[m[1]]; o != "" {
-			all = append(all, notes.Gist(o, longQuestion))
-		}
-	}
-	if len(all) > 0 {
-		return strings.Join(all, " ")
-	}
-	if len(last) > 0 { // the answer names what it chooses
-		sentences := prose.Sentences(question)
-		question = sentences[len(sentences)-1]
-	}
-	return notes.ClipEnd(notes.Gist(question, len(question)), longQuestion)
 }
 
 // unanswered reports that the last request is unanswered.
@@ -249,13 +210,13 @@ func (r *reading) changes(lines []notes.Line) {
 				}
 			}
 		case notes.Ran:
-			r.Worked = r.Worked || !checks(line)
+			r.Worked = r.Worked || !notes.Checks(line)
 			r.succeeded[notes.Purpose(line)] = latest(r.succeeded[notes.Purpose(line)], q.Time)
-			if elsewhere(line, root) {
+			if notes.Elsewhere(line, root) {
 				away = l.Seq
 				continue
 			}
-			r.remove(line, root)
+			r.Files = slices.DeleteFunc(r.Files, func(f File) bool { return notes.Removes(line, root, f.Path) })
 			commits = strings.Contains(line, "git commit")
 		case notes.Commit: // one that was made, not one that git log lists
 			hash, _, _ := strings.Cut(l.Text, " ")
@@ -264,31 +225,6 @@ func (r *reading) changes(lines []notes.Line) {
 		if commits {
 			r.Worked, r.Files = true, nil
 			r.committed = latest(r.committed, q.Time)
-		}
-	}
-}
-
-var (
-	goesTo  = lazyregexp.New(`\b(?:cd|git -C) +["']?([/~$][^\s"';&|]*)|\bgit (?:init|clone)\b`)
-	removes = lazyregexp.New(`(?:^|[;&|] *)(?:git )?rm ([^;&|\n]+)`)
-)
-
-// elsewhere reports whether a command line goes out of a directory, or makes a repository.
-func elsewhere(line, root string) bool {
-	return slices.ContainsFunc(goesTo().FindAllStringSubmatch(line, -1), func(m []string) bool {
-		return m[1] == "" || m[1] != root && !strings.HasPrefix(m[1], root+"/")
-	})
-}
-
-// remove forgets the files that a command line in a directory removes.
-func (r *reading) remove(line, root string) {
-	for _, m := range removes().FindAllStringSubmatch(line, -1) {
-		for p := range strings.FieldsSeq(m[1]) {
-			p = strings.TrimSuffix(strings.Trim(p, `"'`), "/")
-			r.Files = slices.DeleteFunc(r.Files, func(f File) bool {
-				name := strings.TrimPrefix(f.Path, root+"/")
-				return f.Path == p || name == p || strings.HasPrefix(f.Path, p+"/") || strings.HasPrefix(name, p+"/")
-			})
 		}
 	}
 }
@@ -313,24 +249,6 @@ func (r *reading) failures(lines []notes.Line, from int64, end time.Time) {
 		r.failed[what], r.failed[detail] = true, detail != ""
 		r.Failing = append(r.Failing, r.quote(l))
 	}
-}
-
-// checking matches commands that check something and change nothing of interest.
-var (
-	checking = lazyregexp.New(`^(?:go (?:version|build|test|vet|env|list)|cargo (?:build|test|check|clippy)|(?:npm|pnpm|yarn|bun) (?:(?:run )?(?:test|build|lint)|ls|outdated)|` +
-		`make(?: (?:test|build|lint|check|all))?$|pytest|python3? -m pytest|tsc|ruff|mypy|git (?:fetch|remote|rev-parse)|docker (?:ps|images|logs)|kubectl (?:get|describe|logs)|` +
-		`curl -[sI]+|\S+ (?:--version|-version|-v|version)$)(?:\s|$)`)
-	between   = lazyregexp.New(`&&|\|\||[;|\n]`)
-	toNothing = lazyregexp.New(`2>&1|[12&]?>\s*/dev/null`)
-)
-
-// checks reports whether every part of a command line only looks or checks.
-func checks(line string) bool {
-	line = toNothing().ReplaceAllString(line, "")
-	return !strings.Contains(line, ">") && !slices.ContainsFunc(between().Split(line, -1), func(part string) bool {
-		part = strings.TrimSpace(part)
-		return part != "" && !strings.HasPrefix(part, "cd ") && !notes.Looks(part) && !checking().MatchString(part)
-	})
 }
 
 // telling reports whether a prompt tells something by itself, unlike "3", "yes" and "/review".

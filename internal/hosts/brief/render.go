@@ -58,7 +58,6 @@ type line struct {
 	rank   int
 	text   string
 	placed bool
-	other  bool // it is about another session
 }
 
 func (p *page) add(rank int, format string, args ...any) {
@@ -130,7 +129,7 @@ func (b Brief) sections(p *page) {
 		if !o.Worked {
 			rank = 60 + i
 		}
-		p.lines = append(p.lines, line{rank: rank, text: o.text(), other: true})
+		p.add(rank, "%s", o.text())
 	}
 	p.left -= countTokens
 	p.place()
@@ -140,18 +139,13 @@ func (b Brief) sections(p *page) {
 
 // count adds the line about sessions that have none of their own, and the heading of those that have.
 func (b Brief) count(p *page) {
-	first, more, small := -1, 0, 0
-	n := -1
-	for i, l := range p.lines {
-		if !l.other {
-			continue
-		}
-		n++
+	heading, more, small := "# Other sessions, newest first\n", 0, 0
+	lines := p.lines[len(p.lines)-len(b.Others):]
+	for i, o := range b.Others {
 		switch {
-		case l.placed && first < 0:
-			first = i
-		case l.placed:
-		case b.Others[n].Worked:
+		case lines[i].placed:
+			lines[i].text, heading = heading+lines[i].text, ""
+		case o.Worked:
 			more++
 		default:
 			small++
@@ -161,17 +155,14 @@ func (b Brief) count(p *page) {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{more, "more with work"}, {b.Older, "older"}, {b.Continued, "that a later one continues"}, {small, "of a question or two"}, {b.Asking, "that only asked lcm"}, {b.Empty, "in which nothing was said"}} {
+	}{{more, "more with work"}, {b.Older, "older"}, {b.Continued, "that a later one continues"}, {small, "of a question or two"},
+		{b.Asking, "that only asked lcm"}, {b.Empty, "in which nothing was said"}} {
 		if c.n > 0 {
 			counts = append(counts, fmt.Sprintf("%s %s", prose.Count(c.n, "session", "sessions"), c.what))
 		}
 	}
-	if first >= 0 {
-		p.lines[first].text = "# Other sessions, newest first\n" + p.lines[first].text
-	}
 	if len(counts) > 0 {
-		p.add(0, "- not listed, found by lcm_grep: %s", strings.Join(counts, ", "))
-		p.lines[len(p.lines)-1].placed = true
+		p.lines = append(p.lines, line{text: "- not listed, found by lcm_grep: " + strings.Join(counts, ", "), placed: true})
 	}
 }
 
@@ -285,10 +276,16 @@ func (b Brief) rules() (all []string) {
 func fileNames(files []File, root string) []string {
 	var inside, outside []string
 	for _, f := range files {
-		if name, ok := strings.CutPrefix(f.Path, root+"/"); ok && root != "" {
-			inside = append(inside, fmt.Sprintf("%s (%s)", fileName(name), f.Last))
+		name := f.Path
+		if root != "" {
+			name = strings.TrimPrefix(name, root+"/")
+		}
+		inner := name != f.Path
+		name = fmt.Sprintf("%s (%s)", fileName(name), f.Last)
+		if inner {
+			inside = append(inside, name)
 		} else {
-			outside = append(outside, fmt.Sprintf("%s (%s)", fileName(f.Path), f.Last))
+			outside = append(outside, name)
 		}
 	}
 	return append(inside, outside...)

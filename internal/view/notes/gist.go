@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -112,4 +113,36 @@ func fit(all []string, n int) string {
 	}
 	head := strings.TrimSuffix(joined(kept), "…")
 	return strings.TrimSpace(head + " … " + end)
+}
+
+// longQuestion is how many characters of a text are shown with the answer to the question
+// at its end: "Want me to do that?" alone says nothing.
+const longQuestion = 160
+
+var (
+	option = lazyregexp.New(`(?mi)^\W*(?:option )?([1-9])[.):]\W.+`)
+	choice = lazyregexp.New(`(?:^|[\s#(+])([1-9])(?:[.,;:)+]|\s|$)`)
+)
+
+// Chosen returns the options of a question that an answer names, or the end of the
+// question.
+func Chosen(question, answer string) string {
+	last := map[string]string{}
+	for _, m := range option().FindAllStringSubmatch(question, -1) {
+		last[m[1]] = m[0]
+	}
+	var all []string
+	for _, m := range choice().FindAllStringSubmatch(answer, -1) {
+		if o := last[m[1]]; o != "" {
+			all = append(all, Gist(o, longQuestion))
+		}
+	}
+	if len(all) > 0 {
+		return strings.Join(all, " ")
+	}
+	if len(last) > 0 { // the answer names what it chooses
+		lines := slices.Collect(strings.Lines(strings.TrimSpace(question)))
+		question = lines[len(lines)-1]
+	}
+	return ClipEnd(Gist(question, len(question)), longQuestion)
 }
