@@ -70,17 +70,19 @@ type Brief struct {
 // Work is the state of one conversation's work.
 type Work struct {
 	Conversation store.Conversation
-	Requests     []Quote // the user's last ones, oldest first
-	Began        *Quote  // the first request
-	Task         *Quote  // the last request after which files were changed
-	Stands       *Quote  // the assistant's last text
-	Question     string  // at its end, and not answered
-	Host         *Quote  // the host's summary of what came before
-	Plan         *Quote  // the open steps of the last plan
-	Failing      []Quote // commands that failed and did not succeed since
-	Files        []File  // changed and not committed in the record, the latest first
-	Decided      []Quote // answers of the user, oldest first
-	Rules        []Quote // standing instructions of the user, oldest first
+	Branch       string          // of git, where the host records it
+	Requests     []Quote         // of the user, oldest first
+	Began        *Quote          // the first request
+	Task         *Quote          // the last request after which files were changed
+	Stands       *Quote          // the assistant's last text
+	Question     string          // at its end, and not answered
+	Unfinished   store.MessageID // the call or result with which the record of it ends
+	Host         *Quote          // the host's summary of what came before
+	Plan         *Quote          // the open steps of the last plan
+	Failing      []Quote         // commands that failed and did not succeed since
+	Files        []File          // changed and not committed in the record, the latest first
+	Decided      []Quote         // answers of the user, oldest first
+	Rules        []Quote         // standing instructions of the user, oldest first
 	// Worked says that something was changed, run or discussed at length.
 	Worked bool
 	// onlyAsked says that all turns only asked lcm.
@@ -135,6 +137,9 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 		if w.Host != nil && (!own || o.Compacted.IsZero() || w.Host.Time.Before(o.Compacted)) {
 			w.Host = nil
 		}
+		if own { // it goes on
+			w.Unfinished = 0
+		}
 		switch {
 		case w.onlyAsked:
 			b.Asking++
@@ -158,7 +163,10 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 	if b.Work == nil && len(b.Others) > 0 { // nothing but questions
 		b.Work, b.Others = &b.Others[0], b.Others[1:]
 	}
-	return b, nil
+	if b.Work != nil {
+		b.Work.Branch, err = branch(ctx, s, b.Work.Conversation.ID)
+	}
+	return b, err
 }
 
 // sessions lists the conversations of a brief, the leading one first.

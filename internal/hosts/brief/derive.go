@@ -7,16 +7,15 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/internal/view/notes"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/record"
 )
 
 const (
-	keepRequests = 3
 	fresh        = 100 // how many messages back a failure counts
 	longAnswer   = 200 // characters of an answer to a question; a longer prompt is a request
 	manyRequests = 2   // a session with more of them is work, whatever was done
@@ -53,12 +52,13 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 	r.talk(lines)
 	r.changes(lines)
 	if len(said) > 0 {
-		r.failures(lines, said[max(0, len(said)-fresh)].Seq, said[len(said)-1].Body.Time)
+		last := said[len(said)-1]
+		r.failures(lines, said[max(0, len(said)-fresh)].Seq, last.Body.Time)
+		if last.Body.Role == llms.RoleTool || len(last.Body.ToolCalls()) > 0 {
+			w.Unfinished = last.ID
+		}
 	}
 	w.Worked = w.Worked || w.Plan != nil || len(w.Failing) > 0 || len(w.Requests) > manyRequests || w.Stands != nil && (w.Question != "" || w.unanswered())
-	if len(w.Requests) > keepRequests {
-		w.Requests = w.Requests[len(w.Requests)-keepRequests:]
-	}
 	w.Began, err = began(ctx, s, c.ID)
 	return w, err
 }
@@ -154,7 +154,7 @@ func (r *reading) talk(lines []notes.Line) {
 		case notes.Assistant:
 			q.Text = r.by[l.Seq].Body.PlainText()
 			r.Stands, asked = &q, ""
-			if all := prose.Sentences(q.Text); len(all) > 0 && strings.HasSuffix(all[len(all)-1], "?") {
+			if strings.HasSuffix(strings.TrimRight(q.Text, " \n*_)"), "?") {
 				asked = q.Text
 			}
 		case notes.Plan:
@@ -211,7 +211,9 @@ func (r *reading) changes(lines []notes.Line) {
 			}
 		case notes.Ran:
 			r.Worked = r.Worked || !notes.Checks(line)
-			r.succeeded[notes.Purpose(line)] = latest(r.succeeded[notes.Purpose(line)], q.Time)
+			if what := notes.Purpose(line); q.Time.After(r.succeeded[what]) {
+				r.succeeded[what] = q.Time
+			}
 			if notes.Elsewhere(line, root) {
 				away = l.Seq
 				continue
@@ -224,16 +226,11 @@ func (r *reading) changes(lines []notes.Line) {
 		}
 		if commits {
 			r.Worked, r.Files = true, nil
-			r.committed = latest(r.committed, q.Time)
+			if q.Time.After(r.committed) {
+				r.committed = q.Time
+			}
 		}
 	}
-}
-
-func latest(x, y time.Time) time.Time {
-	if y.After(x) {
-		return y
-	}
-	return x
 }
 
 // failures collects the commands that failed lately and have not succeeded since, newest
@@ -253,8 +250,7 @@ func (r *reading) failures(lines []notes.Line, from int64, end time.Time) {
 
 // telling reports whether a prompt tells something by itself, unlike "3", "yes" and "/review".
 func telling(text string) bool {
-	const few, short = 2, 24
-	return len(strings.Fields(text)) > few || utf8.RuneCountInString(text) > short
+	return len(strings.Fields(text)) > 2 || utf8.RuneCountInString(text) > 24
 }
 
 // began returns the first request of a conversation that tells its subject, or the first.
@@ -279,4 +275,17 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID) (first 
 		}
 	}
 	return first, nil
+}
+
+// branch returns the branch that a host has written into the newest record.
+func branch(ctx context.Context, s store.Reader, id store.ConversationID) (name string, err error) {
+	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Newest: true, Limit: 1}) {
+		if err != nil {
+			return "", err
+		}
+		if v, err := wire.Members(m.Body.Raw.Bytes, "gitBranch"); err == nil {
+			name = wire.Unquote(v[0])
+		}
+	}
+	return name, nil
 }

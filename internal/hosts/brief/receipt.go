@@ -33,12 +33,9 @@ func (w *Work) receipt(p *page) {
 	if w.Plan != nil && w.Plan.ID < w.Host.ID && lacks(have, w.Plan.Text) {
 		p.add(3, "- open: plan in %s: %s", w.Plan.ID, cut(w.Plan.Text, 240))
 	}
-	var files []File
-	for _, f := range w.Files {
-		if f.Last < w.Host.ID && !strings.Contains(w.Host.Text, path.Base(f.Path)) {
-			files = append(files, f)
-		}
-	}
+	files := slices.DeleteFunc(slices.Clone(w.Files), func(f File) bool {
+		return f.Last >= w.Host.ID || strings.Contains(w.Host.Text, path.Base(f.Path))
+	})
 	p.list(4, "edited, no commit in the record", fileNames(files, w.Conversation.Project.Root), 240)
 	if len(p.lines) == heading {
 		p.lines = nil

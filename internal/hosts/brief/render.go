@@ -1,7 +1,6 @@
 package brief
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,7 +112,11 @@ const countTokens = 60
 func (b Brief) sections(p *page) {
 	w := b.Work
 	c := w.Conversation
-	p.add(0, "# Last worked on\n%s, %s to %s UTC, %d messages", where(c), quote.Time(c.CreatedAt), quote.Time(c.UpdatedAt), c.Messages-c.Erased)
+	on := ""
+	if w.Branch != "" {
+		on = " on branch " + quote.Line(w.Branch, 60)
+	}
+	p.add(0, "# Last worked on\n%s%s, %s to %s UTC, %d messages", where(c), on, quote.Time(c.CreatedAt), quote.Time(c.UpdatedAt), c.Messages-c.Erased)
 	w.asked(p, b.Own)
 	if q := w.Stands; q != nil {
 		p.add(1, "- where it stands: %s %s", q.ID, gist(q.Text, 480))
@@ -151,14 +154,11 @@ func (b Brief) count(p *page) {
 			small++
 		}
 	}
+	what := []string{"more with work", "older", "that a later one continues", "of a question or two", "that only asked lcm", "in which nothing was said"}
 	var counts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{more, "more with work"}, {b.Older, "older"}, {b.Continued, "that a later one continues"}, {small, "of a question or two"},
-		{b.Asking, "that only asked lcm"}, {b.Empty, "in which nothing was said"}} {
-		if c.n > 0 {
-			counts = append(counts, fmt.Sprintf("%s %s", prose.Count(c.n, "session", "sessions"), c.what))
+	for i, n := range []int{more, b.Older, b.Continued, small, b.Asking, b.Empty} {
+		if n > 0 {
+			counts = append(counts, fmt.Sprintf("%s %s", prose.Count(n, "session", "sessions"), what[i]))
 		}
 	}
 	if len(counts) > 0 {
@@ -167,58 +167,42 @@ func (b Brief) count(p *page) {
 }
 
 // asked adds the user's requests: the first, the last one after which files were changed,
-// and the last, unless it is told elsewhere or was a question that has its answer. A session that has
-// forgotten them needs more of them.
+// and the last, unless it is told elsewhere or was a question that has its answer. A
+// session that has forgotten them needs more of them.
 func (w *Work) asked(p *page, own bool) {
-	last := w.Requests
-	if n := len(last); !own && n > 0 {
-		q, d := last[n-1], len(w.Decided)
-		last = nil
-		if w.Task != nil {
-			last = []Quote{*w.Task}
-		}
-		if (w.Task == nil || q.ID > w.Task.ID) && (w.unanswered() || telling(q.Text) && !strings.HasSuffix(q.Text, "?")) {
-			last = append(last, q)
-		}
-		last = slices.DeleteFunc(last, func(q Quote) bool { return d > 0 && q.ID == w.Decided[d-1].ID })
+	told := map[store.MessageID]bool{}
+	if n := len(w.Decided); n > 0 && !own {
+		told[w.Decided[n-1].ID] = true
 	}
 	if q := w.Began; q != nil {
+		told[q.ID] = true
 		p.add(3, "- began with %s: %s", q.ID, cut(q.Text, 200))
 	}
-	for i, q := range last {
-		rank := 2
-		if i < len(last)-1 {
-			rank = 6
-		}
-		if w.Began == nil || q.ID != w.Began.ID {
-			p.add(rank, "- asked in %s: %s", q.ID, cut(q.Text, 240))
+	for i, q := range w.Requests {
+		after := len(w.Requests) - 1 - i
+		tells := after == 0 && (w.unanswered() || telling(q.Text) && !strings.HasSuffix(q.Text, "?")) || w.Task != nil && q.ID == w.Task.ID
+		if !told[q.ID] && (tells || own && after < 3) {
+			p.add(2+min(after, 4), "- asked in %s: %s", q.ID, cut(q.Text, 240))
 		}
 	}
 }
 
 // decided returns the last answer of the user, unless the last text of the session repeats it.
 func (w *Work) decided() *Quote {
-	n := len(w.Decided)
-	if n == 0 {
-		return nil
-	}
-	q := &w.Decided[n-1]
-	if w.Stands != nil {
-		have := notes.Words(w.Stands.Text)
-		found, of := notes.Share(have, q.Text)
-		if of == 0 { // "yes"
-			found, of = notes.Share(have, q.Asked)
-		}
-		if found*10 >= of*7 {
-			return nil
+	if n := len(w.Decided); n > 0 && w.Stands != nil {
+		q := &w.Decided[n-1]
+		if found, of := notes.Share(notes.Words(w.Stands.Text), q.Text); of == 0 || found*10 < of*7 {
+			return q
 		}
 	}
-	return q
+	return nil
 }
 
 // open lists the open points of a session, with at most so many failures.
 func (w *Work) open(failures int) (all []string) {
-	if n := len(w.Requests); n > 0 && w.unanswered() {
+	if n := len(w.Requests); w.Unfinished != 0 {
+		all = append(all, fmt.Sprintf("its record ends in a call, %s", w.Unfinished))
+	} else if w.unanswered() {
 		all = append(all, fmt.Sprintf("%s was not answered", w.Requests[n-1].ID))
 	} else if w.Question != "" {
 		all = append(all, fmt.Sprintf("the question at the end of %s was not answered", w.Stands.ID))
@@ -276,16 +260,10 @@ func (b Brief) rules() (all []string) {
 func fileNames(files []File, root string) []string {
 	var inside, outside []string
 	for _, f := range files {
-		name := f.Path
-		if root != "" {
-			name = strings.TrimPrefix(name, root+"/")
-		}
-		inner := name != f.Path
-		name = fmt.Sprintf("%s (%s)", fileName(name), f.Last)
-		if inner {
-			inside = append(inside, name)
+		if name, ok := strings.CutPrefix(f.Path, root+"/"); ok && root != "" {
+			inside = append(inside, fmt.Sprintf("%s (%s)", fileName(name), f.Last))
 		} else {
-			outside = append(outside, name)
+			outside = append(outside, fmt.Sprintf("%s (%s)", fileName(f.Path), f.Last))
 		}
 	}
 	return append(inside, outside...)
@@ -295,14 +273,17 @@ func fileNames(files []File, root string) []string {
 func (w *Work) text() string {
 	c := w.Conversation
 	text := fmt.Sprintf("- %s, %s", where(c), quote.Time(c.UpdatedAt))
-	if q := cmp.Or(w.Task, w.Began); q != nil {
-		text += fmt.Sprintf(": %s %s", q.ID, cut(q.Text, 100))
+	if q := w.Began; q != nil {
+		text += fmt.Sprintf(": %s %s", q.ID, cut(q.Text, 70))
+	}
+	if q := w.Task; q != nil && (w.Began == nil || q.ID != w.Began.ID) {
+		text += fmt.Sprintf(" then %s %s", q.ID, cut(q.Text, 70))
 	}
 	if q := w.Stands; q != nil {
 		text += fmt.Sprintf(" ended with %s %s", q.ID, gist(q.Text, 130))
 	}
-	if open := w.open(1); len(open) > 0 && (w.Plan != nil || len(w.Failing) > 0) {
-		text += "; open: " + open[len(open)-1]
+	if open := w.open(1); len(open) > 0 {
+		text += "; open: " + open[0]
 	}
 	return text
 }

@@ -68,7 +68,7 @@ func (h *home) session(id string, what ...any) {
 	line := func(kind string, content any) {
 		uuid := fmt.Sprintf("%s-%04d", id, n)
 		data, err := json.Marshal(map[string]any{"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": id, "cwd": h.work,
-			"timestamp": h.now.Format(time.RFC3339Nano), "message": map[string]any{"role": kind, "id": uuid, "content": content}})
+			"gitBranch": "fix/cents", "timestamp": h.now.Format(time.RFC3339Nano), "message": map[string]any{"role": kind, "id": uuid, "content": content}})
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -258,6 +258,24 @@ func TestWaiting(t *testing.T) {
 	h.session("asked", said("> build it"), bash("make", "ok", false), said("Built."), said("> now sign the release"))
 	if _, block := h.brief(""); !strings.Contains(block, `: "now sign the release"`) || !strings.Contains(block, "- open: msg_9 was not answered") {
 		t.Error(block)
+	}
+}
+
+// TestBranchAndEnd: the branch is told where the host records it, and a session whose record ends in a call is open.
+// So is the last question of another session.
+func TestBranchAndEnd(t *testing.T) {
+	h := newHome(t)
+	h.session("asks", said("> deploy it"), bash("make deploy", "ok", false), said("Staging is done. Shall I go on with production?"))
+	h.session("ends", said("> move the jobs to timers"), said("I start with the first job."), edit("jobs.timer"))
+	b, block := h.brief("")
+	for _, want := range []string{" with claude on branch fix/cents, ", "- open: its record ends in a call, msg_8\n", "; open: the question at the end of msg_4 was not answered"} {
+		if !strings.Contains(block, want) {
+			t.Errorf("want %q in\n%s", want, block)
+		}
+	}
+	own, err := brief.Of(t.Context(), h.engine.Store(), brief.Options{Project: b.Work.Conversation.Project, Session: "claude:ends", Own: true})
+	if err != nil || own.Work.Conversation.ID != b.Work.Conversation.ID || own.Work.Unfinished != 0 {
+		t.Errorf("a session that goes on is told as ended: %+v, %v", own.Work, err)
 	}
 }
 
