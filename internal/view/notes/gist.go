@@ -112,6 +112,9 @@ func fit(all []string, n int) string {
 		}
 	}
 	head := strings.TrimSuffix(joined(kept), "…")
+	if head == "" {
+		head = strings.TrimSuffix(kept[0], ":")
+	}
 	return strings.TrimSpace(head + " … " + end)
 }
 
