@@ -48,7 +48,7 @@ type Options struct {
 const (
 	ownMessages   = 2000 // the newest of a compacted session that are read
 	leadMessages  = 300  // of the leading session
-	otherMessages = 60   // of another session
+	otherMessages = 120  // of another session
 	candidates    = 60   // sessions that are read, newest first
 	others        = 8    // sessions beside the leading one, if there are that many that did work
 )
@@ -73,7 +73,7 @@ type Work struct {
 	Branch       string          // of git, where the host records it
 	Requests     []Quote         // of the user, oldest first
 	Began        *Quote          // the first request
-	Task         *Quote          // the last request after which files were changed
+	Task         *Quote          // the last request after which files were changed, or the last if none were or it has no answer
 	Stands       *Quote          // the assistant's last text
 	Question     string          // at its end, and not answered
 	Unfinished   store.MessageID // the call or result with which the record of it ends

@@ -48,15 +48,14 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 		r.by[m.Seq] = m
 		sources = append(sources, record.SummarySource{Role: m.Body.Role, Flags: m.Flags, Format: m.Format, Parts: m.Body.Parts, Time: m.Body.Time, Seq: m.Seq})
 	}
+	if n := len(said); n > 0 && (said[n-1].Body.Role == llms.RoleTool || len(said[n-1].Body.ToolCalls()) > 0) {
+		w.Unfinished = said[n-1].ID
+	}
 	lines := notes.Find(sources)
 	r.talk(lines)
 	r.changes(lines)
 	if len(said) > 0 {
-		last := said[len(said)-1]
-		r.failures(lines, said[max(0, len(said)-fresh)].Seq, last.Body.Time)
-		if last.Body.Role == llms.RoleTool || len(last.Body.ToolCalls()) > 0 {
-			w.Unfinished = last.ID
-		}
+		r.failures(lines, said[max(0, len(said)-fresh)].Seq, said[len(said)-1].Body.Time)
 	}
 	w.Worked = w.Worked || w.Plan != nil || len(w.Failing) > 0 || len(w.Requests) > manyRequests || w.Stands != nil && (w.Question != "" || w.unanswered())
 	w.Began, err = began(ctx, s, c.ID)
@@ -181,15 +180,16 @@ func (r *reading) talk(lines []notes.Line) {
 			}
 		}
 	}
-	if len(r.Requests) > 0 {
-		r.Question = asked
+	r.Question = asked
+	if r.Task == nil || r.unanswered() {
+		r.Task = task
 	}
 }
 
-// unanswered reports that the last request is unanswered.
+// unanswered reports that the last request has no answer, or none that ends its turn.
 func (w *Work) unanswered() bool {
 	n := len(w.Requests)
-	return n > 0 && (w.Stands == nil || w.Requests[n-1].ID > w.Stands.ID)
+	return n > 0 && (w.Stands == nil || w.Requests[n-1].ID > w.Stands.ID || w.Unfinished != 0)
 }
 
 // changes collects the files that were changed, still exist and were not committed, and the
@@ -253,9 +253,9 @@ func telling(text string) bool {
 	return len(strings.Fields(text)) > 2 || utf8.RuneCountInString(text) > 24
 }
 
-// began returns the first request of a conversation that tells its subject, or the first.
-func began(ctx context.Context, s store.Reader, id store.ConversationID) (first *Quote, err error) {
-	const look = 24
+// began returns the first request of a conversation.
+func began(ctx context.Context, s store.Reader, id store.ConversationID) (*Quote, error) {
+	const look = 200
 	seq := int64(0)
 	for m, err := range s.Messages(ctx, store.MessageQuery{Conversation: id, Limit: look, Erased: true, NoRaw: true}) {
 		if err != nil {
@@ -268,13 +268,9 @@ func began(ctx context.Context, s store.Reader, id store.ConversationID) (first 
 		if m.Body.Role != llms.RoleUser || !m.Flags.Said() || text == "" || strings.HasPrefix(text, "<") {
 			continue
 		}
-		if q := (Quote{ID: m.ID, Time: m.Body.Time, Text: text}); telling(text) {
-			return &q, nil
-		} else if first == nil {
-			first = &q
-		}
+		return &Quote{ID: m.ID, Time: m.Body.Time, Text: text}, nil
 	}
-	return first, nil
+	return nil, nil
 }
 
 // branch returns the branch that a host has written into the newest record.

@@ -277,7 +277,7 @@ func (w *Work) text() string {
 		text += fmt.Sprintf(": %s %s", q.ID, cut(q.Text, 70))
 	}
 	if q := w.Task; q != nil && (w.Began == nil || q.ID != w.Began.ID) {
-		text += fmt.Sprintf(" then %s %s", q.ID, cut(q.Text, 70))
+		text += fmt.Sprintf("; then %s %s", q.ID, cut(q.Text, 70))
 	}
 	if q := w.Stands; q != nil {
 		text += fmt.Sprintf(" ended with %s %s", q.ID, gist(q.Text, 130))
