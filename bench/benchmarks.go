@@ -242,9 +242,13 @@ func benchRecall(f *flag.FlagSet) measure {
 	f.StringVar(&real.Questions, "questions", "", "file of questions about the transcripts, as the package bench/recall documents them")
 	f.StringVar(&real.Record, "record", "", "database of the transcripts, which is made if it does not exist, and kept")
 	f.BoolVar(&real.Each, "each", false, "say the place of the answer to each question about transcripts")
+	prompts := f.String("prompts", "", "file of prompts, like that of the questions: count what the prompt hook shows, as sessions are added that only ask lcm")
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		if real.Questions != "" {
 			real.Ablate, real.Progress = *ablate, p
+			if *prompts != "" {
+				return evidence.MeasurePrompts(ctx, real, *prompts)
+			}
 			return evidence.MeasureTranscripts(ctx, real)
 		}
 		data, err := dataset(*path)

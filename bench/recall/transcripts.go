@@ -40,6 +40,7 @@ type Asked struct {
 	Kind    string `json:"kind"` // amended, never, or any other
 	Text    string `json:"question"`
 	Answers []Said `json:"answers"` // each answers it; of an amendment, the newest
+	Gold    string `json:"gold"`    // the answer in words
 	Older   []Said `json:"older"`   // what an amendment changed
 }
 

@@ -249,7 +249,8 @@ func (h *Handler) agentBlock(ctx context.Context, e Event) (string, error) {
 // defaultPromptTime is ten times as long as a search takes.
 const defaultPromptTime = time.Second
 
-// NeedsRecord reports whether handling e needs the database. Most prompts do not.
+// NeedsRecord reports whether handling e needs the database. A prompt of nothing but ordinary
+// words does not.
 func NeedsRecord(e Event) bool {
 	return e.Name != UserPromptSubmit || !e.InAgent && (about(e.Host).CompactsUnseen || reminder.RefersBack(e.Prompt))
 }

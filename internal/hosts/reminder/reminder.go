@@ -2,10 +2,10 @@
 // refers to earlier work in the project, up to four lines of the record, each with the
 // id under which it is read in full.
 //
-// It returns lines only if both hold: the prompt refers to something that it does not say
-// itself (it has words of the past, or asks about something assumed to be known), and the
-// record has an exchange with most of the prompt's words, above all the rare ones. No
-// model is called, and the same record gives the same lines.
+// It returns lines only if an exchange of the record has enough of the prompt's words, above
+// all the rare ones. A prompt that asks needs less evidence, and one that speaks of the past
+// least. Sessions that only ask lcm are left out. No model is called, and the same record
+// gives the same lines.
 //
 // Text of the record is quoted on one line and made safe (see package quote).
 package reminder
@@ -21,7 +21,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
 	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -58,20 +58,11 @@ type Line struct {
 // MaxLines is the most lines for one prompt.
 const MaxLines = 4
 
-// RefersBack reports whether a prompt may refer to earlier work: it has words of the past
-// or asks for a known fact, and names something specific, or three ordinary things of the
-// past. For others [For] finds nothing.
+// RefersBack reports whether a prompt has enough words that may tell a subject. For others
+// [For] finds nothing.
 func RefersBack(prompt string) bool {
-	ref, specific, ordinary := refers(prompt), 0, 0
-	for _, w := range content(prompt) {
-		switch {
-		case !isOrdinary(strings.ToLower(w)):
-			specific++
-		case !analysis.IsGermanStop(fold(w)):
-			ordinary++
-		}
-	}
-	return ref != noReference && (specific > 0 || ref == namesThePast && ordinary >= 3)
+	_, specific := content(prompt)
+	return specific >= thresholds[refers(prompt)].words
 }
 
 // For finds the messages that a prompt refers to, the best first. When ctx ends it returns
@@ -93,9 +84,8 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 
 // Bounds of the search.
 const (
+	foundHits = 120 // matches of the search
 	maxHits   = 60  // matches whose turns are examined, without those that repeat the record
-	roundHits = 120 // matches of one search
-	maxRounds = 10  // searches, each without the repetitions that those before it found
 )
 
 // find looks for the exchanges that have words of a prompt. When ctx ends it returns what it
@@ -105,42 +95,34 @@ func find(ctx context.Context, r Record, prompt string, o Options) (*found, erro
 	if err != nil || len(in) == 0 {
 		return &found{}, err
 	}
-	words := strings.Join(content(prompt), " ")
+	kept, _ := content(prompt)
+	words := strings.Join(kept, " ")
 	query, err := search.ParseQuery(words)
 	if err != nil {
 		return &found{}, nil // it has no word to search for
 	}
 	f := &found{query: query, shown: o.Shown, known: map[store.MessageID]bool{}}
-	q := store.Search{Mode: store.FullText, Pattern: words, Conversations: slices.Sorted(maps.Keys(in)), Sort: store.ByRelevance, Limit: roundHits}
-	var first store.Found
-	for round, more := 0, true; more && round < maxRounds; round++ {
-		answer, err := r.Search(ctx, q)
-		if round == 0 {
-			first = answer
-			f.takeForms(answer.Words)
+	q := store.Search{Mode: store.FullText, Pattern: words, Conversations: slices.Sorted(maps.Keys(in)), Sort: store.ByRelevance, Limit: foundHits}
+	answer, err := r.Search(ctx, q)
+	f.takeForms(answer.Words)
+	slices.SortStableFunc(answer.Hits, func(x, y store.Hit) int { return cmp.Compare(outputs(x), outputs(y)) })
+	examined := 0
+	for _, h := range answer.Hits {
+		c, ok := in[h.Conversation]
+		if err != nil || examined == maxHits {
+			break
 		}
-		slices.SortStableFunc(answer.Hits, func(x, y store.Hit) int { return cmp.Compare(outputs(x), outputs(y)) })
-		examined, repeated := 0, len(q.Except)
-		for _, h := range answer.Hits {
-			c, ok := in[h.Conversation]
-			if h.Beside || !ok || c.Key == o.Session && !h.Time.Before(o.Forgot) {
-				continue
-			}
-			if err = f.consider(ctx, r, c, h.Message, h.Score); err != nil {
-				break
-			}
-			if !f.known[h.Message] {
-				q.Except = append(q.Except, h.Message)
-			} else if examined++; examined == maxHits {
-				break
-			}
+		if h.Beside || !ok || c.Key == o.Session && !h.Time.Before(o.Forgot) {
+			continue
 		}
-		if err != nil && (ctx.Err() == nil || len(f.turns) == 0) {
-			return nil, err
+		if err = f.consider(ctx, r, c, h.Message, h.Score); f.known[h.Message] {
+			examined++
 		}
-		more = err == nil && examined < maxHits && len(q.Except) > repeated
 	}
-	f.weigh(first)
+	if err != nil && (ctx.Err() == nil || len(f.turns) == 0) {
+		return nil, err
+	}
+	f.weigh(answer)
 	for _, t := range f.turns {
 		f.add(t)
 	}
@@ -156,7 +138,11 @@ func outputs(h store.Hit) int {
 	return 0
 }
 
-// conversations lists the sessions that are searched.
+// maxAsking is the most messages of a session that may only ask lcm.
+const maxAsking = 24
+
+// conversations lists the sessions that are searched. Those that only ask lcm are left out
+// before anything is ranked: they have the words of every question, and say nothing new.
 func conversations(ctx context.Context, r Record, o Options) (map[store.ConversationID]store.Conversation, error) {
 	all, err := r.Conversations(ctx, store.ConversationQuery{Project: &o.Project})
 	if err != nil {
@@ -164,9 +150,19 @@ func conversations(ctx context.Context, r Record, o Options) (map[store.Conversa
 	}
 	in := map[store.ConversationID]store.Conversation{}
 	for _, c := range all {
-		if c.Key != o.Session || !o.Forgot.IsZero() {
-			in[c.ID] = c
+		if c.Key == o.Session && o.Forgot.IsZero() {
+			continue
 		}
+		if c.Messages <= maxAsking {
+			messages, err := store.Collect(r.Messages(ctx, store.MessageQuery{Conversation: c.ID, NoRaw: true}))
+			if err != nil {
+				return nil, err
+			}
+			if secondhand.OnlyAsks(messages) {
+				continue
+			}
+		}
+		in[c.ID] = c
 	}
 	return in, nil
 }

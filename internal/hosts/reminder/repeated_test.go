@@ -94,8 +94,8 @@ func TestEndOfTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const first = 3 // reads until the first turn is there: its match, the messages before and those after
-	for reads := range 12 {
+	const first = 5 + 3 // reads until the first turn is there: the sessions, its match, the messages before and those after
+	for reads := range 17 {
 		ctx, cancel := context.WithCancel(t.Context())
 		lines, err := For(ctx, &endingRecord{db, reads, cancel}, "which port did we give the staging proxy?", Options{Project: here, Session: "claude:new"})
 		cancel()

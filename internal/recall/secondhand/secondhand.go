@@ -57,6 +57,29 @@ func Messages(turn []store.Message) []bool {
 	return out
 }
 
+// OnlyAsks reports whether a session, from its first message, did nothing but ask lcm: every
+// turn has an answer of lcm and no call of another tool. Its prompts need not be questions.
+func OnlyAsks(session []store.Message) bool {
+	recalled := true // in the turn so far
+	for i, m := range session {
+		if m.Body.Role == llms.RoleUser && m.Flags.Said() {
+			if !recalled {
+				return false
+			}
+			recalled = false
+		}
+		if calls := m.Body.ToolCalls(); slices.ContainsFunc(calls, func(c llms.ToolCall) bool { return !isOwn(c) }) {
+			return false
+		} else if len(calls) > 0 || m.Flags&store.FlagEcho != 0 {
+			recalled = true
+		}
+		if i == len(session)-1 {
+			return recalled
+		}
+	}
+	return false
+}
+
 // isOwn reports whether a call reads the record.
 func isOwn(c llms.ToolCall) bool {
 	return toolname.IsOwn(c.Name) || toolname.IsSearch(c.Name, c.Arguments) || strings.Contains(c.Arguments, "lcm") && runsOwn().MatchString(c.Arguments)

@@ -46,3 +46,30 @@ func TestMessages(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyAsks: a session is left out only if nothing else was done in any of its turns.
+func TestOnlyAsks(t *testing.T) {
+	user := store.Message{Body: llms.User("the proxy answers 502")}
+	said := store.Message{Body: llms.Assistant("It was the timeout.")}
+	call := func(name, arguments string) store.Message {
+		return store.Message{Body: llms.Calls("", llms.ToolCall{ID: "1", Name: name, Arguments: arguments})}
+	}
+	own, shell, other := call("mcp__lcm__lcm_grep", `{"pattern":"502"}`), call("Bash", `{"command":"lcm ask 'why 502'"}`), call("Bash", `{"command":"go test"}`)
+	for name, tt := range map[string]struct {
+		session []store.Message
+		want    bool
+	}{
+		"a call of a tool":              {[]store.Message{user, own, said}, true},
+		"a command":                     {[]store.Message{user, shell, said}, true},
+		"two turns":                     {[]store.Message{user, own, said, user, shell, said}, true},
+		"a turn without a call":         {[]store.Message{user, own, said, user, said}, false},
+		"the first turn without a call": {[]store.Message{user, said, user, own, said}, false},
+		"another tool":                  {[]store.Message{user, own, other, said}, false},
+		"no call":                       {[]store.Message{user, said}, false},
+		"nothing":                       {nil, false},
+	} {
+		if got := secondhand.OnlyAsks(tt.session); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
