@@ -84,8 +84,8 @@ func For(ctx context.Context, r Record, prompt string, o Options) ([]Line, error
 
 // Bounds of the search.
 const (
-	foundHits = 120 // matches of the search
-	maxHits   = 60  // matches whose turns are examined, without those that repeat the record
+	foundHits = 60 // matches of the search
+	maxHits   = 24 // matches whose turns are examined, without those that repeat the record
 )
 
 // find looks for the exchanges that have words of a prompt. When ctx ends it returns what it
