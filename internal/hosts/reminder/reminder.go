@@ -138,8 +138,12 @@ func outputs(h store.Hit) int {
 	return 0
 }
 
-// maxAsking is the most messages of a session that may only ask lcm.
-const maxAsking = 24
+// maxAsking is the most messages of a session that may only ask lcm, and mostAsking how many
+// such sessions are looked into, the newest first: each is read.
+const (
+	maxAsking  = 24
+	mostAsking = 128
+)
 
 // conversations lists the sessions that are searched. Those that only ask lcm are left out
 // before anything is ranked: they have the words of every question, and say nothing new.
@@ -149,11 +153,13 @@ func conversations(ctx context.Context, r Record, o Options) (map[store.Conversa
 		return nil, err
 	}
 	in := map[store.ConversationID]store.Conversation{}
+	looked := 0
 	for _, c := range all {
 		if c.Key == o.Session && o.Forgot.IsZero() {
 			continue
 		}
-		if c.Messages <= maxAsking {
+		if c.Messages <= maxAsking && looked < mostAsking {
+			looked++
 			messages, err := store.Collect(r.Messages(ctx, store.MessageQuery{Conversation: c.ID, NoRaw: true}))
 			if err != nil {
 				return nil, err
