@@ -92,6 +92,9 @@ func fit(all []string, n int) string {
 	if strings.HasSuffix(end, "?") {
 		end = strings.TrimPrefix(ClipEnd(end, n/2), "… ")
 	}
+	if last > 0 && strings.HasSuffix(all[last-1], ":") { // "Removed:" says what the last item is
+		end = all[last-1] + " " + end
+	}
 	if utf8.RuneCountInString(end) > n/2 || last == 0 || strings.HasSuffix(end, ":") {
 		end = ""
 	}
