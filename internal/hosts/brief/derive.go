@@ -41,11 +41,18 @@ func work(ctx context.Context, s store.Reader, c store.Conversation, n int, sinc
 	said = slices.DeleteFunc(said, func(m store.Message) bool {
 		return m.Body.Role == llms.RoleUser && strings.HasPrefix(m.Body.PlainText(), "<")
 	})
-	r := reading{Work: &w, later: since, by: map[int64]*store.Message{}}
+	r := reading{Work: &w, later: since, by: map[int64]*store.Message{}, ran: map[int64]string{}}
+	commands := map[string]string{} // by the id of their call
 	var sources []record.SummarySource
 	for i := range said {
 		m := &said[i]
 		r.by[m.Seq] = m
+		for _, c := range m.Body.ToolCalls() {
+			commands[c.ID] = notes.Command(&c)
+		}
+		for _, result := range m.Body.ToolResults() {
+			r.ran[m.Seq] = strings.TrimSpace(r.ran[m.Seq] + "\n" + commands[result.CallID])
+		}
 		sources = append(sources, record.SummarySource{Role: m.Body.Role, Flags: m.Flags, Format: m.Format, Parts: m.Body.Parts, Time: m.Body.Time, Seq: m.Seq})
 	}
 	if n := len(said); n > 0 && (said[n-1].Body.Role == llms.RoleTool || len(said[n-1].Body.ToolCalls()) > 0) {
@@ -131,7 +138,8 @@ type reading struct {
 	*Work
 	*later
 	by      map[int64]*store.Message
-	changed int64 // the message of the last change of a file
+	ran     map[int64]string // the command lines whose results a message has
+	changed int64            // the message of the last change of a file
 }
 
 func (r *reading) quote(l notes.Line) Quote {
@@ -195,11 +203,11 @@ func (w *Work) unanswered() bool {
 // changes collects the files that were changed, still exist and were not committed, and the
 // commands that succeeded.
 func (r *reading) changes(lines []notes.Line) {
-	root, away := r.Conversation.Project.Root, int64(0) // the last message of a command outside of the project
+	root := r.Conversation.Project.Root
 	for _, l := range lines {
 		q := r.quote(l)
-		line, _, _ := strings.Cut(l.Text, notes.Gave)
-		commits := false
+		line, commits := r.ran[l.Seq], false
+		before, _, commit := strings.Cut(line, "git commit")
 		switch l.Kind {
 		case notes.Files:
 			r.Worked, r.changed = true, l.Seq
@@ -214,17 +222,13 @@ func (r *reading) changes(lines []notes.Line) {
 			if what := notes.Purpose(line); q.Time.After(r.succeeded[what]) {
 				r.succeeded[what] = q.Time
 			}
-			if notes.Elsewhere(line, root) {
-				away = l.Seq
-				continue
-			}
-			r.Files = slices.DeleteFunc(r.Files, func(f File) bool { return notes.Removes(line, root, f.Path) })
-			commits = strings.Contains(line, "git commit")
+			r.Files = slices.DeleteFunc(r.Files, func(f File) bool { return notes.Removes(line, root, f.Path) && !notes.Elsewhere(line, root) })
+			commits = commit
 		case notes.Commit: // one that was made, not one that git log lists
 			hash, _, _ := strings.Cut(l.Text, " ")
-			commits = l.Seq != away && strings.Contains(r.by[l.Seq].Body.Render(), hash+"] ")
+			commits = strings.Contains(r.by[l.Seq].Body.Render(), hash+"] ")
 		}
-		if commits {
+		if commits && !notes.Elsewhere(before, root) {
 			r.Worked, r.Files = true, nil
 			if q.Time.After(r.committed) {
 				r.committed = q.Time
