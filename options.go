@@ -77,7 +77,8 @@ func WithThresholds(soft, hard float64) Option {
 }
 
 // WithLowThreshold sets the share of the budget down to which folding goes once
-// it has begun. It is at most the soft threshold; 0 stands for 0.4 of that.
+// it has begun. It is at most the soft threshold; 0 stands for 0.4 of that, and for
+// 30,000 tokens, but at most 0.8 of it, where that is more.
 // With the soft threshold itself, every turn above it folds a little and
 // changes the beginning of the context.
 func WithLowThreshold(low float64) Option {
@@ -104,8 +105,8 @@ type Policy struct {
 	// MaxDepth is the deepest summary that is made below the hard threshold: any.
 	MaxDepth int
 	// SummaryPrefixTokens is the total cost of summaries above which
-	// condensing them is preferred to folding more messages: the size of a chunk, and
-	// at least that of a condensed summary.
+	// condensing them is preferred to folding more messages: nine tenths of what the
+	// fresh tail leaves of the low threshold.
 	SummaryPrefixTokens int
 	// MaxOverageFactor is how many times its target an accepted summary may
 	// be long: 1.5.
@@ -121,8 +122,7 @@ type ViewPolicy struct {
 	FreshTail int
 	// FreshTailTokens bounds the fresh messages: where the newest FreshTail messages have
 	// more tokens than this, only the newest of them that fit are fresh. Zero is two
-	// thirds of the low threshold, and at most half of the budget: 25,600 tokens of a
-	// budget of 128,000.
+	// fifths of the low threshold: 15,360 tokens of a budget of 128,000.
 	FreshTailTokens int
 }
 

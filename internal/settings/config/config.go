@@ -63,7 +63,7 @@ type Context struct {
 	HardThreshold      float64 `key:"context.hard_threshold"`
 	LowThreshold       float64 `key:"context.low_threshold"` // 0 is 0.4 of the soft threshold
 	FreshTailCount     int     `key:"context.fresh_tail_count"`
-	FreshTailMaxTokens int     `key:"context.fresh_tail_max_tokens"` // 0 is two thirds of the low threshold
+	FreshTailMaxTokens int     `key:"context.fresh_tail_max_tokens"` // 0 is two fifths of the low threshold
 	Tokenizer          string  `key:"context.tokenizer"`
 }
 

@@ -36,11 +36,11 @@ var table = []Setting{
 	{Key: "context.hard_threshold", Env: "LCM_HARD_THRESHOLD", Kind: Float, Default: "0.95", Min: 0.01, Max: 1,
 		Doc: "The hard threshold, as a fraction of the budget. At it the call that asks for context waits for compaction, for at most a second."},
 	{Key: "context.low_threshold", Env: "LCM_LOW_THRESHOLD", Kind: Float, Default: "0", Max: 1,
-		Doc: "The low threshold, as a fraction of the budget. Folding that starts goes on to it, and the beginning of the view then stays the same until the soft threshold is reached again, so that the provider's prompt cache keeps working. 0 means 0.4 of the soft threshold. The fresh tail and the newest user message are never folded."},
+		Doc: "The low threshold, as a fraction of the budget. Folding that starts goes on to it, and the beginning of the view then stays the same until the soft threshold is reached again, so that the provider's prompt cache keeps working. 0 means 0.4 of the soft threshold, or 30,000 tokens, but at most 0.8 of it, where that is more. The fresh tail and the newest user message are never folded."},
 	{Key: "context.fresh_tail_count", Env: "LCM_FRESH_TAIL_COUNT", Kind: Int, Default: "64",
 		Doc: "How many of the newest messages are never folded."},
 	{Key: "context.fresh_tail_max_tokens", Env: "LCM_FRESH_TAIL_MAX_TOKENS", Kind: Int, Default: "0",
-		Doc: "The fresh tail ends early at this many tokens; 0 means two thirds of the low threshold, and at most half the budget."},
+		Doc: "The fresh tail ends early at this many tokens; 0 means two fifths of the low threshold; without one, half the budget."},
 	{Key: "context.tokenizer", Env: "LCM_TOKENIZER", Kind: String, Default: "estimate", Enum: []string{"estimate", "o200k", "cl100k"},
 		Doc: "How tokens are counted: a fast estimate that knows CJK and emoji, or one of OpenAI's vocabularies."},
 

@@ -79,7 +79,7 @@ func checkView(t *rapid.T, s *memory, before, v store.View, lim compact.Limits, 
 	if policy.FreshTailTokens == 0 {
 		policy.FreshTailTokens = lim.Budget / 2
 		if lim.Low > 0 {
-			policy.FreshTailTokens = min(lim.Budget, lim.Low) / 2
+			policy.FreshTailTokens = min(lim.Budget, lim.Low) * 2 / 5
 		}
 	}
 	for _, it := range before.Items[assemble.Tail(before, policy, lim.Hard):] {
