@@ -205,7 +205,7 @@ func withinWorks(t *testing.T, b backendtest.Backend) {
 		t.Errorf("context: %+v, %v", view, err)
 	}
 	answer, err := call(t, session.Tools(), scopetest.Call{Tool: lcm.GrepName, Args: map[string]any{"pattern": "needle number", "allConversations": true}})
-	if err != nil || !strings.Contains(answer, `"total":36`) {
+	if err != nil || !strings.Contains(answer, `"total":39`) { // twelve messages and a summary of each of three sessions
 		t.Errorf("%s, %v", answer, err)
 	}
 	if v, err := engine.Verify(ctx); err != nil || !v.Sound() || len(v.Conversations) != 5 {
