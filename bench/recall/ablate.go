@@ -23,6 +23,8 @@ var parts = []part{
 	{"named times", func(w *search.Weights) { w.Span = 0 }},
 	{"who said it", func(w *search.Weights) { w.User, w.Closing, w.Work = 1, 1, 1 }},
 	{"prompt of the turn", func(w *search.Weights) { w.Turn = 0 }},
+	{"reply before its prompt", func(w *search.Weights) { w.Reply = 0 }},
+	{"what the user said", func(w *search.Weights) { w.Asked = w.User }},
 	{"other words", func(w *search.Weights) { w.Near = 0 }},
 }
 

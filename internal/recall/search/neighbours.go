@@ -1,6 +1,9 @@
 package search
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/lossless-context/lcm/internal/recall/search/segment"
 )
 
@@ -47,7 +50,66 @@ func (p *search) surround(list []Hit) ([]Hit, error) {
 			}
 		}
 	}
-	return n.list, nil
+	if strict {
+		return n.list, nil
+	}
+	return n.list, n.addReplies()
+}
+
+// repliesOf is how many of the best prompts get the last words of their turn, and turnReach how
+// many messages after a prompt these are looked for in.
+const repliesOf, turnReach = 8, 300
+
+// addReplies adds the last words of the turns of the best prompts: they answer them, and rarely
+// repeat their words.
+func (n *neighbourhood) addReplies() error {
+	var prompts []Hit
+	for _, c := range n.list[:n.own] {
+		if c.Role == userRole {
+			prompts = append(prompts, c)
+		}
+	}
+	slices.SortFunc(prompts, func(x, y Hit) int { return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.ID, x.ID)) })
+	for _, prompt := range prompts[:min(repliesOf, len(prompts))] {
+		reply, err := n.reply(prompt)
+		if err != nil {
+			return err
+		}
+		if reply.ID == 0 {
+			continue
+		}
+		at, known := n.have[reply.ID]
+		if !known {
+			at, n.list = len(n.list), append(n.list, reply)
+			n.have[reply.ID] = at
+		}
+		n.list[at].Closes = true
+	}
+	return nil
+}
+
+// reply returns the last words of the turn of a prompt, or nothing.
+func (n *neighbourhood) reply(prompt Hit) (reply Hit, err error) {
+	at := n.placed[prompt.ID]
+	for range turnReach {
+		row, err := n.shares[at.share].r.Doc(at.doc)
+		if err != nil {
+			return reply, err
+		}
+		next, ok, err := n.visible(at, row, true)
+		if err != nil || !ok {
+			return reply, err
+		}
+		other, ok, err := n.neighbour(next, prompt.Session)
+		if err != nil || !ok || other.Role == userRole {
+			return reply, err
+		}
+		if other.Role == assistantRole {
+			reply = other
+		}
+		at = next
+	}
+	return Hit{}, nil // the turn may be longer
 }
 
 // walk links a candidate to the messages before or after it that are of the

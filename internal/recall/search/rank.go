@@ -24,13 +24,18 @@ type Weights struct {
 	// user speaks again, and for calls of tools and their output. Turn is the share of the
 	// score of a prompt, for the last words of its turn.
 	User, Closing, Work, Turn float64
+	// Reply is the least that the last words of a turn are worth, as a share of its prompt.
+	// Asked is the factor for what the user said where the question asks for that.
+	Reply, Asked float64
+	Newer        float64
 }
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
-		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.2, Coverage: 0.3,
-		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.6, Work: 0.8, Turn: 0.4,
+		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.3, Coverage: 0.3,
+		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.6, Work: 0.7, Turn: 0.4,
+		Asked: 2.2, Reply: 1.01,
 	}
 }
 
@@ -54,6 +59,7 @@ type Hit struct {
 	Counts       []float64 // occurrences of each term of the query, may be nil
 	Words        int       // length of its text
 	Asks         bool      // its text ends with a question
+	Closes       bool      // it is known to be the last of its turn
 	Rank         float64   // the final score, comparable within one answer
 	Matched      bool      // has words of the query itself, not only beside it
 	NextTo       []int64   // the matches that a hit without words of the query is next to
@@ -63,6 +69,7 @@ type Hit struct {
 type Question struct {
 	IDF   []float64    // of each term
 	Spans []dates.Span // of time, that the question names
+	User  bool         // it asks what the user said
 }
 
 // maxTurnWords is the length up to which a message is a turn of a dialogue.
@@ -75,6 +82,9 @@ const maxTurnWords = 180
 // session they are part of. It is a pure function: the same candidates, in any
 // order, give the same ranking.
 func Rank(q Question, candidates []Hit, w Weights) []Hit {
+	if q.User {
+		w.User, w.Reply = w.Asked, 0
+	}
 	out := slices.Clone(candidates)
 	at := make(map[int64]int, len(out))
 	for i := range out {
@@ -104,7 +114,10 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 			out[i].Rank += w.Neighbour*next.Score + w.second(c, next, near(i, next.Next))
 		}
 	}
-	addTurns(out, w, near)
+	prompts := promptsOf(out, near)
+	for i, prompt := range prompts {
+		out[i].Rank += w.Turn * out[prompt].Score
+	}
 	addSessions(q, out, w)
 	top := 0.0
 	for _, r := range out {
@@ -114,11 +127,16 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 	for i := range out {
 		r := &out[i]
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
+		said := w.said(r, near(i, r.Next))
 		if key >= 0 && r.has(key) {
-			r.Rank *= max(w.User, w.Closing)
-			continue
+			said = max(w.User, w.Closing)
 		}
-		r.Rank *= w.said(r, near(i, r.Next))
+		r.Rank *= said
+	}
+	for i, prompt := range prompts {
+		if out[i].Matched || out[i].Closes {
+			out[i].Rank = max(out[i].Rank, w.Reply*out[prompt].Rank)
+		}
 	}
 	slices.SortFunc(out, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
@@ -164,13 +182,12 @@ const (
 )
 
 // said is the factor for who said a message, which the one after it tells: a call is
-// followed by its output, and the last words of a turn by a prompt or by nothing. Being said
-// lifts no message that has none of the words.
+// followed by its output, and the last words of a turn by a prompt or by nothing.
 func (w Weights) said(c, next *Hit) float64 {
 	switch {
 	case c.Role == toolRole || next != nil && next.Role == toolRole:
 		return w.Work
-	case c.Matched && c.Role == userRole:
+	case c.Role == userRole:
 		return w.User
 	case c.Matched && c.closes(next):
 		return w.Closing
@@ -196,9 +213,9 @@ func (c *Hit) closes(next *Hit) bool {
 	return c.Role == assistantRole && (next == nil || next.Role == userRole)
 }
 
-// addTurns adds to the last words of a turn a share of the score of its prompt: they answer
-// it, and rarely repeat its words. The prompt is the last one before them that was found.
-func addTurns(out []Hit, w Weights, near func(int, int64) *Hit) {
+// promptsOf maps the last words of turns to the last prompt before them that was found: they
+// answer it, and rarely repeat its words.
+func promptsOf(out []Hit, near func(int, int64) *Hit) map[int]int {
 	order := make([]int, len(out))
 	for i := range order {
 		order[i] = i
@@ -206,16 +223,16 @@ func addTurns(out []Hit, w Weights, near func(int, int64) *Hit) {
 	slices.SortFunc(order, func(x, y int) int {
 		return cmp.Or(cmp.Compare(out[x].Conversation, out[y].Conversation), cmp.Compare(out[x].ID, out[y].ID))
 	})
-	var prompt *Hit
+	prompts, prompt := map[int]int{}, -1
 	for _, i := range order {
-		c := &out[i]
-		switch {
+		switch c := &out[i]; {
 		case c.Role == userRole:
-			prompt = c
-		case prompt != nil && prompt.Session == c.Session && c.closes(near(i, c.Next)):
-			c.Rank += w.Turn * prompt.Score
+			prompt = i
+		case prompt >= 0 && out[prompt].Session == c.Session && c.closes(near(i, c.Next)):
+			prompts[i] = prompt
 		}
 	}
+	return prompts
 }
 
 // turn reports that the message is short enough to be a turn of a dialogue.

@@ -16,3 +16,22 @@ func TestWhoSaidItCounts(t *testing.T) {
 		}
 	}
 }
+
+// The last words of a turn stand before its prompt, which has the words of the question; where
+// the question asks what the user said, the prompt stands first.
+func TestReplyStandsBeforeItsPrompt(t *testing.T) {
+	list := []Hit{{ID: 1, Role: userRole, Next: 2, Score: 1}, {ID: 2, Role: assistantRole}, {ID: 9, Role: assistantRole, Closes: true}}
+	for _, asked := range []struct {
+		user bool
+		want int64
+	}{{false, 9}, {true, 1}} {
+		if got := Rank(Question{User: asked.user}, list, DefaultWeights()); got[0].ID != asked.want {
+			t.Errorf("asks for the user %v: %d is first, want %d", asked.user, got[0].ID, asked.want)
+		}
+	}
+	for question, want := range map[string]bool{"what did the user say about trailers": true, "what did I ask for on november 16": true, "which user is root": false} {
+		if got := asksUser().MatchString(question); got != want {
+			t.Errorf("%s: %v", question, got)
+		}
+	}
+}
