@@ -148,6 +148,12 @@ type Neighbour struct {
 	Damaged   bool             `json:"damaged,omitempty"`   // Snippet, which says so, may not be what was said
 }
 
+// Turn is what the user said, and the last words of the agent that followed.
+type Turn struct {
+	Prompt Neighbour  `json:"prompt"`          // of the user
+	Reply  *Neighbour `json:"reply,omitempty"` // the last words of the agent before the next prompt
+}
+
 // Widened says that an answer went past the scope of the question because that
 // had little.
 type Widened struct {
@@ -171,6 +177,10 @@ type GrepAnswer struct {
 	// NotInRecord are words of the question that no text in scope has. The matches have
 	// its other words.
 	NotInRecord []string `json:"notInRecord,omitempty"`
+
+	// Said is what the user said about a question, the newest first, and later in the work
+	// that the first matches are part of. A newer statement may replace what a match says.
+	Said []Turn `json:"said,omitempty"`
 
 	Matches []Match `json:"matches"` // of this page
 	Pattern string  `json:"pattern"` // that was searched for

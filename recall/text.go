@@ -22,12 +22,14 @@ func (a GrepAnswer) Text() string {
 	}
 	fmt.Fprintf(&b, "%s\n", a.Headline())
 	last := record.ConversationID(0)
-	for _, m := range a.Matches {
-		if m.ConversationID != last {
+	for i, m := range a.Matches {
+		if m.ConversationID != last || i == 1 && len(a.Said) > 0 {
 			fmt.Fprintf(&b, "\n%s\n", m.Session())
 			last = m.ConversationID
 		}
-		m.write(&b)
+		if m.write(&b); i == 0 && len(a.Said) > 0 {
+			b.WriteString("\n" + SaidText(a.Said))
+		}
 	}
 	if a.Elsewhere != nil {
 		fmt.Fprintf(&b, "elsewhere: %s in other conversations; %s\n", prose.AtLeast(a.Elsewhere.Hits, a.Elsewhere.AtLeast, "match", "matches"), a.Elsewhere.How)
@@ -39,6 +41,29 @@ func (a GrepAnswer) Text() string {
 		fmt.Fprintf(&b, "nextCursor: %s\n", a.NextCursor)
 	}
 	return b.String()
+}
+
+// SaidText writes what the user said in a line each, with dates and ids.
+func SaidText(said []Turn) string {
+	var b strings.Builder
+	b.WriteString("what the user said about it, newest first:\n")
+	for _, t := range said {
+		fmt.Fprintf(&b, "- %s %s user: %s", t.Prompt.CreatedAt.UTC().Format(time.DateOnly), t.Prompt.ID, t.Prompt.line())
+		if t.Reply != nil {
+			fmt.Fprintf(&b, " · %s assistant: %s", t.Reply.ID, t.Reply.line())
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// line is the neighbour on a line, with […] where it is cut.
+func (n Neighbour) line() string {
+	text := n.Shown()
+	if n.Truncated {
+		text += " […]"
+	}
+	return text
 }
 
 // Headline counts the matches and says where they were looked for.
@@ -159,11 +184,7 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 
 func writeNeighbours(b *strings.Builder, all []Neighbour) {
 	for _, n := range all {
-		text := n.Shown()
-		if n.Truncated {
-			text += " […]"
-		}
-		fmt.Fprintf(b, "  · %s %s: %s\n", n.ID, n.Role, text)
+		fmt.Fprintf(b, "  · %s %s: %s\n", n.ID, n.Role, n.line())
 	}
 }
 

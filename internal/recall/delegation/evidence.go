@@ -74,7 +74,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 		}
 	}
 	if len(e.passages) > 0 && p.within == nil && len(p.absent) == 0 && matched(all) {
-		if err := e.addLater(ctx, all, cmp.Or(r.Prompt, r.Query)); err != nil {
+		if err := e.addLater(ctx, p, all, cmp.Or(r.Query, r.Prompt)); err != nil {
 			return recall.Answer{}, err
 		}
 	}

@@ -22,6 +22,9 @@ import (
 func (s *Service) Grep(ctx context.Context, r recall.GrepRequest) (recall.GrepAnswer, error) {
 	ctx, span := tracing.Start(ctx, "recall.grep")
 	a, err := s.grep(ctx, r)
+	if err == nil {
+		a.Said, err = s.said(ctx, r, a)
+	}
 	span.Int("matches", len(a.Matches))
 	span.Int("total", a.Total)
 	span.End(err)

@@ -1,40 +1,42 @@
 package lookup_test
 
 import (
-	"slices"
+	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
-// The next two prompts follow a message, and those further on that have words of the question,
-// in order; neither what is beside them nor what came before it.
-func TestLater(t *testing.T) {
+// Under the first match stands what the user said about it later, with the reply, the newest
+// first: in its session, and in a later session that changed the same file. The later words
+// need none of the question's.
+func TestWhatTheUserSaidLater(t *testing.T) {
 	f := newFixture(t)
-	ids := f.say(f.open("s"),
-		llms.User("what is the retry limit?"), llms.User("the retry limit is 3"), llms.Assistant("noted, the retry limit is 3"),
-		llms.User("go on"), llms.User("fine"), llms.User("and the colour?"),
-		llms.User("make the retry limit 5"), llms.Assistant("the retry limit is 5"), llms.User("thanks"))
-	of, err := store.First(f.db.Messages(t.Context(), store.MessageQuery{IDs: ids[1:2]}))
-	if err != nil {
-		t.Fatal(err)
+	edit := func(id, text string) []llms.Message {
+		return []llms.Message{
+			llms.Calls("", llms.ToolCall{ID: id, Name: "Edit", Arguments: `{"file_path":"/src/cli/explain.go","new_string":"` + text + `"}`}), llms.Result(id, "", "ok", false),
+		}
 	}
-	for question, want := range map[string][]store.MessageID{
-		"retry limit": {ids[3], ids[4], ids[6]},
-		"?":           {ids[3], ids[4]}, // it has no words
-	} {
-		said, err := lookup.Later(t.Context(), f.db, of, question)
-		if err != nil {
-			t.Fatalf("%q: %v", question, err)
-		}
-		var got []store.MessageID
-		for _, m := range said {
-			got = append(got, m.ID)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", question, got, want)
+	c := f.open("first")
+	f.say(c, llms.User("limit the checkpoints that explain shows to 20"))
+	f.say(c, edit("1", "const explainLimit = 20 // checkpoints")...)
+	f.say(c, llms.Assistant("Explain shows at most 20 checkpoints now."), llms.User("something else"), llms.Assistant("Fine."))
+	d := f.open("second")
+	f.say(d, llms.User("maybe push it to 100"))
+	f.say(d, edit("2", "const explainLimit = 100 // checkpoints of explain, shown at most")...)
+	f.say(d, llms.Assistant("Done, it is 100."))
+	a := f.grep(recall.GrepRequest{Pattern: "how many checkpoints does explain show at most", Mode: store.FullText, Where: recall.Where{AllConversations: true}})
+	text := a.Text()
+	at := strings.Index(text, "newest first")
+	if at < 0 || !strings.Contains(text[at:], "user: maybe push it to 100 · msg_") || !strings.Contains(text[at:], "Done, it is 100.") {
+		t.Errorf("%d turns:\n%s", len(a.Said), text)
+	}
+	for _, r := range []recall.GrepRequest{{Pattern: "checkpoints", Mode: store.FullText}, {Pattern: "explain shows at most", Mode: store.Regex}, {Pattern: "how many checkpoints does explain show", Mode: store.FullText, Role: llms.RoleUser}} {
+		r.AllConversations = true
+		if a := f.grep(r); len(a.Said) > 0 {
+			t.Errorf("%+v: %v", r, a.Said)
 		}
 	}
 }

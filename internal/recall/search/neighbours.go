@@ -50,11 +50,14 @@ func (p *search) surround(list []Hit) ([]Hit, error) {
 			}
 		}
 	}
-	if strict {
+	if strict || len(p.query.terms) < leastQuestion {
 		return n.list, nil
 	}
 	return n.list, n.addReplies()
 }
+
+// leastQuestion is how many terms a question has that has an answer: fewer are keywords.
+const leastQuestion = 3
 
 // repliesOf is how many of the best prompts get the last words of their turn, and turnReach how
 // many messages after a prompt these are looked for in.

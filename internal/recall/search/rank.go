@@ -182,12 +182,13 @@ const (
 )
 
 // said is the factor for who said a message, which the one after it tells: a call is
-// followed by its output, and the last words of a turn by a prompt or by nothing.
+// followed by its output, and the last words of a turn by a prompt or by nothing. Being said
+// lifts no message that has none of the words, except where people talk to each other.
 func (w Weights) said(c, next *Hit) float64 {
 	switch {
 	case c.Role == toolRole || next != nil && next.Role == toolRole:
 		return w.Work
-	case c.Role == userRole:
+	case c.Role == userRole && (c.Matched || next != nil && next.Role == userRole):
 		return w.User
 	case c.Matched && c.closes(next):
 		return w.Closing
