@@ -241,6 +241,7 @@ func TestSearchCountsWhatItLeavesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, v.page("/search?q=pool&now=1"), "2 matches", `<a href="/search?all=1&amp;q=pool">1 more</a> among the hosts' own records`)
+	has(t, v.page("/search?q=why+is+cassandra+behind+the+pool&now=1"), "not in the record: cassandra")
 	if page := v.page("/search?q=pool&all=1&now=1"); strings.Contains(page, "1 more") || !strings.Contains(page, "3 matches") {
 		t.Error("a search of everything leaves something out")
 	}

@@ -47,10 +47,13 @@ type searchData struct {
 	Hosts    []string `json:"-"`
 	Projects []string `json:"-"`
 	Notes    []string `json:"notes,omitempty"`
-	Cursor   string   `json:"cursor,omitempty"`
-	Next     string   `json:"-"` // the path of the next page
-	Later    string   `json:"-"` // the path of the matches, if they are loaded later
-	Refused  string   `json:"refused,omitempty"`
+	// Absent names the words of the question that nothing has. Said is what the user said about it.
+	Absent  string        `json:"absent,omitempty"`
+	Said    []recall.Turn `json:"said,omitempty"`
+	Cursor  string        `json:"cursor,omitempty"`
+	Next    string        `json:"-"` // the path of the next page
+	Later   string        `json:"-"` // the path of the matches, if they are loaded later
+	Refused string        `json:"refused,omitempty"`
 }
 
 func (d searchData) title() string {
@@ -104,7 +107,10 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 			return d, err
 		}
 		d.Total, d.InMessages, d.InSummaries, d.AtLeast = a.Total, a.Total-a.InSummaries, a.InSummaries, a.TotalIsLowerBound
-		d.Notes, d.Cursor = advice(a.Notes), a.NextCursor
+		d.Notes, d.Cursor, d.Said = advice(a.Notes), a.NextCursor, a.Said
+		if len(a.NotInRecord) > 0 {
+			d.Absent = prose.NotInRecord(a.NotInRecord)
+		}
 		if !d.All && !d.AtLeast && req.Cursor == "" {
 			req.Everything, req.Limit = true, 1
 			whole, err := s.Engine.Grep(ctx, req)
