@@ -52,7 +52,7 @@ var others = []struct {
 	{"map items", exitUsage}, {"map items --prompt x", exitConfig},
 	{"setup emacs", exitUsage}, {"setup --remove emacs", exitUsage}, {"setup claude --yes", exitNotFound}, {"setup --all", exitNotFound},
 	{"run -- vim", exitUsage}, {"run -- missing/claude", exitNotFound}, {"run --listen x:y", exitUsage}, {"run", exitUsage},
-	{"mcp --http x:y", exitUsage}, {"team serve --http x:y", exitUsage}, {"team token add", exitUsage},
+	{"mcp --http x:y", exitUsage}, {"engine x", exitUsage}, {"team serve --http x:y", exitUsage}, {"team token add", exitUsage},
 	{"config get nonsense", exitConfig}, {"config set nonsense 1", exitConfig},
 	{"doctor", exitOK}, {"hook nonsense", exitOK}, {"hook --nonsense", exitOK}, {"statusline", exitUsage}, {"version", exitOK}, {"help", exitOK}, {"help nonsense", exitUsage}, {"nonsense", exitUsage},
 	{"demo x", exitUsage}, {"completion bash", exitOK}, {"completion zsh", exitOK}, {"completion fish", exitOK}, {"completion powershell", exitOK},
@@ -96,7 +96,7 @@ func TestExitCodes(t *testing.T) {
 		check(o.code, o.line)
 	}
 	t.Setenv("LCM_TOKEN_BUDGET", "x")
-	for _, line := range append(slices.Clone(readers), "doctor", "import", "chat", "map items --prompt x", "mcp", "config", "db restore lcm.db") {
+	for _, line := range append(slices.Clone(readers), "doctor", "import", "chat", "map items --prompt x", "mcp", "engine", "config", "db restore lcm.db") {
 		check(exitConfig, line)
 	}
 	t.Setenv("LCM_TOKEN_BUDGET", "")

@@ -66,7 +66,7 @@ func newRoot(p *program) *cobra.Command {
 		}
 	}
 	add(recalling, newGrep(p), newAsk(p), newDescribe(p), newShow(p), newConversations(p), newUI(p), newChat(p), newMap(p))
-	add(theHosts, newSetup(p), newRun(p), newMCP(p))
+	add(theHosts, newSetup(p), newRun(p), newMCP(p), newEngineCommand(p))
 	add(theRecord, newImport(p), newForget(p), newVerify(p))
 	add(theView, newContext(p))
 	add(theTeam, newSync(p), newTeamGroup(p))

@@ -80,6 +80,9 @@ type About struct {
 	ForgetsStart bool
 	// WritesLate says that the last records of a turn are written after the hook for its end.
 	WritesLate bool
+	// HasEngine says that the program may have lcm for its context engine: a turn may be stored
+	// before the transcript has it.
+	HasEngine bool
 	// Events has Claude Code's names of the events that the program calls otherwise.
 	Events map[string]string
 	// HookTag is the tag in which the program puts the text of other hooks before a prompt, in

@@ -101,11 +101,13 @@ func (r *reading) natives(ctx context.Context, ids ...string) (map[string]store.
 }
 
 // revisions gives records that the host changed after they were stored an id of their
-// own, and hides them: the first form counts.
+// own, and hides them: the first form counts. So it does for a message of a turn that an
+// engine stored before the host wrote it: its record is not in the host's format.
 func (r *reading) revisions(ctx context.Context) error {
 	var ids []string
+	engine := r.host.About().HasEngine
 	for _, rec := range r.batch {
-		if rec.Mutable {
+		if rec.Mutable || engine {
 			ids = append(ids, rec.ID)
 		}
 	}
@@ -121,7 +123,7 @@ func (r *reading) revisions(ctx context.Context) error {
 		m, ok := known[rec.ID]
 		sum := sha256.Sum256(rec.Raw.Bytes)
 		switch {
-		case !rec.Mutable:
+		case !rec.Mutable && (!ok || m.Body.Raw.Format == rec.Raw.Format):
 		case !ok:
 			known[rec.ID] = store.Message{SHA256: sum} // another form may follow in this batch
 		case m.SHA256 != sum:

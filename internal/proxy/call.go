@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -32,7 +33,12 @@ type call struct {
 	answer  *answer // the proxy answers itself
 	model   string  // in the path of the request, or ""
 	million bool    // the request asks for a window of a million tokens
-	span    tracing.Span
+	// A request for a context engine has its own budget, says how long it may wait for a fold, and
+	// whether the model has lcm's tools.
+	budget   int
+	patience time.Duration
+	tools    bool
+	span     tracing.Span
 }
 
 // traced starts the span of the call, by OpenTelemetry's conventions for generative AI.
@@ -150,7 +156,10 @@ func (c *call) rewrite(r *http.Request, form apiform.Form, body []byte) (out []b
 			out = nil
 		}
 	}()
-	return c.session.rewrite(c, r.Header, form, body)
+	if req, edits := c.decide(r.Header, form, body); len(edits) > 0 {
+		return req.Rewrite(edits)
+	}
+	return nil
 }
 
 // fail notes why the request passes unchanged. That of an unknown client would pass

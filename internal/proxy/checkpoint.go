@@ -146,6 +146,16 @@ func (s *session) checkpointOver(ctx context.Context, r *apiform.Request) (strin
 	if last == 0 {
 		return "", errBehind
 	}
+	view, err := s.viewText(ctx, want, "")
+	if err != nil {
+		return "", err
+	}
+	return strings.NewReplacer("{view}", view, "{mark}", apiform.CheckpointMark(int64(last))).Replace(checkpointText), nil
+}
+
+// viewText folds the session and returns its view within a budget as one text: all of it, or
+// up to the message with an id of the host's.
+func (s *session) viewText(ctx context.Context, want int, until string) (string, error) {
 	// The engine folds down from its soft threshold.
 	if _, err := s.server.Engine.Compact(ctx, s.conversation(), lcm.CompactOptions{Budget: int(float64(want) / softThreshold)}); err != nil {
 		return "", err
@@ -156,6 +166,9 @@ func (s *session) checkpointOver(ctx context.Context, r *apiform.Request) (strin
 	}
 	var b strings.Builder
 	for _, m := range view.Messages {
+		if until != "" && m.ID == until {
+			break
+		}
 		if m.Role != llms.RoleUser || !strings.HasPrefix(m.PlainText(), "<summary ") {
 			fmt.Fprintf(&b, "[%s] ", m.Role)
 		}
@@ -164,7 +177,7 @@ func (s *session) checkpointOver(ctx context.Context, r *apiform.Request) (strin
 	}
 	// The host takes the text between <summary> and </summary>.
 	body := strings.NewReplacer("<summary", "<lcm-summary", "</summary>", "</lcm-summary>").Replace(b.String())
-	return strings.NewReplacer("{view}", strings.TrimSpace(body), "{mark}", apiform.CheckpointMark(int64(last))).Replace(checkpointText), nil
+	return strings.TrimSpace(body), nil
 }
 
 // complete waits until the record has every call and result of a request: the host

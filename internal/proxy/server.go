@@ -84,11 +84,8 @@ type Server struct {
 
 // New returns a server. Its background work ends with ctx or Close.
 func New(ctx context.Context, c Config) (*Server, error) {
-	switch {
-	case c.Engine == nil || c.Feed == nil:
+	if c.Engine == nil || c.Feed == nil {
 		return nil, errors.New("proxy: no engine or no feed was given")
-	case len(c.Routes) == 0:
-		return nil, errors.New("proxy: no model API was given")
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -107,8 +104,8 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// begin starts the work of the run itself.
-func (s *Server) begin() {
+// Begin starts the work of the run itself.
+func (s *Server) Begin() {
 	s.work.Go(func() {
 		s.runLog.keep(s.ctx, s.cal.save, func(err error) {
 			s.warnOnce("the record of the run could not be written; this is said once", "error", err)
@@ -139,6 +136,9 @@ func transport(c *tls.Config) http.RoundTripper {
 // Listen listens on a loopback address, at a random port if the address has port 0. The
 // run begins with it.
 func (s *Server) Listen(address string) (net.Listener, error) {
+	if len(s.Routes) == 0 {
+		return nil, errors.New("proxy: no model API was given")
+	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
@@ -152,7 +152,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	}
 	_ = c.Close() // nothing was sent
 	s.addr = l.Addr().String()
-	s.begin()
+	s.Begin()
 	return l, nil
 }
 

@@ -105,25 +105,25 @@ func (s *session) kick() {
 	}
 }
 
-// rewrite decides which summaries a request carries, and returns the new body, or nil if
-// the request stays as it is.
-func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte) []byte {
+// decide decides which summaries a request carries. Without edits the request stays as it is.
+func (c *call) decide(h http.Header, form apiform.Form, body []byte) (*apiform.Request, []apiform.Edit) {
+	s := c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req, err := s.take(c, h, form, body)
 	if err != nil {
 		c.fail(err.Error())
-		return nil
+		return nil, nil
 	}
 	made := &c.made
 	if s.passes(h, made) {
-		return nil
+		return nil, nil
 	}
 	compaction := s.isCompaction(req)
 	if compaction && !s.server.Observe {
 		s.asked = true
 		if err := s.compacted(c, req); err == nil {
-			return nil
+			return nil, nil
 		} else {
 			made.Note = "the host's own summary: " + err.Error()
 		}
@@ -133,30 +133,30 @@ func (s *session) rewrite(c *call, h http.Header, form apiform.Form, body []byte
 		if turn {
 			s.shrunk()
 		}
-		return nil
+		return nil, nil
 	}
-	patience := s.server.patience
-	if made.FullTokens > made.Window {
+	patience := cmp.Or(c.patience, s.server.patience)
+	if made.FullTokens > made.Window && c.patience == 0 {
 		patience = max(patience, longPatience)
 	}
 	laid, plan, err := s.layInTime(req, patience)
 	switch {
 	case !compaction && s.refuse(c, req, laid):
-		return nil
+		return nil, nil
 	case err != nil:
 		c.fail(err.Error())
-		return nil
+		return nil, nil
 	case len(laid.Edits) == 0:
 		if made.Over = s.whyOver(req); made.Over == RecordBehind {
 			c.fail(RecordBehind)
 		}
-		return nil
+		return nil, nil
 	}
 	s.show(made, req, laid, plan)
 	if made.Over == "" && turn && s.over(req) < 0 {
 		s.shrunk()
 	}
-	return req.Rewrite(laid.Edits)
+	return req, laid.Edits
 }
 
 // take reads a request and notes its sizes.
@@ -169,10 +169,12 @@ func (s *session) take(c *call, h http.Header, form apiform.Form, body []byte) (
 	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
 		s.last, s.lastSent = req, 0
 	}
-	s.tools, s.commands = s.tools || req.Offers(toolname.Grep), s.commands || req.Tools
+	s.tools, s.commands = s.tools || c.tools || req.Offers(toolname.Grep), s.commands || req.Tools
 	s.model = req.Model
 	made := &c.made
-	made.Window, s.budget = s.budgetOf(h)
+	if made.Window, s.budget = s.budgetOf(h); c.budget > 0 {
+		s.budget = c.budget
+	}
 	c.million = hasMillion(h, req.Model)
 	made.Model, made.Messages, made.FullUnits, made.Units = req.Model, len(req.Messages), req.Units, req.Units
 	made.Budget, made.FullTokens = s.budget, s.tokens(req.Model, req.Units)

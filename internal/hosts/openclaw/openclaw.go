@@ -35,7 +35,7 @@ type Host struct{}
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "OpenClaw", HidesInstructions: true,
+	return hosts.About{Name: Name, Title: "OpenClaw", HidesInstructions: true, HasEngine: true,
 		LoadTools: `These tools are not listed: find them with tool_search and the query "lcm_grep", and call them with tool_call: {"id": "lcm__lcm_grep", "args": {"pattern": "…"}}.`,
 		MCP:       hosts.MCP{Client: "openclaw-bundle-mcp", AnyDir: true}}
 }

@@ -30,7 +30,7 @@ func New() Host {
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "pi"}
+	return hosts.About{Name: Name, Title: "pi", HasEngine: true}
 }
 
 // Find implements [hosts.Host].

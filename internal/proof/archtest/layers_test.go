@@ -134,6 +134,7 @@ var Layers = [][]string{
 		"store/postgres",
 		"store/sqlite",
 	}, {
+		"internal/engine",
 		"internal/team/peersync",
 		"internal/ui",
 	}, {

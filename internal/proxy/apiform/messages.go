@@ -156,6 +156,26 @@ func chatMessage(b []byte) (m Message, err error) {
 	return m, nil
 }
 
+// piMessage reads a message of pi. Those with a role of pi's own stay, except for a summary,
+// which it says as the user.
+func piMessage(b []byte) (m Message, err error) {
+	v, err := fields(b, "role", "content", "toolCallId", "summary")
+	if err != nil {
+		return m, err
+	}
+	m.Units = len(b)
+	switch wire.Unquote(v[0]) {
+	case "toolResult":
+		return m, m.addResult(v[2], v[1])
+	case "compactionSummary", "branchSummary":
+		return m, m.content(v[3])
+	case "user", "assistant":
+		return m, cmp.Or(m.setRole(v[0]), m.content(v[1]))
+	}
+	m.Opaque = true
+	return m, nil
+}
+
 // responsesItem reads an element of "input" of Responses.
 func responsesItem(b []byte) (m Message, err error) {
 	v, err := fields(b, "type", "role", "content", "call_id", "output", "id")
@@ -259,7 +279,7 @@ func (m *Message) content(b []byte) error {
 				return shapeError("a text block without text")
 			}
 			m.addText(v[1])
-		case kind == "tool_use":
+		case kind == "tool_use" || kind == "toolCall":
 			err = m.addCall(v[2])
 		case kind == "tool_result":
 			err = m.addResult(v[3], v[4])

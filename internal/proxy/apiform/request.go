@@ -22,6 +22,7 @@ const (
 	Responses             // OpenAI Responses
 	Chat                  // OpenAI Chat Completions
 	Gemini                // Gemini's generateContent and streamGenerateContent
+	Pi                    // messages of pi and of OpenClaw, which no API takes
 )
 
 // FormOf returns the form of the requests to a path.
@@ -161,7 +162,7 @@ func ParseAfter(before *Request, form Form, body []byte) (*Request, error) {
 	if err := wire.Check(read); err != nil {
 		return nil, shapeError("%v", err)
 	}
-	name := map[Form]string{Messages: "messages", Responses: "input", Chat: "messages", Gemini: "contents"}[form]
+	name := map[Form]string{Messages: "messages", Responses: "input", Chat: "messages", Gemini: "contents", Pi: "messages"}[form]
 	v, err := fields(read, name, "model", "stream", "system", "tools")
 	if err != nil {
 		return nil, err
@@ -210,7 +211,7 @@ const sameStep = 4096
 // add adds the elements of the array at b[at], which is the body without cut bytes. Each has a
 // copy of its bytes, since it outlives the body.
 func (r *Request) add(b []byte, at, cut int) error {
-	read := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage, Gemini: geminiContent}[r.Form]
+	read := map[Form]func([]byte) (Message, error){Messages: anthropicMessage, Responses: responsesItem, Chat: chatMessage, Gemini: geminiContent, Pi: piMessage}[r.Form]
 	for i := wire.Space(b, at+1); b[i] != ']'; {
 		end := wire.End(b, i)
 		m, err := read(bytes.Clone(b[i:end]))

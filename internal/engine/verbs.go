@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/proxy"
+	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/tools"
+)
+
+// form is a shape of messages: how they are read in assemble and in ingest.
+type form struct {
+	request apiform.Form
+	record  llms.Format
+}
+
+// forms are the shapes of messages that hosts may send.
+var forms = map[string]form{
+	"anthropic": {apiform.Messages, llms.FormatAnthropic},
+	"openai":    {apiform.Chat, llms.FormatOpenAI},
+	"pi":        {apiform.Pi, llms.FormatPi},
+}
+
+func (r request) form() (form, error) {
+	f, ok := forms[r.Form]
+	if !ok {
+		return f, fail(codeRequest, "form: %q is none of anthropic, openai, pi", r.Form)
+	}
+	return f, nil
+}
+
+// How long a verb waits for the record or for a fold where the adapter does not say it.
+const (
+	helloWait    = 2 * time.Second
+	assembleWait = 300 * time.Millisecond
+)
+
+// wait bounds a request by its own limit.
+func (r request) wait(ctx context.Context, usual time.Duration) (context.Context, time.Duration, context.CancelFunc) {
+	d := cmp.Or(time.Duration(max(r.Wait, 0))*time.Millisecond, usual)
+	ctx, cancel := context.WithTimeout(ctx, d)
+	return ctx, d, cancel
+}
+
+// recallTools are the verbs that are tools for a model.
+var recallTools = map[string]string{"grep": lcm.GrepName, "describe": lcm.DescribeName, "expand_query": lcm.ExpandQueryName, "expand": tools.ExpandName}
+
+// answer answers a request.
+func (s *server) answer(ctx context.Context, r request) (any, error) {
+	if r.Verb == "hello" {
+		return s.hello(ctx, r)
+	}
+	if name, ok := recallTools[r.Verb]; ok {
+		return s.tool(ctx, r, name)
+	}
+	verb, ok := map[string]func(context.Context, request) (any, error){
+		"ingest": s.ingest, "assemble": s.assemble, "compact": s.compact, "subagent": s.subagent,
+	}[r.Verb]
+	if !ok {
+		return nil, fail(codeRequest, "verb: %q is not known", r.Verb)
+	}
+	if r.Session == "" {
+		return nil, fail(codeRequest, "session: it is missing")
+	}
+	return verb(ctx, r)
+}
+
+// greeting is the answer to hello.
+type greeting struct {
+	Protocol int         `json:"protocol"`
+	Version  string      `json:"version"`
+	Reads    bool        `json:"reads"`
+	Tools    []offerTool `json:"tools"`
+	Problem  string      `json:"problem,omitempty"`
+}
+
+// offerTool is a tool that an adapter may register for the model.
+type offerTool struct {
+	Verb        string          `json:"verb"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// meet takes the identity of the adapter's host. It is done before the next line is read.
+func (s *server) meet(r request) error {
+	if !slices.Contains(r.Protocols, Protocol) {
+		return fail(codeVersion, "this lcm speaks version %d of the protocol, the adapter %v", Protocol, r.Protocols)
+	}
+	if r.Host == "" {
+		return fail(codeRequest, "host: it is missing")
+	}
+	_, err := all.Named[hosts.Host](r.Host)
+	if !s.who.CompareAndSwap(nil, &identity{r.Host, err == nil, projectOf(r.Dir)}) && s.who.Load().host != r.Host {
+		return fail(codeRequest, "host: this process serves %q", s.who.Load().host)
+	}
+	return nil
+}
+
+func (s *server) hello(ctx context.Context, r request) (any, error) {
+	g := greeting{Protocol: Protocol, Version: s.Version, Reads: s.who.Load().reads, Tools: []offerTool{}}
+	ctx, _, cancel := r.wait(ctx, helloWait)
+	defer cancel()
+	o, err := s.record(ctx)
+	if err != nil {
+		g.Problem = err.Error()
+		return g, nil
+	}
+	verbs := map[string]string{}
+	for verb, name := range recallTools {
+		verbs[name] = verb
+	}
+	for _, t := range o.tools("") {
+		if verb, ok := verbs[t.GetName()]; ok {
+			g.Tools = append(g.Tools, offerTool{verb, t.GetName(), core.BasicDescription(t), t.Parameters()})
+		}
+	}
+	return g, nil
+}
+
+// part is a part of the messages to send: kept ones, from the first index up to the second, or
+// a message of the user with texts.
+type part struct {
+	Keep []int    `json:"keep,omitempty"`
+	Say  []string `json:"say,omitempty"`
+}
+
+// assembled is the answer to assemble.
+type assembled struct {
+	Parts  []part `json:"parts"`
+	Tokens int    `json:"tokens"` // estimated
+	// Folded says that other summaries are shown than in the last answer, and Why, if the
+	// messages are above the budget, the reason.
+	Folded bool   `json:"folded,omitempty"`
+	Why    string `json:"over,omitempty"`
+}
+
+func (s *server) assemble(ctx context.Context, r request) (any, error) {
+	f, err := r.form()
+	if err != nil {
+		return nil, err
+	}
+	if r.Budget <= 0 || len(r.Messages) == 0 {
+		return nil, fail(codeRequest, "assemble needs a budget and messages")
+	}
+	ctx, wait, cancel := r.wait(ctx, assembleWait)
+	defer cancel()
+	o, err := s.record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := o.proxy.Assemble(proxy.Assembly{
+		Host: o.host, Session: r.Session, Form: f.request, Body: r.Body, Model: r.Model, Budget: r.Budget, Tools: r.Tools, Wait: wait,
+	})
+	if a.Messages == 0 { // it could not be read
+		return nil, fail(codeRequest, "messages: %s", a.Failure)
+	}
+	out := assembled{Tokens: a.Tokens, Folded: a.Fold, Why: cmp.Or(a.Over, a.Failure)}
+	next := 0
+	keep := func(to int) {
+		if next < to {
+			out.Parts = append(out.Parts, part{Keep: []int{next, to}})
+		}
+	}
+	for _, e := range a.Edits {
+		keep(e.From)
+		out.Parts, next = append(out.Parts, part{Say: e.Say}), e.To
+	}
+	keep(a.Messages)
+	return out, nil
+}
+
+// compacted is the answer to compact.
+type compacted struct {
+	Summary string `json:"summary"`
+	Tokens  int    `json:"tokens"` // of the session's view now
+}
+
+// compactTokens is how long a summary of a compaction may be where the adapter does not say it.
+const compactTokens = 16_000
+
+func (s *server) compact(ctx context.Context, r request) (any, error) {
+	ctx, _, cancel := r.wait(ctx, 20*time.Second)
+	defer cancel()
+	o, err := s.record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := o.proxy.Compact(ctx, o.host, r.Session, r.Keep, cmp.Or(r.Budget, compactTokens))
+	return compacted{c.Text, c.View.ViewTokens}, err
+}
+
+func (s *server) subagent(ctx context.Context, r request) (any, error) {
+	if r.Child == "" || r.Event != "started" && r.Event != "ended" {
+		return nil, fail(codeRequest, "subagent needs a child, and the event started or ended")
+	}
+	o, err := s.record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.Event == "ended" {
+		o.proxy.Ready(o.host, r.Child)
+		return struct{}{}, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session(r.Child).parent = r.Session
+	return struct{}{}, nil
+}
+
+// said is the answer of a tool.
+type said struct {
+	Text  string `json:"text"`
+	Error bool   `json:"isError,omitempty"`
+}
+
+// catchUpTime bounds how long a tool waits for the transcript of its session.
+const catchUpTime = 2 * time.Second
+
+func (s *server) tool(ctx context.Context, r request, name string) (any, error) {
+	o, err := s.record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.reads && r.Session != "" {
+		bounded, cancel := context.WithTimeout(ctx, catchUpTime)
+		_, _ = o.read(bounded, r.Session) // an older record still answers
+		cancel()
+	}
+	for _, t := range o.tools(r.Session) {
+		if t.GetName() == name {
+			result, err := t.Run(ctx, r.Arguments)
+			if err != nil { // the model can correct its call
+				return said{"Error: " + err.Error(), true}, nil
+			}
+			return said{result.Text, result.IsError}, nil
+		}
+	}
+	return nil, fail(codeRequest, "there is no tool %s", name)
+}
+
+// tools returns the tools for a session, or for none.
+func (o *opened) tools(session string) []core.Tool {
+	return o.Engine.Session(o.key(cmp.Or(session, "engine")), lcm.WithProject(o.project)).Tools(lcm.WithProjectScope())
+}
+
+// key is the key of a session's conversation.
+func (o *opened) key(session string) string { return o.host + ":" + session }
