@@ -21,7 +21,6 @@ const (
 	saidPrompts   = 2 // prompts with most of its words
 	saidSessions  = 3 // sessions of the first matches, of which saidTurns later turns are shown
 	saidTurns     = 2
-	looksAt       = 5    // sessions that are read for them
 	laterReach    = 400  // messages after a match that are read
 	laterHits     = 60   // matches of a session that are looked at
 	sameFiles     = 1.5  // factor for a turn that changed a file that the turn of the first match changed
@@ -90,7 +89,7 @@ func (s *Service) said(ctx context.Context, r recall.GrepRequest, a recall.GrepA
 		return nil, nil
 	}
 	q := store.MessageQuery{NoRaw: true}
-	for _, m := range a.Matches[:min(len(a.Matches), 2*looksAt)] {
+	for _, m := range a.Matches[:min(len(a.Matches), 2*saidSessions)] {
 		if m.ID.Message != 0 {
 			q.IDs = append(q.IDs, m.ID.Message)
 		}
@@ -157,14 +156,10 @@ func find(ctx context.Context, from Store, of store.Search) ([]store.Hit, error)
 func laterTurns(ctx context.Context, from Store, of store.Search, firsts []store.Message) ([]turn, error) {
 	read := exchanges{store: from}
 	var files map[string]bool
-	type work struct {
-		turns []turn
-		same  bool // it changed the same files
-	}
-	var all []work
+	var out []turn
 	seen := map[store.ConversationID]bool{}
 	for _, first := range firsts {
-		if seen[first.Conversation] || len(seen) == looksAt {
+		if seen[first.Conversation] || len(seen) == saidSessions {
 			continue
 		}
 		seen[first.Conversation] = true
@@ -190,22 +185,8 @@ func laterTurns(ctx context.Context, from Store, of store.Search, firsts []store
 		if err != nil {
 			return nil, err
 		}
-		w := work{turns: best(turns, found, files)}
-		w.same = len(all) == 0 || slices.ContainsFunc(w.turns, func(t turn) bool { return overlaps(t.files, files) })
-		all = append(all, w)
-	}
-	slices.SortStableFunc(all, func(a, b work) int {
-		switch {
-		case a.same && !b.same:
-			return -1
-		case b.same && !a.same:
-			return 1
-		}
-		return 0
-	})
-	var out []turn
-	for _, w := range all[:min(saidSessions, len(all))] {
-		out = append(out, w.turns[:min(saidTurns, len(w.turns))]...)
+		turns = best(turns, found, files)
+		out = append(out, turns[:min(saidTurns, len(turns))]...)
 	}
 	return out, nil
 }
