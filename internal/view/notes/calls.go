@@ -67,7 +67,11 @@ func parse(c *llms.ToolCall) (a arguments) {
 
 // call notes what a call changes.
 func (f *finder) call(seq int64, c *llms.ToolCall) {
-	f.calls[c.ID] = call{c.Name, Command(c)}
+	made := call{name: c.Name, command: Command(c), first: len(f.lines)}
+	defer func() {
+		made.last = len(f.lines)
+		f.calls[c.ID] = made
+	}()
 	if changed := Changed(c); len(changed) > 0 {
 		f.add(Files, seq, strings.Join(changed, ", "))
 		if text := added(c); text != "" {
@@ -220,6 +224,9 @@ const maxOutput = 16 << 10
 func (f *finder) result(s *record.SummarySource, r *llms.ToolResult) {
 	c := f.calls[r.CallID]
 	text := output(r)
+	if r.IsError {
+		clear(f.lines[c.first:c.last]) // it changed nothing
+	}
 	if s.Format == llms.FormatClaude {
 		if words := userWords(c.name, r.IsError, text); words != "" {
 			f.add(User, s.Seq, words)
@@ -246,11 +253,11 @@ func (f *finder) result(s *record.SummarySource, r *llms.ToolResult) {
 		}
 		return
 	}
-	if m := logged().FindStringSubmatch(text); m != nil && strings.Contains(c.command, "git log") {
-		f.commit(s.Seq, m[1], m[2])
-	}
 	if strings.Contains(c.command, "git commit") || strings.Contains(c.command, "git cherry-pick") {
 		made := commited().FindAllStringSubmatch(text, -1)
+		if m := logged().FindStringSubmatch(text); m != nil && made == nil && strings.Contains(c.command, "git log") {
+			made = [][]string{m}
+		}
 		for _, m := range made {
 			f.commit(s.Seq, m[1], m[2])
 		}

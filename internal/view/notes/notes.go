@@ -71,6 +71,7 @@ func Find(sources []record.SummarySource) []Line {
 			f.add(l.Kind, l.Seq, l.Text)
 		}
 	}
+	f.lines = slices.DeleteFunc(f.lines, func(l Line) bool { return l.Kind == "" })
 	for _, open := range f.failed {
 		f.lines = slices.DeleteFunc(f.lines, func(l Line) bool { return l.Kind == Saw && l.Seq == open.Seq && l.Text == open.Text })
 		f.lines = append(f.lines, open.Line)
@@ -88,6 +89,7 @@ type finder struct {
 // call is a tool call whose result is to come.
 type call struct {
 	name, command string
+	first, last   int // the lines of what it changes
 }
 
 // failure is a failed command.

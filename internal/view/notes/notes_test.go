@@ -262,6 +262,19 @@ func TestFinishedPlan(t *testing.T) {
 	}
 }
 
+// TestWhatDidNotHappen: an edit that failed changed nothing, and a commit that was only looked at was not made here.
+func TestWhatDidNotHappen(t *testing.T) {
+	edit := llms.ToolCall{ID: "e", Name: "Edit", Arguments: `{"file_path":"/src/lock.go","old_string":"a","new_string":"func Lock() {}"}`}
+	log := llms.ToolCall{ID: "l", Name: "Bash", Arguments: `{"command":"git log --oneline"}`}
+	commit := llms.ToolCall{ID: "c", Name: "Bash", Arguments: `{"command":"git commit -qm x && git log --oneline -1"}`}
+	text := notes.Write(notes.Find(conversation(llms.User("mend it"), llms.Calls("", edit), llms.Result("e", "Edit", "String to replace not found", true),
+		llms.Calls("", log), llms.Result("l", "Bash", "0123abc Somebody's work", false),
+		llms.Calls("", commit), llms.Result("c", "Bash", "4567def Mend the lock", false))), 0)
+	if strings.Contains(text, "lock.go") || strings.Contains(text, "commit#5") || !strings.Contains(text, "commit#7: 4567def Mend the lock") {
+		t.Error(text)
+	}
+}
+
 // prompts are turns of the user and the assistant.
 func prompts(n int, text string) (lines []notes.Line) {
 	for i := range int64(n) {
