@@ -142,7 +142,7 @@ func outputs(h store.Hit) int {
 // such sessions are looked into, the newest first: each is read.
 const (
 	maxAsking  = 24
-	mostAsking = 128
+	mostAsking = 512
 )
 
 // conversations lists the sessions that are searched. Those that only ask lcm are left out
