@@ -2,12 +2,9 @@
 
 package e2e
 
-import (
-	"path/filepath"
-	"strings"
-)
+import "path/filepath"
 
-// piAgent is pi, which has neither MCP servers nor hooks.
+// piAgent is pi, with lcm's extension.
 type piAgent struct{}
 
 func (piAgent) name() string { return "pi" }
@@ -36,18 +33,27 @@ func (piAgent) records(b *bed) [][]byte { return b.lines(".pi/agent/sessions/*/*
 
 func (piAgent) rewritten() []string { return nil }
 
-// readOnly is the story of a user of an agent that lcm can only read: each import has what is
-// new, and the command line finds it.
-func (b *bed) readOnly(h agent) {
+func (piAgent) engined() {}
+
+// engined is an agent whose context lcm owns by an extension. It has neither hooks nor MCP servers.
+type engined interface {
+	agent
+	engined()
+}
+
+// engined is the story of a user of such an agent: each turn is stored without an import, and
+// a new session finds it with the tools.
+func (b *bed) engined(h agent) {
 	b.Log(h.ask(b, tell))
-	for _, prompt := range []string{"Hello. play:go", "And now? play:go"} {
-		b.Log(b.run(b.lcm, "import", h.name()))
-		b.stored(h.records(b))
-		if out := b.run(b.lcm, "grep", "harbour"); !strings.Contains(out, needle) {
-			b.Errorf("lcm grep finds %s", out)
-		}
-		b.Log(h.goOn(b, prompt))
+	b.stored(h.records(b))
+	for range 2 {
+		told := h.records(b)
+		asked := len(b.model.Exchanges())
+		b.Log(h.ask(b, recall))
+		b.answered(b.model.Exchanges()[asked:])
+		b.stored(told)
 	}
-	b.Log(b.run(b.lcm, "import", h.name()))
+	b.Log(h.goOn(b, "And now? play:go"))
+	b.stored(h.records(b))
 	b.exported(h)
 }

@@ -131,13 +131,15 @@ func drive(t *testing.T, h agent) {
 	model := b.model
 	b.write(filepath.Join(b.work, "notes.txt"), "low tide\n")
 	h.prepare(b)
-	if _, err := all.Named[setup.Host](h.name()); err != nil {
-		b.readOnly(h)
-		return
-	}
 	before := b.settings()
 	t.Log(b.run(b.lcm, "setup", h.name(), "--yes", "--skill"))
 	h.trust(b)
+	if e, ok := h.(engined); ok {
+		b.engined(h)
+		t.Log(b.run(b.lcm, "setup", "--remove", h.name(), "--yes"))
+		b.restored(before, e.rewritten())
+		return
+	}
 
 	_, hookless := h.(hookless)
 	t.Log(h.ask(b, tell))

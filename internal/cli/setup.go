@@ -202,9 +202,6 @@ func (cmd *setupCommand) change(ctx context.Context, names []string) error {
 	chosen, problems, reports, due := make([]setup.Host, len(names)), make([]error, len(names)), make([]setupReport, len(names)), false
 	for i, name := range names {
 		if chosen[i], err = all.Named[setup.Host](name); err != nil {
-			if h, unknown := all.Named[hosts.Host](name); unknown == nil {
-				return failed(exitUsage, "`lcm import "+name+"` stores its sessions", "there is nothing to connect in %s: its settings cannot name lcm", h.About().Title)
-			}
 			return &failure{exitUsage, err} // a slip of the finger: nothing is done
 		}
 		p, err := cmd.plan(chosen[i], kept)

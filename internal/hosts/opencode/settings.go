@@ -2,7 +2,6 @@ package opencode
 
 import (
 	_ "embed"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,6 @@ import (
 
 //go:embed plugin.js
 var plugin string
-
-// pluginCommand begins the line with the plugin's command.
-const pluginCommand = "const COMMAND = "
 
 // Settings implements [setup.Host].
 func (h Host) Settings(m hosts.Machine) string { return m.Env(h.env("CONFIG_DIR"), h.configDir(m)) }
@@ -31,7 +27,7 @@ func (h Host) Entries(dir string, o setup.Options) []setup.Entry {
 	}
 	return []setup.Entry{
 		setup.JSONServer(file, serverEntry(o), "mcp", "lcm"),
-		setup.OwnFile(filepath.Join(dir, "plugins", "lcm.js"), "plugin", "// lcm for "+h.Name, h.plugin(o), commandsIn),
+		setup.Script(filepath.Join(dir, "plugins", "lcm.js"), "plugin", "// lcm for "+h.Name, h.plugin(o)),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }
@@ -47,12 +43,7 @@ func serverEntry(o setup.Options) any {
 
 // plugin is the plugin that passes events on.
 func (h Host) plugin(o setup.Options) string {
-	command, err := json.Marshal(o.HookCommand(h.Name))
-	if err != nil {
-		command = []byte("[]") // impossible: strings can be encoded
-	}
-	content := strings.Replace(plugin, pluginCommand+`["lcm", "hook", "opencode"]`, pluginCommand+string(command), 1)
-	return strings.ReplaceAll(content, "opencode", h.Name)
+	return setup.WithCommand(strings.ReplaceAll(plugin, "opencode", h.Name), o.HookCommand(h.Name))
 }
 
 // fileNames are the names of the settings files, in the order of their weight.
@@ -61,15 +52,4 @@ func (h Host) fileNames() (names []string) {
 		names = append(names, name+".json", name+".jsonc")
 	}
 	return names
-}
-
-// commandsIn returns the command of a plugin.
-func commandsIn(plugin []byte) (all [][]string, err error) {
-	for line := range strings.Lines(string(plugin)) {
-		var command []string
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), pluginCommand); ok && json.Unmarshal([]byte(rest), &command) == nil {
-			all = append(all, command)
-		}
-	}
-	return all, nil
 }

@@ -2,16 +2,18 @@
 // built on it.
 //
 // A session is a file of JSON lines. The entries form a tree: a prompt that does not follow
-// the entry before it begins a branch. pi has no MCP servers and no hooks by design, so lcm
-// only reads its sessions.
+// the entry before it begins a branch. An extension lets lcm own the context of its sessions:
+// extension.js, which speaks with `lcm engine`.
 package pi
 
 import (
+	_ "embed"
 	"path/filepath"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/sessionfiles"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -34,8 +36,21 @@ func (Host) About() hosts.About {
 }
 
 // Find implements [hosts.Host].
-func (Host) Find(m hosts.Machine) hosts.Installation {
-	return hosts.FindIn(m.Env("PI_CODING_AGENT_DIR", filepath.Join(m.Home, ".pi", "agent")), "sessions")
+func (h Host) Find(m hosts.Machine) hosts.Installation {
+	return hosts.FindIn(h.Settings(m), "sessions")
+}
+
+// Settings implements [setup.Host].
+func (Host) Settings(m hosts.Machine) string {
+	return m.Env("PI_CODING_AGENT_DIR", filepath.Join(m.Home, ".pi", "agent"))
+}
+
+//go:embed extension.js
+var extension string
+
+// Entries implements [setup.Host]: the extension.
+func (Host) Entries(dir string, o setup.Options) []setup.Entry {
+	return []setup.Entry{setup.Script(filepath.Join(dir, "extensions", "lcm.js"), "extension", "// lcm for pi", setup.WithCommand(extension, o.EngineCommand()))}
 }
 
 // session returns the session of a file, whose name has the time before it.

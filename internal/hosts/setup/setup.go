@@ -76,6 +76,11 @@ func (o Options) HookCommand(host string) []string {
 	return slices.Concat([]string{o.Binary, "hook", host}, o.Args)
 }
 
+// EngineCommand returns the command of a context engine.
+func (o Options) EngineCommand() []string {
+	return slices.Concat([]string{o.Binary, "engine"}, o.Args)
+}
+
 // StatusCommand returns the command of a host's status line.
 func (o Options) StatusCommand() []string {
 	return slices.Concat([]string{o.Binary, "statusline"}, o.Args)

@@ -113,6 +113,7 @@ var worlds = map[string]map[string]string{
 		".gemini/x":      "",
 		".cline/x":       "",
 		".openclaw/x":    "",
+		".pi/agent/x":    "",
 	},
 	"settled": {
 		".claude.json":                                 "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}",
@@ -132,6 +133,7 @@ var worlds = map[string]map[string]string{
 		".config/kilo/opencode.json":                   "{\"model\": \"m\"}",
 		".factory/settings.json":                       "{\n  // mine\n  \"cloudSessionSync\": false,\n  \"hooks\": {\"PostToolUse\": []}\n}\n",
 		".factory/mcp.json":                            "{}",
+		".pi/agent/extensions/theirs.js":               "x",
 		".openclaw/openclaw.json":                      "{\n  // mine\n  \"agents\": {},\n  \"mcp\": {\"servers\": {},},\n}\n",
 		".cline/data/settings/cline_mcp_settings.json": "{\n  \"mcpServers\": {\n    \"other\": {\"transport\": {\"type\": \"stdio\", \"command\": \"x\"}}\n  }\n}",
 	},
@@ -285,6 +287,7 @@ func TestEntriesOfTheUsersOwn(t *testing.T) {
 		"kilo":     {".config/kilo/kilo.jsonc": `{"mcp":{"lcm":{"type":"local","command":["lcm","mcp"]}}}`},
 		"openclaw": {".openclaw/openclaw.json": `{"mcp":{"servers":{"lcm":{"command":"lcm","args":["mcp"]}}}}`},
 		"cline":    {".cline/data/settings/cline_mcp_settings.json": `{"mcpServers":{"lcm":{"transport":{"type":"stdio","command":"lcm","args":["mcp"]}}}}`},
+		"pi":       {".pi/agent/extensions/lcm.js": "export default () => {} // mine\n"},
 		"droid":    {".factory/mcp.json": `{"mcpServers":{"lcm":{"command":"lcm","args":["mcp"]}}}`},
 	} {
 		m := home(t, files)
