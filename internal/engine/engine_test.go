@@ -308,6 +308,9 @@ func TestLongSession(t *testing.T) {
 	if err := json.Unmarshal(l.ask("grep", map[string]any{"session": "s", "arguments": map[string]any{"pattern": "make part7"}}), &found); err != nil || !strings.Contains(found.Text, "msg_") {
 		t.Errorf("%s, %v", found.Text, err)
 	}
+	if got := l.ask("expand", map[string]any{"arguments": map[string]any{"subject_type": "tool", "subject_name": "lcm_grep"}}); !strings.Contains(string(got), "full_text") {
+		t.Errorf("%s", got)
+	}
 	var c struct{ Summary string }
 	if err := json.Unmarshal(l.ask("compact", map[string]any{"session": "s", "budget": 4000, "keep": "m600"}), &c); err != nil || !strings.Contains(c.Summary, "<lcm-summary") || !strings.Contains(c.Summary, "[lcm checkpoint: everything up to msg_600]") {
 		t.Errorf("%s, %v", c.Summary, err)

@@ -236,7 +236,9 @@ func (s *server) tool(ctx context.Context, r request, name string) (any, error) 
 		_, _ = o.read(bounded, r.Session) // an older record still answers
 		cancel()
 	}
-	for _, t := range o.tools(r.Session) {
+	all := o.tools(r.Session)
+	ctx = core.WithAgentContext(ctx, core.AgentContext{core.KeyTools: all}) // expand describes them
+	for _, t := range all {
 		if t.GetName() == name {
 			result, err := t.Run(ctx, r.Arguments)
 			if err != nil { // the model can correct its call
