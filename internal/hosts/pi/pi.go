@@ -48,9 +48,12 @@ func (Host) Settings(m hosts.Machine) string {
 //go:embed extension.js
 var extension string
 
-// Entries implements [setup.Host]: the extension.
+// Entries implements [setup.Host]: the extension, and a skill.
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
-	return []setup.Entry{setup.Script(filepath.Join(dir, "extensions", "lcm.js"), "extension", "// lcm for pi", setup.WithCommand(extension, o.EngineCommand()))}
+	return []setup.Entry{
+		setup.Script(filepath.Join(dir, "extensions", "lcm.js"), "extension", "// lcm for pi", setup.WithCommand(extension, o.EngineCommand())),
+		setup.Skill(filepath.Join(dir, "skills"), o),
+	}
 }
 
 // session returns the session of a file, whose name has the time before it.

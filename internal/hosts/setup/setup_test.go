@@ -133,7 +133,7 @@ var worlds = map[string]map[string]string{
 		".config/kilo/opencode.json":                   "{\"model\": \"m\"}",
 		".factory/settings.json":                       "{\n  // mine\n  \"cloudSessionSync\": false,\n  \"hooks\": {\"PostToolUse\": []}\n}\n",
 		".factory/mcp.json":                            "{}",
-		".pi/agent/extensions/theirs.js":               "x",
+		".pi/agent/AGENTS.md":                          "Be brief.\n",
 		".openclaw/openclaw.json":                      "{\n  // mine\n  \"agents\": {},\n  \"mcp\": {\"servers\": {},},\n}\n",
 		".cline/data/settings/cline_mcp_settings.json": "{\n  \"mcpServers\": {\n    \"other\": {\"transport\": {\"type\": \"stdio\", \"command\": \"x\"}}\n  }\n}",
 	},
@@ -155,7 +155,9 @@ func TestRemoveRestoresEveryByte(t *testing.T) {
 						what += c.What + ", "
 					}
 					h := named(t, host).About()
-					if !strings.Contains(what, "MCP server") || !h.HidesInstructions && !strings.Contains(what, "hooks") && !strings.Contains(what, "plugin") {
+					switch {
+					case strings.Contains(what, "extension"): // it has the tools and tells of each turn
+					case !strings.Contains(what, "MCP server") || !h.HidesInstructions && !strings.Contains(what, "hooks") && !strings.Contains(what, "plugin"):
 						t.Errorf("%s: only %s change", host, what)
 					}
 					if p := apply(t, host, o, kept); len(p.Changes) != 0 {
