@@ -67,6 +67,8 @@ type GrepRequest struct {
 	Context int `json:"context,omitempty"`
 	// Compact leaves out matches that have no text.
 	Compact bool `json:"-"`
+	// NoSaid leaves out what the user said about a question.
+	NoSaid bool `json:"-"`
 	// Fill makes one result of the matches of an exchange, a prompt and what followed it, and
 	// adds its reply and the messages around it until the page costs about so many tokens.
 	Fill int `json:"-"`

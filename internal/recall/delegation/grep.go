@@ -62,7 +62,7 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (string, error) {
 // search adds the matches of one stretch of time that the grant covers.
 func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall.Match) ([]recall.Match, error) {
 	r := recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: recall.Where{ConversationID: at.conversation}, Limit: recall.MaxLimit,
+		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: recall.Where{ConversationID: at.conversation}, Limit: recall.MaxLimit, NoSaid: true,
 	}
 	at.within(&r)
 	for range grepPages {

@@ -97,7 +97,7 @@ func (d *Delegator) plan(ctx context.Context, r request) (*plan, error) {
 		if text == r.Prompt {
 			text = asWords(text) // a query may have operators, a question has none
 		}
-		g := recall.GrepRequest{Pattern: text, Mode: store.FullText, Kinds: recall.InBoth, Where: r.Where, Limit: limit}
+		g := recall.GrepRequest{Pattern: text, Mode: store.FullText, Kinds: recall.InBoth, Where: r.Where, Limit: limit, NoSaid: true}
 		p.time.within(&g) // in a long conversation the best matches are elsewhere
 		found, err := d.config.Recall.Grep(ctx, g)
 		switch {

@@ -84,7 +84,7 @@ func Said(ctx context.Context, from Store, of store.Search, firsts []store.Messa
 
 // said returns what the user said about the question of a first page.
 func (s *Service) said(ctx context.Context, r recall.GrepRequest, a recall.GrepAnswer) ([]recall.Turn, error) {
-	narrowed := r.Cursor != "" || r.Everything || r.Role != "" || r.Tool != "" || r.SummaryID != "" || r.Kinds == recall.InSummaries
+	narrowed := r.NoSaid || r.Cursor != "" || r.Everything || r.Role != "" || r.Tool != "" || r.SummaryID != "" || r.Kinds == recall.InSummaries
 	if a.Mode != store.FullText || a.Sort != store.ByRelevance || narrowed || len(a.NotInRecord) > 0 {
 		return nil, nil
 	}
