@@ -122,8 +122,8 @@ func (k *nameKind) assigned(text []byte, start, end int) (Finding, bool) {
 	}
 	v, from, to := valueAfter(text, i)
 	v.joined = start > 0 && urlsafe[text[start-1]]
-	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || text[end-1]|0x20 == 'y' && bytes.HasSuffix(suffix, []byte("id")) || bytes.HasSuffix(suffix, []byte("challenge")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
-		return Finding{}, false // cache_key, PublicKey
+	if suffix := bytes.ToLower(text[end:i]); bytes.HasSuffix(suffix, []byte("algorithm")) || (text[end-1]|0x20 == 'y' || k.short && isUUID(v.value)) && bytes.HasSuffix(suffix, []byte("id")) || bytes.HasSuffix(suffix, []byte("challenge")) || v.joined && text[end-1]|0x20 == 'y' && (isHarmless(text, start) || isHarmless(text, start-1)) {
+		return Finding{}, false // cache_key, PublicKey, model_session_id
 	}
 	if k.kind != "password" && isPublicName(text[:start]) {
 		return Finding{}, false // PublicKeyToken

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
@@ -49,7 +50,7 @@ var nearWords = sync.OnceValue(func() (all []nearWord) {
 
 // harmless are the last words of names whose values are random and no secrets.
 const harmless = " id ids uuid guid hash sum digest integrity checksum sha sha1 sha256 sha384 sha512 md5 h1 commit rev revision ref etag nonce fingerprint thumbprint kid public rsa ed25519 nistp256 " +
-	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site socket uid "
+	"trace span request resolved version checkout image container pod exec index object blob tree tx block address project tenant release cache idempotency websocket primary foreign sort partition routing row group encoded algorithm site socket uid v "
 
 // isHarmless reports whether a value that begins at i has a harmless name before it, on
 // its line.
@@ -111,8 +112,9 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 	from, to := max(0, start-100), lineEnd(text[:min(len(text), end+220)], end)
 	if n := bytes.LastIndexByte(text[from:start], '\n'); n >= 0 {
 		from += n + 1
-	} else if from > 0 {
-		from += max(0, bytes.IndexAny(text[from:start], " \t"))
+	}
+	for from > 0 && !betweenWords[text[from-1]] && start-from < 400 { // a word is seen whole
+		from--
 	}
 	head, columns, column := to, 0, 0 // of the table that the line is the head of, and the place of the hint in it
 	if h == sure && count(text[from:to], digit) == 0 {
@@ -244,8 +246,10 @@ func valueIn(text []byte, from, to int) (int, int) {
 	case bytes.HasPrefix(word, []byte("-hp")):
 		return from + 3, to
 	}
-	if colon := bytes.LastIndexByte(word, ':'); colon >= 0 && !isStrong(word) {
-		from += colon + 1 // root:…
+	if name := bytes.IndexByte(word, ':') + 1; name > 0 && (isTime(word[name:]) || isHarmless(text, from+name)) {
+		from += name // Timestamp:…
+	} else if name > 0 && !isStrong(word) {
+		from += bytes.LastIndexByte(word, ':') + 1 // root:…
 	}
 	return from, to
 }
@@ -313,8 +317,21 @@ func isStrong(value []byte) bool {
 	default:
 		return false
 	}
-	return !isCode(value) && !isMark(value) && !isHexadecimal(value) && !(bytes.Count(value, []byte("/")) > 1 && n < 40) && !(bytes.IndexByte(value, '@') > 0 && bytes.IndexByte(value, '.') > 0) &&
+	return !isCode(value) && !isMark(value) && !isHexadecimal(value) && !(bytes.Count(value, []byte("/")) > 1 && n < 40) && !isPath(value) && !(bytes.IndexByte(value, '@') > 0 && bytes.IndexByte(value, '.') > 0) &&
 		!isWords(value) && !isFile(value) && !isTime(value) && !isPlaceholder(value)
+}
+
+// isPath reports whether a value is a path or the name of a branch: its parts are words, numbers and hashes.
+func isPath(value []byte) bool {
+	if bytes.IndexByte(value, '/') <= 0 {
+		return false
+	}
+	for part := range bytes.FieldsFuncSeq(value, func(r rune) bool { return r >= utf8.RuneSelf || !alnum[r] }) {
+		if !isHexadecimal(part) && !isWords(part) {
+			return false
+		}
+	}
+	return true
 }
 
 // isFile reports whether a value is the name of a file or a host, or a version. A password may have a dot too.

@@ -76,13 +76,16 @@ func isHash(word []byte) bool {
 	if hex := bytes.TrimPrefix(bytes.TrimLeft(word, "+-"), []byte("0x")); len(hex) < len(word) && len(hex) <= 40 && isHexadecimal(hex) {
 		return true
 	}
+	if hex, version, ok := bytes.Cut(word, []byte("@v")); ok && isHexadecimal(hex) && count(version, digit) == len(version) { // the copy of a file
+		return true
+	}
 	if slash := bytes.LastIndexByte(word, '/'); slash > 0 && isUUID(word[slash+1:]) { // the path of a session's files
 		return true
 	}
 	return bytes.Contains(word, []byte("://")) || bytes.Contains(word, []byte("+0x")) || isULID(word) || isCacheKey(word) || isKebab(word) || isPublic(word) || hasPrefix(word, hashes)
 }
 
-var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "toolu_", "ses_", "prt_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy"}
+var hashes = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "SHA256:", "msg_", "toolu_", "ses_", "prt_", "call_", "chatcmpl-", "urn:", "GHSA-", "bafy", "ami-", "vpc-"}
 
 // isPublic reports whether a value is meant to be seen: the key of a site, or a public key.
 func isPublic(value []byte) bool { return hasPrefix(value, public) }
@@ -93,7 +96,7 @@ var public = []string{"pk_live_", "pk_test_", "pk.", "phc_", "age1", "AAAAB3NzaC
 // isID reports whether a value begins as the ids of payment and cloud services do.
 func isID(value []byte) bool { return hasPrefix(value, ids) }
 
-var ids = []string{"price_", "cus_", "pi_", "sub_", "prod_", "acct_", "evt_", "ch_", "u_", "usr_", "user_", "org_", "team_", "job_", "run_", "req_", "order_", "txn_", "ami-", "vpc-"}
+var ids = []string{"price_", "cus_", "pi_", "sub_", "prod_", "acct_", "evt_", "ch_", "u_", "usr_", "user_", "org_", "team_", "job_", "run_", "req_", "order_", "txn_"}
 
 func hasPrefix(word []byte, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(s string) bool { return bytes.HasPrefix(word, []byte(s)) })
@@ -202,7 +205,7 @@ func isCode(value []byte) bool {
 // random reports whether a value looks random: letters and digits alternate
 // often, and few characters repeat.
 func random(value []byte) bool {
-	if isCode(value) || isUUID(value) || isIdentifier(value) || isWords(value) || isTime(value) {
+	if isCode(value) || isUUID(value) || isIdentifier(value) || isWords(value) || isTime(value) || bytes.Count(value, []byte("/")) > 1 && isPath(value) {
 		return false
 	}
 	n := min(len(value), 100)
