@@ -59,12 +59,17 @@ func (e *Engine) Session(key string, options ...SessionOption) *Session {
 	for _, o := range options {
 		o(&n)
 	}
-	n.Title = ingest.Title(e.settings.privacy, n.Title)
+	n.Title = e.Title(n.Title)
 	if w := e.settings.within; len(w) == 1 && n.Project == (record.Project{}) {
 		n.Project = w[0]
 	}
 	return &Session{engine: e, open: n.NewConversation}
 }
+
+// Title returns a title as a session keeps it: without private blocks and, unless they are
+// kept, secrets. Who cuts a text to a title calls it first, because the beginning of a
+// secret does not look like one.
+func (e *Engine) Title(title string) string { return ingest.Title(e.settings.privacy, title) }
 
 // Key returns the session's key.
 func (s *Session) Key() string { return s.open.Key }

@@ -295,7 +295,7 @@ func (r *reading) open(ctx context.Context) error {
 	}
 	backdate(r.batch)
 	if title == "" {
-		title = firstPrompt(r.batch)
+		title = firstLine(r.feed.engine.Title(firstPrompt(r.batch)))
 	}
 	if r.t.Agent != "" {
 		title = strings.TrimSuffix(r.t.Agent+": "+title, ": ")
@@ -311,7 +311,7 @@ func (r *reading) open(ctx context.Context) error {
 		parent = c.ID
 		options = append(options, lcm.WithParent(parent))
 	}
-	opening := store.NewConversation{Key: r.t.Key(), Agent: r.t.Host, Project: in, Title: title, Parent: parent}
+	opening := store.NewConversation{Key: r.t.Key(), Agent: r.t.Host, Project: in, Title: r.feed.engine.Title(title), Parent: parent}
 	if err := r.fork(ctx, opening); err != nil {
 		return err
 	}
@@ -333,16 +333,20 @@ const titleLength = 80
 
 func firstPrompt(records []Record) string {
 	for _, rec := range records {
-		if !prompt(rec.Message, rec.Flags) {
-			continue
+		if prompt(rec.Message, rec.Flags) {
+			return strings.TrimSpace(rec.PlainText())
 		}
-		line, _, _ := strings.Cut(strings.TrimSpace(rec.PlainText()), "\n")
-		if utf8.RuneCountInString(line) > titleLength {
-			line = string([]rune(line)[:titleLength-1]) + "…"
-		}
-		return line
 	}
 	return ""
+}
+
+// firstLine returns the first line of a text, cut to the length of a title.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	if utf8.RuneCountInString(line) > titleLength {
+		line = string([]rune(line)[:titleLength-1]) + "…"
+	}
+	return line
 }
 
 // prompt reports whether a person wrote a message.

@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/record/ingest"
+	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -151,6 +152,21 @@ func TestCatchUpReadsWhatIsNew(t *testing.T) {
 	if c.Key != "claude:s" || c.Agent != "claude" || c.Project.Root != "/nowhere/project" || c.Title != "one" {
 		t.Errorf("%+v", c)
 	}
+}
+
+// TestTitleIsMaskedBeforeItIsCut: half a seed phrase does not look like one.
+func TestTitleIsMaskedBeforeItIsCut(t *testing.T) {
+	b := newBed(t, lcm.WithPrivacy(ingest.Privacy{Redact: redact.Search}))
+	const prompt = `MNEMONIC="legal winner thank year wave sausage worth useful legal winner thank yellow"`
+	check := func(transcript hosts.Transcript) {
+		r := b.catchUp(transcript, hosts.Limits{})
+		if c, err := b.db.Conversation(t.Context(), r.Conversation); err != nil || c.Title != `MNEMONIC="[redacted: seed phrase]"` {
+			t.Errorf("%s: %q, %v", transcript.Session, c.Title, err)
+		}
+	}
+	check(b.claude("s", line("user", "u1", "null", prompt)))
+	b.rollout("t.jsonl", item(0, "user", "one"), item(1, "assistant", "two"))
+	check(b.rollout("u.jsonl", history("t", 1), item(2, "user", prompt))) // a fork
 }
 
 func TestRewrittenTranscriptIsStoredOnce(t *testing.T) {
