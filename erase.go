@@ -94,7 +94,7 @@ func (e *Engine) Order(ctx context.Context, f EraseQuery) (order record.EraseReq
 	case f.Pattern == "" && !timed && len(f.Conversations) == 0:
 		err = errors.New("nothing to forget was named: want conversations, messages, a time or a pattern")
 	case f.Pattern == "" && !timed:
-		order.Conversations, err = e.withSubAgents(ctx, f.Conversations)
+		order.Conversations, err = withSubAgents(ctx, e.store, f.Conversations)
 	case f.Pattern == "":
 		order.Messages, err = e.scan(ctx, f, nil)
 	case f.Mode == store.FullText:
@@ -111,8 +111,8 @@ func (e *Engine) Order(ctx context.Context, f EraseQuery) (order record.EraseReq
 }
 
 // withSubAgents adds the conversations that were begun by those given.
-func (e *Engine) withSubAgents(ctx context.Context, ids []record.ConversationID) ([]record.ConversationID, error) {
-	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
+func withSubAgents(ctx context.Context, r store.Reader, ids []record.ConversationID) ([]record.ConversationID, error) {
+	all, err := r.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
 	}
