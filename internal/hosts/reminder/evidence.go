@@ -19,7 +19,6 @@ type found struct {
 	weights   []float64 // of the query's terms: rare ones weigh more
 	evidence  []float64 // the weights, less for ordinary words
 	total     float64   // of the evidence
-	unit      float64   // what a weight of 1 says: more in a large record
 	specific  []bool    // terms that are not ordinary words
 	turns     []turn
 	top       float64                  // their best score
