@@ -27,7 +27,6 @@ type Weights struct {
 	// Reply is the least that the last words of a turn are worth, as a share of its prompt.
 	// Asked is the factor for what the user said where the question asks for that.
 	Reply, Asked float64
-	Newer        float64
 }
 
 // DefaultWeights are the weights of a search that names none.
@@ -71,6 +70,9 @@ type Question struct {
 	Spans []dates.Span // of time, that the question names
 	User  bool         // it asks what the user said
 }
+
+// behind is the share of the rank of a prompt that puts a message right behind it.
+const behind = 0.99
 
 // maxTurnWords is the length up to which a message is a turn of a dialogue.
 // Only in a run of such turns do an answer and the second neighbour count: in
@@ -134,8 +136,12 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 		r.Rank *= said
 	}
 	for i, prompt := range prompts {
-		if out[i].Matched || out[i].Closes {
-			out[i].Rank = max(out[i].Rank, w.Reply*out[prompt].Rank)
+		r, share := &out[i], w.Reply
+		if !r.Matched || key >= 0 && !r.has(key) {
+			share = min(share, behind) // it may be beside the point
+		}
+		if r.Matched || r.Closes {
+			r.Rank = max(r.Rank, share*out[prompt].Rank)
 		}
 	}
 	slices.SortFunc(out, func(x, y Hit) int {
