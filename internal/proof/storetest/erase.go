@@ -224,21 +224,11 @@ func testEraseBranches(t *testing.T, f *fixture) {
 	}
 }
 
-// naming returns the text of a message as a body that refers to payloads.
-func naming(m store.NewMessage, payloads ...store.PayloadID) *llms.Message {
-	body := &llms.Message{Role: m.Role, Parts: []llms.Part{{Kind: llms.PartText, Text: string(m.Record)}}}
-	for _, id := range payloads {
-		body.Parts = append(body.Parts, llms.Part{Kind: llms.PartText, Ref: &llms.Ref{ID: string(id)}})
-	}
-	return body
-}
-
 func testErasePayloads(t *testing.T, f *fixture) {
 	c := f.conversation(t, "k")
 	payloads := []store.PayloadID{f.payload(t, c.ID, "shared content"), f.payload(t, c.ID, "content of one")}
 	one, two := row(llms.RoleUser, "one"), row(llms.RoleUser, "two")
 	one.Native, one.Payloads, two.Payloads = "one", payloads, payloads[:1]
-	one.Body, two.Body = naming(one, one.Payloads...), naming(two, two.Payloads...)
 	ids := idsOf(f.append(t, c.ID, one, two))
 	done := f.erase(t, store.Erasure{Messages: ids[:1]})
 	want(t, "payloads", done.Payloads, 1)
@@ -249,7 +239,6 @@ func testErasePayloads(t *testing.T, f *fixture) {
 	wantErr(t, "the payload of one", second(f.Payload(t.Context(), payloads[1])), store.ErrNotFound)
 	// A refused message leaves no payload.
 	one.Payloads = []store.PayloadID{f.payload(t, c.ID, "content of one")}
-	one.Body = naming(one, one.Payloads...)
 	f.append(t, c.ID, one)
 	wantErr(t, "the payload of a refused message", second(f.Payload(t.Context(), payloads[1])), store.ErrNotFound)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -158,14 +157,7 @@ func (m *model) append(c *modelConversation, n store.NewMessage, id store.Messag
 	c.CreatedAt, c.UpdatedAt = earlier(c.CreatedAt, said), later(c.UpdatedAt, said)
 	c.Tokens += int64(n.Tokens)
 	c.Bytes += n.Size
-	var body []byte
-	if n.Body != nil {
-		var err error
-		if body, err = wire.Encode(llms.FormatLCM, *n.Body); err != nil {
-			panic(err)
-		}
-	}
-	c.Head = store.Link(c.Head, n, body)
+	c.Head = store.Link(c.Head, n, nil)
 	c.own = append(c.own, id)
 	if n.Flags&store.FlagHidden == 0 {
 		msg.before, c.tip = c.tip, id

@@ -165,7 +165,6 @@ func (m *machine) payload(rt *rapid.T) {
 			return err
 		}
 		n.Payloads = []store.PayloadID{id}
-		n.Body = naming(n, id)
 		done, err = w.Append(m.ctx, n)
 		return err
 	}))

@@ -1,11 +1,8 @@
 package verify
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -73,37 +70,4 @@ func (v *verifier) checkRefs(id store.MessageID, body []byte, cuts string) error
 		}
 	}
 	return nil
-}
-
-// Link is a row of message_payloads.
-type Link struct {
-	Message, Num int64
-	Payload      string // the id of Num; empty: there is no such payload
-}
-
-// ExtraLinks lists the links to payloads that messages do not name, neither in their bodies nor
-// in the cuts of their records. where is a condition on the messages m.
-func ExtraLinks(c sqldb.Conn, where string, args ...any) (links []Link, err error) {
-	err = c.Query(`
-		SELECT mp.message, mp.payload, p.id, m.body, m.cuts
-		FROM messages m JOIN message_payloads mp ON mp.message = m.id LEFT JOIN payloads p ON p.num = mp.payload
-		WHERE `+where+` ORDER BY mp.message, mp.payload`, func(s sqldb.Row) error {
-		var l Link
-		sqldb.Scan(s, &l.Message, &l.Num, &l.Payload)
-		needs := string(s.ColumnRawBlob(3)) + s.ColumnText(4)
-		if needs == "" || !strings.Contains(needs, l.Payload) {
-			links = append(links, l)
-		}
-		return nil
-	}, args...)
-	return links, err
-}
-
-// extraLinks finds payloads that are listed with messages that do not have them.
-func (v *verifier) extraLinks() error {
-	links, err := ExtraLinks(v.Conn, "m.conversation = ?", int64(v.Row.ID))
-	for _, l := range links {
-		v.Fault("payload-link", store.MessageID(l.Message).String(), "%s is listed with it, and does not belong to it", cmp.Or(l.Payload, fmt.Sprint("payload ", l.Num)))
-	}
-	return err
 }

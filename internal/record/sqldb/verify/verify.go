@@ -36,7 +36,7 @@ func Conversation(ctx context.Context, f sqldb.DB, id store.ConversationID, whol
 		if v.Row, err = record.ReadConversation(c, id); err != nil {
 			return false, err
 		}
-		return true, sqldb.Steps(v.messages, v.extraLinks, v.coverage, v.summaries, v.rows, v.derived)
+		return true, sqldb.Steps(v.messages, v.coverage, v.summaries, v.rows, v.derived)
 	})
 	v.Faults = v.List
 	v.Digest = ConversationDigest(v.Key, v.Segment, v.Verification.Messages, v.head)

@@ -42,23 +42,7 @@ func fixPayloads(c *dbfile.Conn) error {
 			return err
 		}
 	}
-	return sqldb.Steps(func() error { return fixReferences(c) }, func() error { return dropExtraLinks(c) })
-}
-
-// dropExtraLinks removes links to payloads that belong to no part of a message. A damaged message
-// keeps them: it may have lost what led to the payload.
-func dropExtraLinks(c *dbfile.Conn) error {
-	links, err := verify.ExtraLinks(c, "TRUE")
-	if err != nil {
-		return err
-	}
-	return sqldb.Each(links, func(l verify.Link) error {
-		broken, err := seal.Messages.Broken(c, "m.id = ?", l.Message)
-		if err == nil && len(broken) == 0 {
-			err = c.Exec(`DELETE FROM message_payloads WHERE message = ? AND payload = ?`, l.Message, l.Num)
-		}
-		return err
-	})
+	return fixReferences(c)
 }
 
 // fixPayload corrects the row of a payload whose content is sound, or makes it again with
