@@ -18,10 +18,11 @@ type engineCommand struct{ *program }
 func newEngineCommand(p *program) *cobra.Command {
 	cmd := &engineCommand{program: p}
 	return &cobra.Command{
-		Use:   "engine",
-		Short: "Keep the context of an agent that asks for it",
-		Args:  usage(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return cmd.serve(c.Context()) },
+		Use:    "engine",
+		Short:  "Keep the context of an agent that asks for it",
+		Hidden: true, // agents' plugins start it
+		Args:   usage(cobra.NoArgs),
+		RunE:   func(c *cobra.Command, _ []string) error { return cmd.serve(c.Context()) },
 	}
 }
 
