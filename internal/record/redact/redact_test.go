@@ -39,6 +39,9 @@ func TestSecrets(t *testing.T) {
 		{"-----BEGIN RSA PRIVATE KEY-----\n" + noise + "\n" + noise + "\n-----END RSA PRIVATE KEY-----\nrest", "[redacted: private key]\nrest"},
 		{"-----BEGIN PRIVATE KEY-----\\n" + noise + "\\n-----END PRIVATE KEY-----\\n\"}", "[redacted: private key]\\n\"}"},
 		{"-----BEGIN OPENSSH PRIVATE KEY-----\n" + noise, "[redacted: private key]"},
+		{`phpsessid=9f3c7a1e5b2d8f60`, `phpsessid=[redacted: token]`}, // of the least length
+		{`password=testQ7xZ`, `password=[redacted: password]`},        // four letters more than a filler
+		{`db_password: "Kx9!mQ\"zP 4tR8w"`, `db_password: "[redacted: password]"`},
 		{"postgres://app:s3cr-Xt@db.internal:5432/app", "postgres://app:[redacted: password]@db.internal:5432/app"},
 		{"mongodb+srv://u:p4ssw0rdX@c0.mongodb.net", "mongodb+srv://u:[redacted: password]@c0.mongodb.net"},
 		{"Authorization: Bearer " + noise[:40], "Authorization: Bearer [redacted: authorization]"},
