@@ -73,3 +73,15 @@ func TestLearnWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestTheSmallerWindowHolds: what an error of the API told does not give way to larger settings.
+func TestTheSmallerWindowHolds(t *testing.T) {
+	for settings, want := range map[int]int{200_000: 64_000, 32_000: 32_000, 0: 64_000} {
+		server := &Server{Config: Config{Windows: map[string]int{"m": settings}}, cal: newCalibration(noState{}), ctx: t.Context()}
+		c := call{session: &session{server: server, model: "m", last: &apiform.Request{}}, made: Composition{Model: "m", Window: 200_000, Tokens: 150_000}}
+		c.learnWindow([]byte("prompt is too long: 170000 tokens > 64000 maximum"))
+		if got, known := server.window(nil, "m"); got != want || !known {
+			t.Errorf("with settings of %d: %d, %v, want %d", settings, got, known, want)
+		}
+	}
+}

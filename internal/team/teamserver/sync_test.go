@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -216,7 +218,13 @@ func TestSessionEntersAPrivateProject(t *testing.T) {
 	a := f.laptop("one", f.token(access.Token{Append: true}))
 	sent := &recorder{}
 	a.HTTP = &http.Client{Transport: sent}
-	a.Private, a.Privacy.IgnoreProjects = []string{"/src/priv"}, []string{"/src/ignored"}
+	inner := filepath.Join(t.TempDir(), "inner") // a private directory of a repository that is not
+	for _, dir := range []string{inner, filepath.Join(filepath.Dir(inner), ".git")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Private, a.Privacy.IgnoreProjects = []string{"/src/priv", inner}, []string{"/src/ignored"}
 	records := map[string]string{ // by session: number, directory and text
 		"claude":   `{"type":"user","uuid":"%d","cwd":"%s","message":{"role":"user","content":"%s"}}`,
 		"codex":    `{"type":"turn_context","payload":{"n":%d,"cwd":"%s","say":"%s"}}`,
@@ -237,7 +245,7 @@ func TestSessionEntersAPrivateProject(t *testing.T) {
 	if r := a.push(); r.Messages != 3 || r.Entered != 0 {
 		t.Errorf("before: %+v", r)
 	}
-	for key, dir := range map[string]string{"claude": "/src/priv/sub", "codex": "/src/priv", "opencode": "/src/ignored/x"} {
+	for key, dir := range map[string]string{"claude": "/src/priv/sub", "codex": inner, "opencode": "/src/ignored/x"} {
 		say(key, 2, "/src/app", "new text")
 		say(key, 3, dir, "hidden text")
 		say(key, 4, "/src/app", "later text")
