@@ -104,6 +104,13 @@ func TestBranches(t *testing.T) {
 		{`{"type":"user","uuid":"u3","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three"}}`, false},
 		{`{"type":"user","uuid":"u4","parentUuid":"h1","sessionId":"s","message":{"role":"user","content":"three, again"}}`, true},
 		{`{"type":"user","uuid":"u5","sessionId":"s","message":{"role":"user","content":"it names no parent"}}`, false},
+		{`{"type":"user","uuid":"u6","parentUuid":"u1","sessionId":"s","isCompactSummary":true,"message":{"role":"user","content":"what was"}}`, false},
+		{`{"type":"user","uuid":"r1","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"out"}]}}`, false},
+		{`{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}`, false},
+		{`{"type":"attachment","uuid":"t1","parentUuid":"u1","sessionId":"s","attachment":{"type":"queued_command","prompt":"wait"}}`, false},
+		{`{"type":"user","uuid":"s2","parentUuid":"u1","sessionId":"s","isSidechain":true,"message":{"role":"user","content":"aside"}}`, false},
+		{`{"type":"summary","summary":"it has no uuid","leafUuid":"u1"}`, false},
+		{`{"type":"user","uuid":"u7","parentUuid":"t1","sessionId":"s","message":{"role":"user","content":"four"}}`, false},
 	} {
 		if rec := r.record([]byte(c.line)); rec.Branch != c.branch {
 			t.Errorf("%s: a branch is %v after %q", c.line, rec.Branch, rec.After)
@@ -142,12 +149,80 @@ func TestFileThatWasWrittenAnew(t *testing.T) {
 	}
 }
 
-// The records of a sub-agent's file have the session id of its parent, and are no copies.
+// The records of a sub-agent's file have the session id of its parent, and are no copies. Only the
+// sub-agent's own say whose it is.
 func TestSubagentsAreNoCopies(t *testing.T) {
-	r := &reader{t: hosts.Transcript{Session: subagent + "a1"}, session: subagent + "a1"}
-	rec := r.record([]byte(`{"type":"user","uuid":"u","sessionId":"s","isSidechain":true,"message":{"role":"user","content":"look"}}`))
-	if rec.Flags != 0 {
-		t.Errorf("flags %b", rec.Flags)
+	for fields, parent := range map[string]string{`"isSidechain":true,"agentId":"a1",`: "s", `"isSidechain":true,`: "", `"agentId":"a1",`: ""} {
+		r := &reader{t: hosts.Transcript{Session: subagent + "a1"}, session: subagent + "a1"}
+		rec := r.record([]byte(`{"type":"user","uuid":"u","sessionId":"s",` + fields + `"message":{"role":"user","content":"look"}}`))
+		if rec.Flags != 0 || rec.Parent != parent {
+			t.Errorf("%s: flags %b, parent %q", fields, rec.Flags, rec.Parent)
+		}
+	}
+}
+
+// The transcripts of a home are the files of sessions, and those of their sub-agents, with their sizes;
+// what cannot be read is named, and a caller that has enough gets no more.
+func TestTranscripts(t *testing.T) {
+	m := machine(t, map[string]string{
+		".claude/projects/p/s1.jsonl": "12", ".claude/projects/p/s1/subagents/agent-a.jsonl": "3", ".claude/projects/p/s1/subagents/agent-a.meta.json": "{}",
+		".claude/projects/p/s1/notes.jsonl": "", ".claude/projects/p/s2.jsonl": "", ".claude/projects/p/memory.md": "", ".claude/projects/p/dir.jsonl/x": "",
+		".claude/projects/stray.jsonl": "", ".claude/projects/q/s3.jsonl": "", ".claude/projects/r/s4.jsonl": "",
+	}, nil)
+	in := Host{}.Find(m)
+	outside := machine(t, map[string]string{"subagents/agent-x.jsonl": ""}, nil).Home
+	for _, link := range []string{"p/s2", "pl"} {
+		if err := os.Symlink(outside, filepath.Join(in.Data, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"s1  2", "s1/agent-a s1 1", "s2  0", "cannot read p/s2/subagents", "cannot read pl", "s3  0", "s4  0"}
+	for n := range want {
+		var got []string
+		for tr, err := range (Host{}).Transcripts(t.Context(), in) {
+			line := fmt.Sprintf("%s %s %d", tr.Session, tr.Parent, tr.Size)
+			if err != nil {
+				path, _ := filepath.Rel(in.Data, tr.Path)
+				line = "cannot read " + path
+			}
+			if got = append(got, line); len(got) > n {
+				break
+			}
+		}
+		if diff := cmp.Diff(want[:n+1], got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// A sub-agent's transcript names its session, and begins with what the session said of it; a later reading
+// does not repeat that.
+func TestSubagentIsDescribed(t *testing.T) {
+	const line = `{"type":"user","uuid":"u1","sessionId":"s","isSidechain":true,"agentId":"a","message":{"role":"user","content":"look at tool-results/b1.txt"}}` + "\n"
+	m := machine(t, map[string]string{
+		"p/s/subagents/agent-a.jsonl": line, "p/s/subagents/agent-a.meta.json": `{"agentType":"Explore","description":"Find it"}`,
+		"p/s/tool-results/b1.txt": "output", "p/agent-b.jsonl": line, "p/s.jsonl": line,
+	}, nil)
+	for path, want := range map[string]string{
+		"p/s/subagents/agent-a.jsonl": "s: aside:agent-a.meta.json Explore/Find it, aside:tool-results/b1.txt /, u1 /",
+		"p/agent-b.jsonl":             ": u1 / of s",
+		"p/s.jsonl":                   ": aside:tool-results/b1.txt /, u1 /",
+	} {
+		found, err := (Host{}).In(t.Context(), filepath.Join(m.Home, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, rec := range hosttest.Read(t, Host{}, found[0]) {
+			name := rec.ID + " " + rec.Agent + "/" + rec.Title
+			if rec.Parent != "" {
+				name += " of " + rec.Parent
+			}
+			got = append(got, name)
+		}
+		if got := found[0].Parent + ": " + strings.Join(got, ", "); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 }
 

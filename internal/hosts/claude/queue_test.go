@@ -44,6 +44,7 @@ func TestPromptsTypedAhead(t *testing.T) {
 		"attached before":        {asked + called + typed + gave + attached + remove + answered, "user fix the parser|assistant|tool|user do not amend|assistant done"},
 		"not got yet":            {asked + called + typed + gave + answered, "user fix the parser|assistant|tool|assistant done"},
 		"nothing was typed":      {asked + remove + dequeue + answered, "user fix the parser|assistant done"},
+		"one follows, one not":   {asked + called + notified + dequeue + typed + remove + gave + answered, "user fix the parser|assistant|tool|user do not amend|assistant done"},
 		"a notification":         {asked + called + notified + remove + gave + answered, "user fix the parser|assistant|tool|program <task-notification>x</task-notification>|assistant done"},
 	} {
 		t.Run(name, func(t *testing.T) {
