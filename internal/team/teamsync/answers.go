@@ -116,7 +116,8 @@ func checkFound(a recall.GrepAnswer) error {
 	}
 	words := []string{a.NextCursor}
 	for _, m := range a.Matches {
-		words = append(words, m.ID.String(), string(m.SummaryID), string(m.CoveredBy))
+		words = append(words, m.ID.String(), string(m.SummaryID), string(m.CoveredBy), string(m.Role), string(m.Kind))
+		words = append(words, prose.Join(m.AlsoIn, "/", 0), prose.Join(m.FileIDs, "/", 0))
 		if m.Context != nil {
 			for _, n := range append(m.Context.Before, m.Context.After...) {
 				words = append(words, string(n.Role))

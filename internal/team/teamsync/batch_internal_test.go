@@ -2,12 +2,16 @@ package teamsync
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/recall"
 )
 
 // sized is a store with messages that have sizes, and records of one byte.
@@ -52,6 +56,59 @@ func TestBatchBounds(t *testing.T) {
 		b, _, err := p.batch(t.Context(), identity{}, Source{}, store.Conversation{Messages: int64(len(c.sizes))}, c.after)
 		if err != nil || len(b.Messages) != c.messages || b.Through != c.through || b.Mark == "" {
 			t.Errorf("%s: %d messages up to %d, mark %q, %v; want %d up to %d", c.name, len(b.Messages), b.Through, b.Mark, err, c.messages, c.through)
+		}
+	}
+}
+
+// The directories of a record are found where each host writes them, and a private one keeps the record here.
+func TestDirectories(t *testing.T) {
+	for record, want := range map[string][]string{
+		`{"cwd":"/a"}`:                            {"/a"},
+		`{"directory":"/a"}`:                      {"/a"},
+		`{"cwd":"/a","directory":"/b"}`:           {"/a", "/b"},
+		`{"cwd":"","payload":{"cwd":"/a"}}`:       {"/a"},
+		`{"data":{"path":{"cwd":"/a"}}}`:          {"/a"},
+		`{"data":{"path":{"data":{"cwd":"/a"}}}}`: nil,
+		`{"message":{"cwd":"/a"}}`:                nil,
+		`{"text":"x"}`:                            nil,
+		`{"cwd":`:                                 nil,
+		`{"payload":{"directory":"/b"},"data":{"path":{"cwd":"/c"}}}`: {"/b", "/c"},
+	} {
+		if got := directories([]byte(record), 3); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", record, got, want)
+		}
+	}
+	for _, p := range []*Pusher{{Private: []string{"/secret"}}, {Privacy: ingest.Privacy{IgnoreProjects: []string{"/secret"}}}} {
+		for _, dir := range []string{"/secret/x", "/src", "/secret/x"} {
+			if err := p.checkDirectory([]byte(`{"cwd":"` + dir + `"}`)); errors.Is(err, errEntered) != (dir != "/src") {
+				t.Errorf("%s: %v", dir, err)
+			}
+		}
+	}
+}
+
+// An answer to a search is shown if everything in it is what it says it is.
+func TestCheckFound(t *testing.T) {
+	role := func(r llms.Role) *recall.Context { return &recall.Context{After: []recall.Neighbour{{Role: r}}} }
+	for name, c := range map[string]struct {
+		recall.GrepAnswer
+		ok bool
+	}{
+		"nothing":     {recall.GrepAnswer{}, true},
+		"a match":     {recall.GrepAnswer{Matches: []recall.Match{{Context: role("user")}}, NextCursor: "a=b"}, true},
+		"as many":     {recall.GrepAnswer{Matches: make([]recall.Match, maxMatches)}, true},
+		"too many":    {recall.GrepAnswer{Matches: make([]recall.Match, maxMatches+1)}, false},
+		"odd role":    {recall.GrepAnswer{Matches: []recall.Match{{Context: role("\x1b")}}}, false},
+		"odd summary": {recall.GrepAnswer{Matches: []recall.Match{{SummaryID: "a b"}}}, false},
+		"odd cover":   {recall.GrepAnswer{Matches: []recall.Match{{CoveredBy: "a b"}}}, false},
+		"odd others":  {recall.GrepAnswer{Matches: []recall.Match{{AlsoIn: []store.SummaryID{"a", "a b"}}}}, false},
+		"odd files":   {recall.GrepAnswer{Matches: []recall.Match{{FileIDs: []store.PayloadID{"a b"}}}}, false},
+		"who it is":   {recall.GrepAnswer{Matches: []recall.Match{{Role: "\x1b"}}}, false},
+		"what it is":  {recall.GrepAnswer{Matches: []recall.Match{{Kind: "\x1b"}}}, false},
+		"all is well": {recall.GrepAnswer{Matches: []recall.Match{{Role: "user", Kind: "leaf", SummaryID: "sum_1", AlsoIn: []store.SummaryID{"sum_1", "sum_2"}, FileIDs: []store.PayloadID{"file_1"}}}}, true},
+	} {
+		if err := checkFound(c.GrepAnswer); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

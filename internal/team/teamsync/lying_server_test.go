@@ -48,14 +48,8 @@ func (l *liar) RoundTrip(r *http.Request) (*http.Response, error) {
 		code = 200
 	}
 	if r.URL.Path == teamsync.PushPath {
-		z, err := zstd.NewReader(nil)
-		if err != nil {
-			return nil, err
-		}
-		defer z.Close()
-		plain, err := z.DecodeAll(body, nil)
 		var b teamsync.Batch
-		if err != nil || json.Unmarshal(plain, &b) != nil {
+		if json.Unmarshal(unpack(l.t, body), &b) != nil {
 			l.t.Fatalf("the client sent %.200q", body)
 		}
 		said = strings.NewReplacer("$DIGEST", digest(b), "$THROUGH", fmt.Sprint(b.Through)).Replace(said)
@@ -67,6 +61,19 @@ func (l *liar) RoundTrip(r *http.Request) (*http.Response, error) {
 	got := w.Result()
 	got.Request = r
 	return got, nil
+}
+
+func unpack(t testing.TB, body []byte) []byte {
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	plain, err := z.DecodeAll(body, nil)
+	if err != nil {
+		t.Fatalf("the client sent %.200q", body)
+	}
+	return plain
 }
 
 // digest is that of an honest server.
