@@ -87,3 +87,26 @@ func TestPlanMergeBoundsMemory(t *testing.T) {
 		}
 	}
 }
+
+// Two or three segments that fill one are left alone, also where a fourth would fit
+// after the first is left out.
+func TestPlanMergeLeavesFew(t *testing.T) {
+	for _, c := range []struct {
+		mb       []int64
+		from, to int
+	}{
+		{mb: []int64{4, 4, 4, 4}},
+		{mb: []int64{3, 3, 2, 3, 3, 2}},
+		{[]int64{2, 2, 2, 2, 2}, 0, 4},
+		{[]int64{7, 2, 2, 2, 2, 2}, 1, 5},
+		{[]int64{3, 3, 2, 2, 1, 3}, 1, 5},
+	} {
+		var infos []segment.Info
+		for _, mb := range c.mb {
+			infos = append(infos, segment.Info{Docs: 900, WordBytes: mb << 20})
+		}
+		if from, to, ok := segment.PlanMerge(infos); from != c.from || to != c.to || ok != (to > 0) {
+			t.Errorf("of %v the plan joins %d to %d (%v), not %d to %d", c.mb, from, to, ok, c.from, c.to)
+		}
+	}
+}
