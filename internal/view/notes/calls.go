@@ -238,8 +238,9 @@ func (f *finder) result(s *record.SummarySource, r *llms.ToolResult) {
 	}
 	what := Purpose(c.command)
 	failed := r.IsError
-	if m := exitCode().FindStringSubmatch(text); m != nil && s.Format != llms.FormatClaude { // Claude Code marks failures
-		failed = failed || m[1] != "0"
+	if !failed && s.Format != llms.FormatClaude { // Claude Code marks failures
+		m := exitCode().FindStringSubmatch(text)
+		failed = m != nil && m[1] != "0"
 	}
 	f.failed = slices.DeleteFunc(f.failed, func(x failure) bool { return x.purpose == what })
 	if failed {
