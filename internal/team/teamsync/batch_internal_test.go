@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -76,6 +78,18 @@ func TestDirectories(t *testing.T) {
 	} {
 		if got := directories([]byte(record), 3); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", record, got, want)
+		}
+	}
+	repository := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(repository, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(repository, ".git", "config"), []byte("[remote \"origin\"]\n\turl = https://github.com/acme/app\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string]error{"github.com/acme/app": errEntered, "github.com/acme/other": nil} {
+		if err := (&Pusher{Private: []string{pattern}}).checkDirectory([]byte(`{"cwd":"` + repository + `"}`)); !errors.Is(err, want) {
+			t.Errorf("a repository, %s: %v", pattern, err)
 		}
 	}
 	for _, p := range []*Pusher{{Private: []string{"/secret"}}, {Privacy: ingest.Privacy{IgnoreProjects: []string{"/secret"}}}} {

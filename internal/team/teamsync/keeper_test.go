@@ -40,6 +40,9 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if got := r.Header.Get("Authorization"); got != "Bearer lcm_x" {
+		k.t.Errorf("the token is %q", got)
+	}
 	if r.Header.Get("Content-Encoding") == teamsync.Encoding {
 		body = unpack(k.t, body)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
@@ -51,6 +53,9 @@ func TestPush(t *testing.T) {
 	m.say("c", "seven eight")
 	m.forget("c", 1)
 	m.push(teamsync.Report{Conversations: 1, Messages: 1, Erased: 1}, "push c 0-2: seven", "erase c [2] false")
+	if mark := m.keeper.has["c"].Mark; mark != "" {
+		t.Errorf("the mark %q is not of the last message, which was erased", mark)
+	}
 }
 
 // What is private or not the token's stays here, also the messages that a session adds after it was pushed.
@@ -221,6 +226,9 @@ func TestPushGoesOn(t *testing.T) {
 			if (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("%v, want %q", err, c.problem)
 			}
+			if _, advice := hint.Split(errors.Join(err, io.EOF)); strings.Contains(advice, "the server's hint: do not") != (name == "refused") {
+				t.Errorf("the hint is %q", advice)
+			}
 			if got := slices.Contains(m.keeper.asked, "push b 0-1: two"); got != c.goesOn || (len(r.Denied) == 1) != (c.code == 403) {
 				t.Errorf("%q, %+v", m.keeper.asked, r)
 			}
@@ -283,6 +291,53 @@ func TestLostReceipt(t *testing.T) {
 	m.push(teamsync.Report{})
 	m.say("a", "three")
 	m.push(teamsync.Report{Conversations: 1, Messages: 1}, "push a 2-3: three")
+}
+
+// A session with nothing for the server is not looked through again before it has news.
+func TestNothingToPush(t *testing.T) {
+	m := newMachine(t)
+	m.say("a", "one two")
+	id, ids := m.find("a")
+	m.Received = map[store.MessageID]bool{ids[0]: true, ids[1]: true}
+	for range 2 {
+		m.push(teamsync.Report{})
+		if v, err := m.db.Get(t.Context(), store.SyncSpace, fmt.Sprintf("conversation/%d", id)); err != nil || v.Version != 1 {
+			t.Errorf("version %d, %v", v.Version, err)
+		}
+	}
+	m.say("a", "three")
+	m.push(teamsync.Report{Conversations: 1, Messages: 1}, "push a 0-3: three")
+}
+
+// Without an answer the error says what still works: a push later, a search here, or the other machine again.
+func TestUnreachable(t *testing.T) {
+	for _, c := range []struct {
+		url, path, problem, hint string
+		tries                    int
+	}{
+		{"http://lcm.example", teamsync.StatusPath, "cannot be reached", "pushes it later", 3},
+		{"http://lcm.example", teamsync.GrepPath, "cannot be reached", "without --team", 3},
+		{"http://lcm.example", teamsync.AskPath, "cannot be reached", "without --team", 3},
+		{"http://lcm.example", teamsync.DescribePath, "cannot be reached", "without --team", 3},
+		{"ssh://laptop", teamsync.StatusPath, "the connection to ssh://laptop has ended", "goes on from there", 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			client := teamsync.Client{URL: c.url, HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				tries++
+				return nil, io.ErrUnexpectedEOF
+			})}}
+			message, advice := hint.Split(client.Post(t.Context(), c.path, nil, new(teamsync.StatusAnswer)))
+			if !strings.Contains(message, c.problem) || !strings.Contains(advice, c.hint) || tries != c.tries {
+				t.Errorf("%s%s: %s (%s), %d tries", c.url, c.path, message, advice, tries)
+			}
+		})
+	}
+	for url, want := range map[string]string{"ssh://laptop": "ssh://laptop says: no", "http://x": "the server http://x says: no"} {
+		if got := (&teamsync.RequestError{Server: url, Problem: teamsync.Problem{Error: "no"}}).Error(); got != want {
+			t.Error(got)
+		}
+	}
 }
 
 // Records arrive as they are, whatever their bytes; more than a batch may have are refused.
