@@ -142,7 +142,7 @@ func (r *reader) record(raw []byte) hosts.Record {
 		return hosts.Unreadable(raw, r.prev)
 	}
 	rec := hosts.Record{Input: ingest.Input{Message: m}, Type: f.name(), Known: !hosts.IsUnknown(m), Dir: f.cwd, Title: cmp.Or(f.customTitle, f.aiTitle)}
-	if f.agent != "" && f.sidechain && r.t.Parent == "" && strings.HasPrefix(r.t.Session, subagent) {
+	if f.agent != "" && f.sidechain && strings.HasPrefix(r.t.Session, subagent) {
 		rec.Parent = f.session // the file of a sub-agent beside those of sessions
 	}
 	if rec.ID == "" {
