@@ -309,6 +309,30 @@ func TestNothingToPush(t *testing.T) {
 	m.push(teamsync.Report{Conversations: 1, Messages: 1}, "push a 0-3: three")
 }
 
+// A request and an answer may be as large as their bounds, and no larger.
+func TestSizesOfRequests(t *testing.T) {
+	sent := 0
+	answer := ""
+	client := teamsync.Client{URL: "http://lcm.example", HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		sent++
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
+	})}}
+	for size, ok := range map[int]bool{1 << 10: true, 1<<10 + 1: false} {
+		answer = "{}" + strings.Repeat(" ", size-2)
+		if err := client.Post(t.Context(), teamsync.TurnPath, nil, new(struct{})); (err == nil) != ok {
+			t.Errorf("an answer of %d bytes: %v", size, err)
+		}
+	}
+	answer = "{}"
+	for size, ok := range map[int]bool{teamsync.MaxBody: true, teamsync.MaxBody + 1: false} {
+		sent = 0
+		err := client.Post(t.Context(), teamsync.StatusPath, strings.Repeat("x", size-3), new(struct{})) // two quotes and a line break
+		if (err == nil) != ok || (sent == 1) != ok {
+			t.Errorf("a request of %d bytes: sent %d times, %v", size, sent, err)
+		}
+	}
+}
+
 // Without an answer the error says what still works: a push later, a search here, or the other machine again.
 func TestUnreachable(t *testing.T) {
 	for _, c := range []struct {
