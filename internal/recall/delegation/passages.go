@@ -177,7 +177,7 @@ func (e *extract) around(ctx context.Context, of store.Message) (out []store.Mes
 		switch {
 		case err != nil:
 			return nil, err
-		case m.Seq == of.Seq || m.Flags&(store.FlagEcho|store.FlagSynthetic|store.FlagHidden) != 0 || m.Flags.Bookkeeping(m.Body.Role):
+		case m.Seq == of.Seq || m.Flags&(store.FlagEcho|store.FlagSynthetic|store.FlagHidden) != 0:
 		case m.Seq < of.Seq && spoken(m):
 			before = []store.Message{m}
 		case m.Seq > of.Seq && spoken(m):

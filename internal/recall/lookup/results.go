@@ -167,7 +167,7 @@ func (s *Service) next(ctx context.Context, e *exchange, forward bool) (said, to
 		}
 		spoken := m.Flags.Said() && m.Body.Role != llms.RoleTool && !blank(m.Body.PlainText())
 		switch {
-		case m.Flags.Bookkeeping(m.Body.Role) || m.Flags&store.FlagEcho != 0:
+		case m.Flags.Bookkeeping(m.Body.Role):
 			continue
 		case spoken && (m.Seq < first.Seq || m.Seq > last.Seq):
 			said = append(said, m)
