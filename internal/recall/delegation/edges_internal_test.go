@@ -59,7 +59,7 @@ func TestMend(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": "b`: `{"a": "b"}`, `{"a": "b\`: `{"a": "b"}`, `{"a": "b\"`: `{"a": "b\""}`, `{"a": "\d\n\\"}`: `{"a": "\\d\n\\"}`,
 		"{\"a\": \"\x1f \"}": `{"a": "\u001f "}`, `{"a": [1, 2`: `{"a": [1, 2]}`, `{"a": [1,], }`: `{"a": [1] }`, `{"a": 1,`: `{"a": 1}`,
-		`{"a": 1]}`: `{"a": 1]}`, `{"a": ",]"}`: `{"a": ",]"}`,
+		`{"a": 1]}`: `{"a": 1]}`, `{"a": ",]"}`: `{"a": ",]"}`, `{}]}`: `{}]}`,
 	} {
 		got, brokeOff := mend(text)
 		if got != want || brokeOff != strings.Contains(text, "b") {
