@@ -141,6 +141,9 @@ func testStop(t *testing.T, f *fixture) {
 		}
 	}
 	want(t, "newest first", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID, Newest: true, Limit: 2})), "5 4")
+	f.append(t, c.ID, row(llms.RoleTool, "output"), row(llms.RoleAssistant, "done"))
+	want(t, "without tools", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID, After: 3, NoTools: true})), "4 5 7")
+	want(t, "without tools, limited", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID, Newest: true, NoTools: true, Limit: 2})), "7 5")
 	want(t, "a range", seqs(f.messages(t, store.MessageQuery{Conversation: c.ID, After: 1, Before: 4})), "2 3")
 	want(t, "by id, in the order asked", seqs(f.messages(t, store.MessageQuery{IDs: []store.MessageID{4, 2}})), "4 2")
 	want(t, "by id, some twice", seqs(f.messages(t, store.MessageQuery{IDs: []store.MessageID{1, 1, 2, 2, 2, 3, 3, 4, 5, 5}})), "1 1 2 2 2 3 3 4 5 5")

@@ -180,6 +180,9 @@ func laterTurns(ctx context.Context, from Store, of store.Search, firsts []store
 		if len(turns) > 0 && turns[0].prompt.Seq <= first.Seq && !overlaps(turns[0].files, files) {
 			turns = turns[1:] // its own turn, which is a match, counts for its files
 		}
+		if len(turns) == 0 {
+			continue
+		}
 		of.Conversations, of.Limit = []store.ConversationID{first.Conversation}, laterHits
 		found, err := find(ctx, from, of)
 		if err != nil {
@@ -194,7 +197,7 @@ func laterTurns(ctx context.Context, from Store, of store.Search, firsts []store
 // turnsAfter reads the turns of a session whose prompts stand after a place, at most so many; 0 is
 // all that are in reach.
 func turnsAfter(ctx context.Context, from Store, session store.ConversationID, seq int64, most int) (turns []turn, err error) {
-	for m, err := range from.Messages(ctx, store.MessageQuery{Conversation: session, After: seq, NoRaw: true, Limit: laterReach}) {
+	for m, err := range from.Messages(ctx, store.MessageQuery{Conversation: session, After: seq, Before: seq + laterReach + 1, NoRaw: true, NoTools: true}) {
 		if err != nil {
 			return nil, err
 		}

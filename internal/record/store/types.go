@@ -122,6 +122,7 @@ type MessageQuery struct {
 	Newest       bool     // newest first
 	Erased       bool     // also erased ones, without bodies
 	NoRaw        bool     // without Body.Raw, which saves a copy of each record
+	NoTools      bool     // of a range: without messages of the role tool, which are most of its bytes
 	Limit        int      // 0 for all
 }
 

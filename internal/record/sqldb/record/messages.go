@@ -125,8 +125,8 @@ func queryRange(c sqldb.Conn, q store.MessageQuery, row func(sqldb.Row) error) e
 	if q.Newest {
 		order = "DESC"
 	}
-	return c.Stream(`SELECT `+MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq > ? AND m.seq < ?`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
-		row, int64(q.Conversation), q.After, cmp.Or(q.Before, 1<<62), q.Erased, cmp.Or(q.Limit, math.MaxInt64))
+	return c.Stream(`SELECT `+MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq > ? AND m.seq < ? AND (m.role <> ? OR ?)`+present+` ORDER BY m.seq `+order+` LIMIT ?`,
+		row, int64(q.Conversation), q.After, cmp.Or(q.Before, 1<<62), int(store.RoleCode(llms.RoleTool)), !q.NoTools, q.Erased, cmp.Or(q.Limit, math.MaxInt64))
 }
 
 // Record implements [store.Reader].
