@@ -3,6 +3,7 @@ package lookup
 import (
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -66,6 +67,69 @@ func TestSnippetsMarkEveryWord(t *testing.T) {
 	for i, r := range m.MatchRanges {
 		if r[0] != want[i][0] || r[1] != want[i][1] {
 			t.Errorf("mark %d is %v, want %v", i, r, want[i])
+		}
+	}
+}
+
+// A sentence begins after the end of another one and a space, or on a new line.
+func TestBeginsSentence(t *testing.T) {
+	for text, want := range map[string][]int{
+		"One. Two": {0, 5, 8}, "one. two": {0, 8}, "One.Two": {0, 7}, "A? B! C: D; E": {0, 3, 6, 9, 13}, "a\nb": {0, 2, 3}, "字。字": {0, 6, 9}, "One.  Two": {0, 6, 9},
+	} {
+		var got []int
+		for at := range len(text) + 1 {
+			if beginsSentence([]byte(text), at) {
+				got = append(got, at)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: at %v, want %v", text, got, want)
+		}
+	}
+}
+
+// A snippet has the sentence of its match, as much as fits of the next ones, and then of those before; words are
+// cut only where they are very long.
+func TestSnippetsAreSentences(t *testing.T) {
+	const text = "Alpha came first. Beta was late. The match stands here. Gamma follows it. Delta ends."
+	for runes, want := range map[int]string{
+		200: text, 24: "The match stands here.", 40: "Beta was late. The match stands here.", 41: "The match stands here. Gamma follows it.", 10: "The match",
+		66: "The match stands here. Gamma follows it. Delta ends.", 67: "Beta was late. The match stands here. Gamma follows it. Delta ends.",
+	} {
+		q := query{re: regexp.MustCompile("match"), runes: runes}
+		var m recall.Match
+		e, found := q.excerpt([]byte(text))
+		show(&m, []byte(text), e)
+		if got := strings.TrimSpace(m.Snippet); got != want || !found || m.CutBefore != (e.start > 0) || m.CutAfter != !strings.HasSuffix(got, "ends.") || m.Truncated != (runes < 200) {
+			t.Errorf("%d characters: %q, before %v, after %v", runes, got, m.CutBefore, m.CutAfter)
+		}
+	}
+	long := strings.Repeat("x", 200)
+	if s, cut := opening(strings.Repeat("word ", 51) + long); len(s) != snippetRunes || !cut {
+		t.Errorf("%d characters, cut %v", len(s), cut)
+	}
+	if s, cut := opening(strings.Repeat("words ", 51)); len(s) != 299 || !cut {
+		t.Errorf("%d characters, cut %v", len(s), cut)
+	}
+	if s, cut := opening(long); s != long || cut {
+		t.Errorf("%q, cut %v", s, cut)
+	}
+}
+
+// The matches behind the first one are marked as far as they begin in the snippet; one that the end of what was
+// looked at made is not.
+func TestFurtherMatches(t *testing.T) {
+	q := query{re: regexp.MustCompile("ab+")}
+	for name, c := range map[string]struct {
+		text string
+		end  int
+		want int
+	}{
+		"before the end": {"ab ab ab", 7, 2}, "at the end": {"ab ab ab", 6, 1}, "the first fills it": {"ab ab ab", 2, 0},
+		"torn": {"ab a" + strings.Repeat("b", 5000), 10, 0}, "whole": {"ab a" + strings.Repeat("b", 90), 10, 1},
+	} {
+		if got := q.further([]byte(c.text), []int{0, 2}, c.end); len(got) != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
