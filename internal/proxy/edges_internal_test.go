@@ -418,3 +418,25 @@ func TestPasses(t *testing.T) {
 		}
 	}
 }
+
+// A host that was made to compact has done so when it has asked for a summary and a turn of its conversation is
+// small; a request for a title, beside the conversation, says nothing.
+func TestRefusalEndsWithASmallTurn(t *testing.T) {
+	body := []byte(`{"model":"m","messages":[{"role":"user","content":"hello"}]}`)
+	for name, c := range map[string]struct {
+		last    int // the size of the request before
+		asked   bool
+		refused bool
+	}{"a turn": {100, true, false}, "a title": {1_000_000, true, true}, "not asked": {100, false, true}} {
+		server := plainServer(t)
+		server.Config = Config{Budget: func(string, int, store.Project) int { return 40_000 }}
+		s := &session{server: server, host: "claude", id: "s", refused: true, asked: c.asked, last: &apiform.Request{Units: c.last}, index: overlay.NewIndex()}
+		one := &call{server: server, session: s, made: Composition{}}
+		if _, edits := one.decide(http.Header{}, apiform.Messages, body); len(edits) > 0 || s.refused != c.refused || one.made.FullTokens == 0 || one.made.Messages != 1 {
+			t.Errorf("%s: refused %v, %+v", name, s.refused, one.made)
+		}
+		if s.budget != 40_000 || one.made.Budget != 40_000 || one.made.Window != defaultWindow || s.model != "m" {
+			t.Errorf("%s: budget %d, %+v", name, s.budget, one.made)
+		}
+	}
+}

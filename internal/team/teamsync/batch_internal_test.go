@@ -3,6 +3,7 @@ package teamsync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -88,7 +89,7 @@ func TestDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pattern, want := range map[string]error{"github.com/acme/app": errEntered, "github.com/acme/other": nil} {
-		if err := (&Pusher{Private: []string{pattern}}).checkDirectory([]byte(`{"cwd":"` + repository + `"}`)); !errors.Is(err, want) {
+		if err := (&Pusher{Private: []string{pattern}}).checkDirectory(fmt.Appendf(nil, `{"cwd":%q}`, repository)); !errors.Is(err, want) {
 			t.Errorf("a repository, %s: %v", pattern, err)
 		}
 	}
