@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -437,6 +438,27 @@ func TestRefusalEndsWithASmallTurn(t *testing.T) {
 		}
 		if s.budget != 40_000 || one.made.Budget != 40_000 || one.made.Window != defaultWindow || s.model != "m" {
 			t.Errorf("%s: budget %d, %+v", name, s.budget, one.made)
+		}
+	}
+}
+
+// brokenStore fails.
+type brokenStore struct{ store.Store }
+
+func (brokenStore) Conversation(context.Context, store.ConversationID) (store.Conversation, error) {
+	return store.Conversation{}, io.ErrUnexpectedEOF
+}
+
+// At the end of a run only a late fold is finished, and an error of it is said.
+func TestFinish(t *testing.T) {
+	for name, c := range map[string]struct {
+		late bool
+		conv store.ConversationID
+		want error
+	}{"late": {true, 1, io.ErrUnexpectedEOF}, "in time": {false, 1, nil}, "nothing stored": {true, 0, nil}} {
+		s := &session{server: &Server{store: brokenStore{}}, late: c.late, conv: c.conv, index: overlay.NewIndex()}
+		if err := s.finish(t.Context()); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

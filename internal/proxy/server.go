@@ -129,7 +129,6 @@ func transport(c *tls.Config) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = c
 	t.DisableCompression = true
-	t.ResponseHeaderTimeout = 0 // a model may think for long
 	return t
 }
 
