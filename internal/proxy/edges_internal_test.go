@@ -254,6 +254,13 @@ func TestRunLogAdds(t *testing.T) {
 	if want := fmt.Sprint([]string{"a", UnknownClient}, 6, 1, 1, 90, apiUsage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4}, 1, 1, 1, 1, map[string]int{NotFolded: 1}, map[string]int{"x": 1}, 1, 1); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	priced := newRunLog(noState{}, Run{}, time.Now)
+	for _, key := range []string{"a", "b"} {
+		priced.add(key, Composition{Status: 200, FullTokens: 100, Tokens: 50, Window: defaultWindow, Dropped: 1, Usage: apiUsage{Input: 50}})
+	}
+	if r := priced.snapshot(); r.Cost != 100 || r.Plain != 200 {
+		t.Errorf("two sessions cost %v against %v", r.Cost, r.Plain)
+	}
 	for range requestsKept {
 		l.add("a", Composition{Status: 201})
 	}
