@@ -64,6 +64,9 @@ const (
 func (f *found) cite(t turn, best bool) []citation {
 	var request, reply *piece
 	for _, m := range slices.Backward(t.messages) {
+		if m.Body.Role == llms.RoleTool {
+			continue // long, and not said
+		}
 		switch p := f.piece(m); {
 		case p.said && m.Body.Role == llms.RoleUser:
 			request = p
