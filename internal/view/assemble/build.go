@@ -92,12 +92,9 @@ func Build(in Input) (Output, error) {
 		if err := b.render(); err != nil {
 			return Output{}, err
 		}
-		left, err := b.choose()
-		if err == nil {
+		var left int
+		if left, tooSmall = b.choose(); tooSmall == nil {
 			return b.output(b.rehydrate(left)), nil
-		}
-		if !errors.As(err, &tooSmall) {
-			return Output{}, err
 		}
 	}
 	return Output{}, tooSmall
@@ -138,7 +135,7 @@ func (b *builder) render() error {
 	entries := make([]entry, 0, len(b.view.Items)) // of all groups
 	for from := 0; from < len(b.view.Items); {
 		to := from + 1
-		for to < len(b.view.Items) && !b.cuts[to] && (b.view.Skipped == 0 || to != b.view.Gap) {
+		for !b.cuts[to] && (b.view.Skipped == 0 || to != b.view.Gap) {
 			to++
 		}
 		g := group{from: from, to: to, summary: b.view.Items[from].IsSummary()}
@@ -189,7 +186,7 @@ func (b *builder) message(it store.Item) (llms.Message, error) {
 
 // choose marks the groups that are shown and returns how much of the budget
 // is left.
-func (b *builder) choose() (left int, err error) {
+func (b *builder) choose() (left int, tooSmall *BudgetError) {
 	total := 0
 	for _, g := range b.groups {
 		total += g.tokens

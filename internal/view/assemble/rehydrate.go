@@ -1,8 +1,6 @@
 package assemble
 
 import (
-	"strings"
-
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -140,21 +138,14 @@ func (b *builder) fill(parts []llms.Part) (filled []llms.Part, found bool) {
 func restored(p llms.Part, data []byte) llms.Part {
 	ref := p.Ref
 	p.Ref = nil
-	switch {
-	case p.Kind == llms.PartBlob:
-		blob := llms.Blob{MIME: ref.MIME, Name: ref.Name}
-		if p.Blob != nil {
-			blob = *p.Blob
-		}
-		blob.Data, p.Blob = data, &blob
-	case p.Kind == llms.PartToolCall && p.Call != nil:
-		c := *p.Call
-		c.Arguments, p.Call = string(data), &c
-	case p.Kind == llms.PartToolResult && p.Result != nil:
-		r := *p.Result
-		r.Output, p.Result = []llms.Part{{Kind: llms.PartText, Text: strings.ToValidUTF8(string(data), "\uFFFD")}}, &r
-	default:
+	if p.Kind != llms.PartBlob {
 		p.Text = string(data)
+		return p
 	}
+	blob := llms.Blob{MIME: ref.MIME, Name: ref.Name}
+	if p.Blob != nil {
+		blob = *p.Blob
+	}
+	blob.Data, p.Blob = data, &blob
 	return p
 }
