@@ -104,9 +104,17 @@ func TestRepairs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			for i := range tt.in {
+				tt.in[i].Time = when
+			}
 			out := build(t, newHistory(1000).add(tt.in...))
 			if diff := cmp.Diff(tt.want, transcript(out.Messages)); diff != "" {
 				t.Error(diff)
+			}
+			for _, m := range out.Messages {
+				if !m.Time.Equal(when) {
+					t.Errorf("%q has the time %v", m.Render(), m.Time)
+				}
 			}
 			if len(out.Repairs) == 0 {
 				t.Error("nothing was said about the repair")

@@ -2,6 +2,7 @@ package assemble_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"testing"
@@ -15,10 +16,11 @@ type tree struct {
 	store.Reader
 	sources map[store.SummaryID][]store.Node
 	rows    map[store.SummaryID]store.Summary
+	fails   map[store.SummaryID]error // when the sources of a summary are read
 }
 
 func (s tree) Sources(_ context.Context, id store.SummaryID) ([]store.Node, error) {
-	return s.sources[id], nil
+	return s.sources[id], s.fails[id]
 }
 
 func (s tree) Summaries(_ context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error] {
@@ -35,6 +37,8 @@ func (s tree) Summaries(_ context.Context, q store.SummaryQuery) iter.Seq2[store
 		}
 	}
 }
+
+var errDisk = errors.New("the disk fails")
 
 // TestFinest: the summaries are the finest that fit, the newest first, and messages after
 // the newest summary change nothing.
@@ -53,6 +57,7 @@ func TestFinest(t *testing.T) {
 	for name, c := range map[string]struct {
 		room   int
 		change func(tree)
+		view   func(*store.View)
 		want   string
 	}{
 		"no room":      {room: 120, want: "[a b msg_7 c]"},
@@ -66,9 +71,27 @@ func TestFinest(t *testing.T) {
 			s.rows["b2"] = store.Summary{ID: "b2", Method: store.MethodErased}
 		}},
 		"one is missing": {room: 900, want: "[a b msg_7 c]", change: func(s tree) { delete(s.rows, "b1") }},
+		"a text is damaged": {room: 900, want: "[a b msg_7 c]", change: func(s tree) {
+			s.rows["b2"] = store.Summary{ID: "b2", Tokens: 100, Damaged: true}
+		}},
+		"a source is as deep": {room: 900, want: "[a b msg_7 c]", change: func(s tree) {
+			s.rows["b2"] = store.Summary{ID: "b2", Tokens: 100, Depth: 1}
+		}},
+		"the sources are damaged": {room: 900, want: "[a b msg_7 c]", change: func(s tree) { s.fails["b"] = store.ErrDamaged }},
+		"the disk fails":          {room: 900, want: "[a b msg_7 c]", change: func(s tree) { s.fails["b"] = errDisk }},
+		"a summary is damaged":    {room: 900, want: "[a1 a2 b msg_7 c]", view: func(v *store.View) { v.Items[1].Damaged = true }},
+		"the view is damaged":     {room: 900, want: "[a b msg_7 c]", view: func(v *store.View) { v.Damaged = true }},
+		"the view has a gap":      {room: 900, want: "[a b msg_7 c]", view: func(v *store.View) { v.Skipped = 1 }},
+		"two levels": {room: 900, want: "[a1 a2 b1 x1 x2 msg_7 c]", view: func(v *store.View) { v.Items[1].Depth = 2 }, change: func(s tree) {
+			s.rows["b2"] = store.Summary{ID: "b2", Tokens: 100, Depth: 1}
+			for _, leaf := range []store.SummaryID{"x1", "x2"} {
+				s.rows[leaf] = store.Summary{ID: leaf, Tokens: 100}
+				s.sources["b2"] = append(s.sources["b2"], store.Node{Summary: leaf})
+			}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := tree{sources: map[store.SummaryID][]store.Node{"a": all.sources["a"], "b": all.sources["b"]}, rows: map[store.SummaryID]store.Summary{}}
+			db := tree{sources: map[store.SummaryID][]store.Node{"a": all.sources["a"], "b": all.sources["b"]}, rows: map[store.SummaryID]store.Summary{}, fails: map[store.SummaryID]error{}}
 			for id, row := range all.rows {
 				db.rows[id] = row
 			}
@@ -80,8 +103,11 @@ func TestFinest(t *testing.T) {
 				for range tail {
 					v.Items, v.Tokens, v.Count = append(v.Items, message(1000)), v.Tokens+1000, v.Count+1
 				}
+				if c.view != nil {
+					c.view(&v)
+				}
 				got, err := assemble.Finest(t.Context(), db, v, c.room)
-				if err != nil {
+				if failed := db.fails["b"] == errDisk; failed != (err != nil) {
 					t.Fatal(err)
 				}
 				shown := []string{}

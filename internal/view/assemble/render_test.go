@@ -106,6 +106,16 @@ func isPlain(s string) bool {
 	return true
 }
 
+// Characters that hide or reorder text are removed, and no others.
+func TestControlCharactersAreRemoved(t *testing.T) {
+	kept := "\t\n ~\u00a0\u2029\u202f\u2065\u206a\ufffd"
+	removed := "\x00\x1f\x7f\u009f\u202a\u202e\u2066\u2069\ufffe\uffff"
+	e := parse(t, assemble.RenderSummary(store.Summary{ID: "sum_1", Kind: summary.Leaf, Body: removed + kept}, nil))
+	if e.Content != "\n"+kept+"\n" {
+		t.Errorf("a reader sees %q, want %q", e.Content, kept)
+	}
+}
+
 func TestLongListsAreBounded(t *testing.T) {
 	var sources []store.Node
 	for i := range 500 {
