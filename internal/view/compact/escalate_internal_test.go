@@ -1,10 +1,14 @@
 package compact
 
 import (
+	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/summary"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // The summary before a fold is given for continuity, but not one beyond a gap.
@@ -16,6 +20,39 @@ func TestSummaryBeforeAFold(t *testing.T) {
 	n.view.Skipped = 7
 	if got := n.before(Fold{From: 1, To: 2}); got != "" {
 		t.Errorf("beyond a gap: got %q", got)
+	}
+}
+
+// A summary must make the view smaller, and a model's text may not be far longer than asked for.
+func TestWhichSummariesAreAccepted(t *testing.T) {
+	n := run{Runner: &Runner{counter: llms.Estimate}, pol: Policy{MaxOverageFactor: 1}}
+	m := &material{shape: store.Summary{ID: placeholder, Kind: summary.Leaf, Messages: 9}}
+	text := strings.Repeat("word ", 100) + "\n" + summary.Footer + "x"
+	long, size := llms.Estimate.Count(text), m.rendered(llms.Estimate, text)
+	for _, tt := range []struct {
+		name            string
+		sources, target int
+		level           summary.Level
+		want            bool
+	}{
+		{"a token smaller than its sources", size + 1, 1000, summary.Normal, true},
+		{"as large as its sources", size, 1000, summary.Normal, false},
+		{"as long as it may be", 1000, long, summary.Normal, true},
+		{"a token longer", 1000, long - 1, summary.Normal, false},
+		{"a token longer, when asked to be brief", 1000, long - 1, summary.Aggressive, false},
+		{"a token longer, without a model", 1000, long - 1, summary.Fallback, true},
+	} {
+		w, ok := n.accept(Fold{Tokens: tt.sources}, m, summary.Request{Level: tt.level, Target: tt.target}, summary.Result{Text: " " + text})
+		if ok != tt.want || ok && (w.Tokens != size || w.Body != text) {
+			t.Errorf("%s: %v, %d tokens of %d, %q", tt.name, ok, w.Tokens, size, w.Body)
+		}
+	}
+	least := m.rendered(llms.Estimate, bareText(9))
+	if w, err := n.bare(Fold{Tokens: least + 1}, m); err != nil || w.Tokens != least || n.report.Bare != 1 {
+		t.Errorf("the shortest summary, a token smaller than its sources: %+v, %v", w, err)
+	}
+	if _, err := n.bare(Fold{Tokens: least}, m); !errors.Is(err, errNotSmaller) {
+		t.Errorf("the shortest summary, as large as its sources: %v", err)
 	}
 }
 
