@@ -137,6 +137,7 @@ func TestContinueAfterACrash(t *testing.T) {
 	}{
 		{"before the model", nil, core.Behavior{}, 0, "go"},
 		{"in the answer", []llms.Message{broken}, core.Behavior{}, 0, "go"},
+		{"in the answer, twice", []llms.Message{broken, broken}, core.Behavior{}, 0, "go"},
 		{"in a tool that reads", []llms.Message{call}, core.Behavior{ReadOnly: true}, 1, "act ran"},
 		{"in a tool that may be repeated", []llms.Message{call}, core.Behavior{Repeatable: true}, 1, "act ran"},
 		{"in a tool that may not", []llms.Message{call}, core.Behavior{}, 0, "unknown whether the call took effect"},
