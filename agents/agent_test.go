@@ -105,12 +105,18 @@ func TestBadConfigIsRefused(t *testing.T) {
 func TestConfigIsCopied(t *testing.T) {
 	engine := llmtest.New(llmtest.Script(llmtest.Call("a", "{}"), llmtest.Say("ok")))
 	given := []llms.Tool{renamed("a")}
-	agent, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Tools: given})
+	helpers := []core.SubAgent{&seedAgent{agentName: "helper"}}
+	hooks := []agents.ModelHook{{}}
+	agent, err := agents.New(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Tools: given, SubAgents: helpers, ModelHooks: hooks})
 	if err != nil {
 		t.Fatal(err)
 	}
-	given[0] = renamed("b")
-	agent.Tools()[0] = renamed("c")
+	given[0], helpers[0] = renamed("b"), &seedAgent{agentName: "other"}
+	hooks[0].Before = func(context.Context, *llms.Request) error { return errors.New("the hook of another agent") }
+	agent.Tools()[0], agent.SubAgents()[0] = renamed("c"), &seedAgent{agentName: "other"}
+	if tool, helper := agent.Tools()[0].GetName(), agent.SubAgents()[0].Name(); tool != "a" || helper != "helper" {
+		t.Errorf("the agent has the tool %q and the helper %q", tool, helper)
+	}
 	if _, err := agent.ChatStream("hi").Start().Text(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +151,19 @@ func TestDelegateIsAddedOnlyForSubAgents(t *testing.T) {
 	}
 	if err := errors.Join(alone.Err(), boss.Err()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A memory may bring expand, and so may the user: the model is given one.
+func TestExpandIsThereOnce(t *testing.T) {
+	expand, other := tools.NewExpandTool(), renamed("x")
+	for name, given := range map[string][2][]llms.Tool{
+		"by the memory": {{other}, {expand}}, "by the user": {{expand, other}, {}}, "by both": {{expand}, {expand, other}},
+	} {
+		agent, err := agents.New(agents.AgentConfig{LLMEngine: llmtest.New(llmtest.Script()), AgentName: "main", Tools: given[0], Memory: recalling{agents.NewTranscript(), given[1]}})
+		if err != nil || len(agent.Tools()) != 2 {
+			t.Errorf("brought %s: %v, %v", name, agent, err)
+		}
 	}
 }
 

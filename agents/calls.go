@@ -77,7 +77,7 @@ func (c *chat) runOne(ctx context.Context, call llms.ToolCall) core.Result {
 	span.GenAI("tool.call.id", call.ID)
 	result, err := c.called(ctx, tool, call)
 	span.Outcome(err != nil || result.IsError)
-	if err == nil && result.IsError {
+	if result.IsError {
 		span.Fail("tool_error")
 	}
 	endSpan(span, err)

@@ -88,6 +88,9 @@ func TestATurnWaitsForApproval(t *testing.T) {
 			if _, err := agent.Continue(t.Context()).Start().Text(); !errors.Is(err, agents.ErrNothingPending) {
 				t.Errorf("a complete turn is continued: %v", err)
 			}
+			if err := agents.Decide(t.Context(), memory, "other", test.decision); err == nil || !strings.HasSuffix(err.Error(), "waits for approval") {
+				t.Errorf("a decision on a complete turn: %v", err)
+			}
 		})
 	}
 }
@@ -171,10 +174,10 @@ func TestRepeatedCallsEndAChat(t *testing.T) {
 	engine := llmtest.New(func(llms.Request) llmtest.Reply { return llmtest.Call("look", `{}`) })
 	agent := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main", Tools: []llms.Tool{counted("look", core.Behavior{ReadOnly: true}, &ran)}})
 	_, err := agent.ChatStream("look").Start().Text()
-	if !errors.Is(err, agents.ErrRepeated) || ran > 6 {
+	if !errors.Is(err, agents.ErrRepeated) || ran != 6 {
 		t.Errorf("%d calls, then %v", ran, err)
 	}
-	if got := strings.Join(lastResults(t, engine), "\n"); !strings.Contains(got, "You made this call 3 times") {
+	if got := strings.Join(lastResults(t, engine), "\n"); !strings.Contains(got, "You made this call 3 times") || strings.Contains(got, "2 times") {
 		t.Errorf("the model is not told: %s", got)
 	}
 }

@@ -69,7 +69,6 @@ func TestEventsAppearInOrder(t *testing.T) {
 }
 
 func TestWhatTheModelCanMendReachesTheModel(t *testing.T) {
-	silent := slog.New(slog.DiscardHandler)
 	given := []llms.Tool{
 		tools.NewFooTool(),
 		tool("fails", func(context.Context, map[string]any) (core.Result, error) {
@@ -104,12 +103,14 @@ func TestWhatTheModelCanMendReachesTheModel(t *testing.T) {
 		{"goexit", "exits", `{}`, "Error: tool 'exits' ended without a result", true},
 		{"a number is what Go expects", "shows", `{"n":5}`, "float64 5", false},
 		{"a large id keeps its digits", "shows", `{"n":9007199254740993}`, "json.Number 9007199254740993", false},
+		{"a large negative number", "shows", `{"n":-9007199254740993}`, "json.Number -9007199254740993", false},
+		{"the largest number that is exact", "shows", `{"n":9007199254740992}`, "float64 9.007199254740992e+15", false},
 		{"a fraction", "shows", `{"n":0.5}`, "float64 0.5", false},
-		{"inside a list", "shows", `{"n":[1,{"m":12345678901234567890}]}`, "[]interface {} [1 map[m:12345678901234567890]]", false},
+		{"inside a list", "shows", `{"n":[0.50,{"k":0.50,"m":12345678901234567890}]}`, "[]interface {} [0.5 map[k:0.5 m:12345678901234567890]]", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			agent, engine := build(t, agents.AgentConfig{Tools: given, Logger: silent},
+			agent, engine := build(t, agents.AgentConfig{Tools: given},
 				llmtest.Call(test.tool, test.args), llmtest.Say("ok"))
 			if text, err := agent.ChatStream("go").Start().Text(); text != "ok" || err != nil {
 				t.Fatalf("the chat ended with %q, %v", text, err)
@@ -327,7 +328,7 @@ func TestModelFailuresEndTheChat(t *testing.T) {
 					t.Error("the broken answer is not marked")
 				}
 			}
-			if said != test.said {
+			if said != test.said || said == "" && len(memory.Messages()) > 1 {
 				t.Errorf("recorded %q, want %q", said, test.said)
 			}
 		})

@@ -24,7 +24,7 @@ func TestSpansTellNamesAndTokensAndNoText(t *testing.T) {
 	ctx, root := provider.Tracer("test").Start(t.Context(), "root")
 	call := llmtest.Call("foo", `{"echo":"a secret word"}`)
 	call.Usage = llms.Usage{InputTokens: 40, OutputTokens: 2}
-	agent, _ := build(t, agents.AgentConfig{Tools: []llms.Tool{tools.NewFooTool()}}, call, llmtest.Say("a secret word"))
+	agent, _ := build(t, agents.AgentConfig{Model: "big", Tools: []llms.Tool{tools.NewFooTool()}}, call, llmtest.Say("a secret word"))
 	if _, err := agent.ChatStream("a secret word").StartContext(ctx).Text(); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestSpansTellNamesAndTokensAndNoText(t *testing.T) {
 			tokens = tokens || a.Key == "gen_ai.usage.input_tokens" && a.Value.AsInt64() == 40
 		}
 	}
-	want := []string{"chat scripted", "execute_tool foo", "chat scripted", "invoke_agent main", "root"}
+	want := []string{"chat big", "execute_tool foo", "chat big", "invoke_agent main", "root"}
 	if !slices.Equal(names, want) || !tokens {
 		t.Errorf("spans %q, tokens %v", names, tokens)
 	}
@@ -61,6 +61,7 @@ func TestSpansFollowTheConventions(t *testing.T) {
 			tool("fail", func(context.Context, map[string]any) (core.Result, error) {
 				return core.ErrorResult(errors.New("no")), nil
 			}),
+			tool("break", func(context.Context, map[string]any) (core.Result, error) { return core.Result{}, errors.New("no") }),
 			counted("deploy", core.Behavior{NeedsApproval: true}, new(int)),
 		}}, reply...)
 		_, _ = agent.ChatStream("go").StartContext(ctx).Text()
@@ -85,6 +86,16 @@ func TestSpansFollowTheConventions(t *testing.T) {
 			`execute_tool fail internal Error operation.name=execute_tool` + about + ` tool.name=fail tool.type=function tool.call.id=c1 lcm.outcome=refused error.type=tool_error`,
 			`chat scripted client Unset operation.name=chat` + about + ` request.model=scripted response.model=scripted response.finish_reasons=["stop"]`,
 			`invoke_agent main internal Unset operation.name=invoke_agent` + about,
+		}},
+		"a tool that breaks": {[]llmtest.Reply{{Calls: []llms.ToolCall{{ID: "c1", Name: "break", Arguments: `{}`}}}, llmtest.Status(429, "slow down")}, []string{
+			`chat scripted client Unset operation.name=chat` + about + ` request.model=scripted response.model=scripted response.finish_reasons=["tool_call"]`,
+			`execute_tool break internal Error operation.name=execute_tool` + about + ` tool.name=break tool.type=function tool.call.id=c1 lcm.outcome=refused error.type=_OTHER`,
+			`chat scripted client Error operation.name=chat` + about + ` request.model=scripted error.type=429`,
+			`invoke_agent main internal Error operation.name=invoke_agent` + about + ` error.type=429`,
+		}},
+		"a connection that breaks": {[]llmtest.Reply{llmtest.Say("one two").Broken(llmtest.FaultCut, 1)}, []string{
+			`chat scripted client Error operation.name=chat` + about + ` request.model=scripted error.type=transient`,
+			`invoke_agent main internal Error operation.name=invoke_agent` + about + ` error.type=transient`,
 		}},
 		"an error of the provider": {[]llmtest.Reply{llmtest.Status(429, "slow down")}, []string{
 			`chat scripted client Error operation.name=chat` + about + ` request.model=scripted error.type=429`,
