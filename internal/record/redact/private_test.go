@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/lossless-context/lcm/internal/record/redact"
 )
 
-// TestOddTags: a tag is read as it would be shown, and one that is written oddly counts if
-// it is closed.
-func TestOddTags(t *testing.T) {
-	r := redact.Redactor{}
-	for _, text := range []string{
+// oddTags are texts with a block whose tags are written oddly.
+func oddTags() []string {
+	return []string{
 		"KEEP <p r i v a t e>HUSH</p r i v a t e> KEEP", "KEEP [private]HUSH[/private] KEEP", "KEEP {private}HUSH{/private} KEEP",
 		"KEEP the note was " + hex.EncodeToString([]byte("<private>HUSH</private>")) + " KEEP", "KEEP <prıvate>HUSH</prıvate> KEEP", "KEEP <private HUSH</private> KEEP",
 		"KEEP <рrivate>HUSH</рrivate> KEEP", "KEEP <РRІVАТЕ>HUSH</private> KEEP", "KEEP " + base64.URLEncoding.EncodeToString([]byte("<private>contract of HUSH?>?></private>")) + " as I said",
@@ -25,8 +25,15 @@ func TestOddTags(t *testing.T) {
 		"KEEP <Ⓟⓡⓘⓥⓐⓣⓔ>HUSH</private> KEEP", "KEEP <private>HUSH</private done KEEP", "KEEP <private\x00>HUSH</private> KEEP", "KEEP &amp;amp;lt;private&amp;amp;gt;HUSH&lt;/private> KEEP",
 		"KEEP \\<private\\>HUSH\\</private\\> KEEP", "KEEP =3Cprivate=3EHUSH=3C/private=3E KEEP", "KEEP ❮private❯HUSH❮/private❯ KEEP", "KEEP <private><b>HUSH</b></private> KEEP", "KEEP \\\\u003cprivate\\\\u003eHUSH\\\\u003c/private\\\\u003e KEEP",
 		"KEEP &lang;private&rang;HUSH&lang;/private&rang; KEEP", "KEEP 〈private〉HUSH〈/private〉 KEEP", "KEEP < p r i v a t e >HUSH< / p r i v a t e > KEEP", "KEEP <private >HUSH", "KEEP <private a=b c>HUSH",
-		"KEEP <priv\u200bate>HUSH</private>", "KEEP [PRIVATE]HUSH[/PRIVATE]", "KEEP [private note=x]HUSH[/private]",
-	} {
+		"KEEP <priv\u200bate>HUSH</private>", "KEEP [PRIVATE]HUSH[/PRIVATE]", "KEEP [private note=x]HUSH[/private]", "KEEP <pri\x1b[0mvate>HUSH</private> KEEP",
+	}
+}
+
+// TestOddTags: a tag is read as it would be shown, and one that is written oddly counts if
+// it is closed.
+func TestOddTags(t *testing.T) {
+	r := redact.Redactor{}
+	for _, text := range oddTags() {
 		got, _ := r.Text([]byte(text))
 		if got == nil || strings.Contains(string(got), "HUSH") || !strings.Contains(string(got), "KEEP") && !strings.Contains(string(got), "as I said") {
 			t.Errorf("%q gives %q", text, got)
@@ -80,6 +87,24 @@ func TestBlockOverTexts(t *testing.T) {
 	for i, found := range redact.PrivateTexts(texts) {
 		if got := string(redact.Replace(texts[i], found)); got != want[i] && !(found == nil && want[i] == string(texts[i])) {
 			t.Errorf("text %d: %q, want %q", i, got, want[i])
+		}
+	}
+}
+
+// TestSplitBlocks: a block over several strings of JSON is cut out of each, and names of fields stay.
+func TestSplitBlocks(t *testing.T) {
+	for text, want := range map[string]map[string]string{
+		`{"a":"one <private>HUSH","b":"HUSH</private> two"}`: {"one <private>HUSH": "one [private]", "HUSH</private> two": "[private] two"},
+		`{"a":"one <private>HUSH</private>","b":"two"}`:      {},
+		`{"a":"one <private>HUSH","b":"HUSH</private> two"`:  {},
+		`one <private>HUSH`: {},
+	} {
+		got := map[string]string{}
+		for was, now := range redact.SplitBlocks([]byte(text)) {
+			got[was] = string(now)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
 }

@@ -18,10 +18,13 @@ import (
 // is real.
 const noise = "q7Zt2Lx9Vb4Nc8Rw1Ks6Hd3Mf5Jg0Pa7Ye2Ui9Bo4Xl8Tz1Wn6Sv3Ck5Qr0Gh2Df7Lj4"
 
-func TestSecrets(t *testing.T) {
+// redaction is a text and what is left of it, "" if nothing is removed.
+type redaction struct{ text, want string }
+
+func secretTexts() []redaction {
 	caps := strings.ToUpper(noise)
 	hexa := "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-	for _, c := range []struct{ text, want string }{
+	return []redaction{
 		{"key sk-ant-api03-" + noise + " end", "key [redacted: api key] end"},
 		{"sk-proj-" + noise, "[redacted: api key]"},
 		{"sk-" + noise[:48], "[redacted: api key]"},
@@ -141,12 +144,25 @@ func TestSecrets(t *testing.T) {
 		// The signature of a thinking block stays, whatever it looks like.
 		{`{"type":"thinking","signature":"Ep` + noise + noise[:40] + "/AKIA" + caps[:16] + `"}`, ""},
 
+		{`{"type":"thinking","signature":"Ap` + noise + noise[:40] + `"}`, `{"type":"thinking","signature":"[redacted: secret]"}`},
+
+		// What a container makes a secret of is in that container.
+		{`{"kty":"RSA","of":{"d":"` + noise[:40] + `"}}`, ""},
+		{`{"sensitive":true,"of":{"value":"tulip-horse"}}`, ""},
+		{`{"sensitive":true,"value":"tulip-horse"}`, `{"sensitive":true,"value":"[redacted: sensitive output]"}`},
+		{`SECRET_KEY = "Check(the.Manual),then[Ask]+Your/Admin|For;Help:Now"`, ""}, // no digits
+		{"send " + b64("\xfe\xff\x00p\x00a\x00s\x00s\x00w\x00o\x00r\x00d\x00=\x00T\x00r\x000\x00u\x00b\x004\x00d\x00o\x00r\x00&\x003"), "send " + b64("\xfe\xff\x00p\x00a\x00s\x00s\x00w\x00o\x00r\x00d\x00="+strings.ReplaceAll("[redacted: password]", "", "\x00")[:40])},
+
 		// A mark is no hint at what stands beside it.
 		{"the secret:\n" + noise[:32] + "\n" + noise[20:52] + "\n\n" + noise[8:44], "the secret:\n[redacted: secret]\n[redacted: secret]\n\n" + noise[8:44]},
 		{"password: " + noise[:20] + "\nend of it, and a build\n" + hexa[:40] + "\nok", "password: [redacted: password]\nend of it, and a build\n" + hexa[:40] + "\nok"},
 		{"| option | password | host |\n|---|---|---|\n| --pw | the password of the user | localhost |", ""},
 		{"", ""},
-	} {
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	for _, c := range secretTexts() {
 		got, n := redact.Redactor{Secrets: true}.Text([]byte(c.text))
 		want := c.want
 		if want == c.text {
@@ -164,8 +180,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-func TestPrivate(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
+func privateTexts() []redaction {
+	return []redaction{
 		{"a <private>b</private> c", "a [private] c"},
 		{"<private>all of it", "[private]"},
 		{"a <PRIVATE>b</Private > c", "a [private] c"},
@@ -188,7 +204,11 @@ func TestPrivate(t *testing.T) {
 		{`{"a": "kept \u00e9", "b":"<private>x</private>é"}`, `{"a": "kept \u00e9", "b":"[private]é"}`},
 		{`{"d":"data:text/plain;base64,` + b64("before <private>x</private> and some text that is long enough") + `"}`,
 			`{"d":"data:text/plain;base64,` + b64("before [private] and some text that is long enough") + `"}`},
-	} {
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	for _, c := range privateTexts() {
 		got, n := redact.Redactor{}.Text([]byte(c.text))
 		if string(got) != c.want {
 			t.Errorf("%q\n gives %q\n want %q", c.text, got, c.want)

@@ -156,3 +156,30 @@ func quoted(v any) string {
 	}
 	return string(b)
 }
+
+// Edit returns a text with a small change: a character more, less or another one, or a beginning or an
+// end less.
+func Edit(r *rand.Rand, text string) string {
+	if len(text) < 2 {
+		return text
+	}
+	i, signs := r.IntN(len(text)), "aZ7-_./=:\"' \n\\<>&%*,;[{"
+	sign := signs[r.IntN(len(signs)):][:1]
+	switch r.IntN(8) {
+	case 0:
+		return text[:i] + text[i+1:]
+	case 1:
+		return text[:i] + text[i:i+1] + text[i:]
+	case 2:
+		return text[:i] + strings.ToUpper(text[i:i+1]) + text[i+1:]
+	case 3:
+		return text[:i] + sign + text[i+1:]
+	case 4:
+		return text[:i] + sign + text[i:]
+	case 5:
+		return text[:i+1]
+	case 6:
+		return text[i:]
+	}
+	return text[:i] + text[min(len(text), i+2+r.IntN(10)):]
+}
