@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/summary"
@@ -53,6 +56,23 @@ func TestWhichSummariesAreAccepted(t *testing.T) {
 	}
 	if _, err := n.bare(Fold{Tokens: least}, m); !errors.Is(err, errNotSmaller) {
 		t.Errorf("the shortest summary, as large as its sources: %v", err)
+	}
+}
+
+// A summary says from when to when its sources are, and names each file of theirs once.
+func TestWhatASummaryCovers(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC) }
+	file := func(id string) llms.Part { return llms.Part{Kind: llms.PartBlob, Ref: &llms.Ref{ID: id}} }
+	m := &material{}
+	late := m.addMessage(&store.Message{Stored: at(20), Body: llms.Message{Role: llms.RoleTool, Time: at(9), Parts: []llms.Part{file("a"), file("b")}}}, 1)
+	early := m.addMessage(&store.Message{Stored: at(5), Body: llms.Message{Role: llms.RoleUser, Parts: []llms.Part{file("b")}}}, 1)
+	if !late.Time.Equal(at(9)) || !early.Time.Equal(at(5)) || !late.Tool || early.Tool {
+		t.Errorf("%+v, %+v", late, early)
+	}
+	m.addSummary(store.Summary{Earliest: at(6), Latest: at(7), Messages: 3, Descendants: 2, Files: []store.PayloadID{"c", "a"}})
+	want := store.Summary{Earliest: at(5), Latest: at(9), Messages: 5, Descendants: 3, Files: []store.PayloadID{"a", "b", "c"}}
+	if diff := cmp.Diff(want, m.shape); diff != "" {
+		t.Error(diff)
 	}
 }
 

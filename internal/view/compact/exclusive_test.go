@@ -2,6 +2,7 @@ package compact_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -63,5 +64,65 @@ func TestAnOrderedRunWaitsForAnother(t *testing.T) {
 				t.Errorf("%s: %v", mode, rep)
 			}
 		})
+	}
+}
+
+// One process at a time works in the background. Without a state nobody knows of others.
+func TestOneProcessWorksInTheBackground(t *testing.T) {
+	for _, shared := range []bool{true, false} {
+		s := conversation(1)
+		runner := func(owner string) *compact.Runner {
+			if !shared {
+				return newRunner(t, compact.Config{Store: s})
+			}
+			return newRunner(t, compact.Config{Store: s, State: s, Owner: owner})
+		}
+		occupied := func(want bool) {
+			t.Helper()
+			if got, err := runner("c").Occupied(t.Context()); got != want || err != nil {
+				t.Errorf("shared is %v: occupied is %v, %v", shared, got, err)
+			}
+		}
+		broken := errors.New("the work failed")
+		did, err := runner("a").Alone(t.Context(), func(ctx context.Context) error {
+			occupied(shared)
+			if second, err := runner("b").Alone(ctx, func(context.Context) error { return nil }); second == shared || err != nil {
+				t.Errorf("shared is %v: a second process works: %v, %v", shared, second, err)
+			}
+			return broken
+		})
+		if !did || !errors.Is(err, broken) {
+			t.Errorf("shared is %v: %v, %v", shared, did, err)
+		}
+		occupied(false)
+	}
+}
+
+// Agents of one session take turns, those of others do not wait for them.
+func TestTurnsOfASession(t *testing.T) {
+	s := conversation(1)
+	first, second := newRunner(t, compact.Config{Store: s, State: s, Owner: "a"}), newRunner(t, compact.Config{Store: s, State: s, Owner: "b"})
+	synctest.Test(t, func(t *testing.T) {
+		release, err := first.HoldTurn(t.Context(), "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if other, err := second.HoldTurn(soon, "two"); err != nil {
+			t.Errorf("another session waits: %v", err)
+		} else {
+			other()
+		}
+		if _, err := second.HoldTurn(soon, "one"); err == nil {
+			t.Error("two agents have the turn")
+		}
+		release()
+	})
+	alone := newRunner(t, compact.Config{Store: s})
+	for range 2 { // there is nobody to wait for
+		if release, err := alone.HoldTurn(t.Context(), "one"); err != nil || release == nil {
+			t.Errorf("without a state: %v", err)
+		}
 	}
 }

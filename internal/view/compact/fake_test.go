@@ -28,8 +28,9 @@ type memory struct {
 	versions  int64
 	clock     func() time.Time
 	// onFold is called before each write, to move the view under a run.
-	onFold func()
-	writes int
+	onFold   func()
+	writes   int
+	reworded []store.Summary // in order
 }
 
 func newMemory() *memory {

@@ -352,3 +352,50 @@ func TestBoundsOfARun(t *testing.T) {
 		}
 	})
 }
+
+// A message that no folding makes room for is shown as a reference, if that is smaller.
+func TestAMessageThatDoesNotFit(t *testing.T) {
+	s := newMemory()
+	s.append(llms.User("Go."), llms.Assistant(text(100_000)))
+	rep := run(t, newRunner(t, compact.Config{Store: s}), compact.Hard)
+	if rep.Reason != compact.Done || rep.Stubs != 1 || !s.items[1].Stub || rep.TokensAfter != sumTokens(s.items) {
+		t.Errorf("%v, %+v", rep, s.items)
+	}
+	s = newMemory()
+	s.append(llms.User("Go."), llms.Assistant(text(400)))
+	size := s.items[1].Tokens
+	rep, err := newRunner(t, compact.Config{Store: s}).Run(t.Context(), 1, compact.Limits{Budget: size, Soft: size - 2, Hard: size - 1}, compact.Hard)
+	if err != nil || rep.Reason != compact.Exhausted || rep.Stubs != 0 || s.writes != 0 {
+		t.Errorf("a reference that is larger: %v, %v", rep, err)
+	}
+	s = newMemory()
+	s.append(llms.User("Go."), llms.Assistant(text(100_000)))
+	s.onFold = func() { s.items[1].Message = 1 } // another process changes the view
+	if rep := run(t, newRunner(t, compact.Config{Store: s}), compact.Hard); rep.Stale != 1 {
+		t.Errorf("a view that has changed: %v", rep)
+	}
+}
+
+// Damaged text is not summarised, and a summariser that panics is one that fails.
+func TestDamagedTextIsNotRepeated(t *testing.T) {
+	s := conversation(60)
+	for i := range s.messages {
+		s.messages[i].Damaged = i < 5
+	}
+	var heard strings.Builder
+	sum := &summariser{write: func(_ context.Context, r summary.Request) (string, error) {
+		heard.WriteString(material(r))
+		panic("ouch")
+	}}
+	folds := 0
+	rep := run(t, newRunner(t, compact.Config{Store: s, Summariser: sum}).OnFold(func(compact.Report) { folds++ }), compact.Soft)
+	if rep.Folds() == 0 || folds != rep.Folds() || rep.Cause == nil || !strings.Contains(rep.Cause.Error(), "panicked: ouch") {
+		t.Errorf("%v, %d folds were told, %v", rep, folds, rep.Cause)
+	}
+	if all := heard.String(); strings.Contains(all, "Question 1.") || !strings.Contains(all, store.DamageNotice) || !strings.Contains(all, "Question 3.") {
+		t.Errorf("the model reads %.2000s", all)
+	}
+	if _, err := compact.NewRunner(compact.Config{}); err == nil {
+		t.Error("a runner without a store")
+	}
+}
