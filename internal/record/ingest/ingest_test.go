@@ -238,12 +238,17 @@ func TestOwnAnswersAreTagged(t *testing.T) {
 		llms.Result("c3", "shell", "lcm_grep", false),
 		llms.User("<lcm-context>earlier…</lcm-context>"),
 		llms.User("what does <lcm-context> mean?"),
-		llms.Message{Role: llms.RoleSystem, Parts: []llms.Part{{Kind: llms.PartOther, Extra: []byte(`{"type":"hook_note","content":["<lcm-context source=\"lcm\">"]}`)}}})
+		llms.Message{Role: llms.RoleSystem, Parts: []llms.Part{{Kind: llms.PartOther, Extra: []byte(`{"type":"hook_note","content":["<lcm-context source=\"lcm\">"]}`)}}},
+		llms.Message{Role: llms.RoleSystem, Parts: []llms.Part{{Kind: llms.PartOther, Extra: []byte(`{}`)}}},
+		llms.Calls("", llms.ToolCall{ID: "c4", Name: "lcm_grep", Arguments: "{}"}),
+		llms.Calls("", llms.ToolCall{ID: "c5", Name: "shell", Arguments: "{}"}),
+		llms.Calls("let me search", llms.ToolCall{ID: "c6", Name: "lcm_grep", Arguments: "{}"}),
+		llms.Message{Role: llms.RoleUser})
 	var flags []bool
 	for _, m := range b.all(t) {
 		flags = append(flags, m.Flags&store.FlagEcho != 0)
 	}
-	if fmt.Sprint(flags) != "[true true false true false true]" {
+	if fmt.Sprint(flags) != "[true true false true false true false true false false false]" {
 		t.Errorf("echo flags are %v", flags)
 	}
 }

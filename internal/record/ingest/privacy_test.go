@@ -2,9 +2,11 @@ package ingest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
 )
 
 func TestMatches(t *testing.T) {
@@ -58,5 +60,48 @@ func TestIgnoredProjects(t *testing.T) {
 		if got := errors.Is(err, ErrIgnored); got != c.want {
 			t.Errorf("CheckIgnored(%+v) = %v, want %v", c.in, err, c.want)
 		}
+	}
+}
+
+func TestMatchesProject(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		in      store.Project
+		want    bool
+	}{
+		{"github.com/acme/tool", store.Project{Root: "/srv/x", Origin: "github.com/acme/tool"}, true},
+		{"github.com/acme/tool/", store.Project{Origin: "github.com/acme/tool"}, true},
+		{"github.com/acme/tool", store.Project{Origin: "github.com/acme/tool/sub"}, false},
+		{"github.com/acme/*", store.Project{Origin: "github.com/acme/tool/sub"}, true},
+		{"/srv/x", store.Project{Root: "/srv/x", Origin: "github.com/acme/tool"}, false},
+		{"/srv/x", store.Project{Root: "/srv/x"}, true},
+		{"*", store.Project{}, false},
+	} {
+		if got := MatchesProject(c.pattern, c.in); got != c.want {
+			t.Errorf("MatchesProject(%q, %+v) = %v", c.pattern, c.in, got)
+		}
+	}
+}
+
+// A payload whose id is taken by other content has another one wherever the message names it.
+func TestPayloadsAreRenamed(t *testing.T) {
+	file := func(id string) llms.Part { return llms.Part{Kind: llms.PartBlob, Ref: &llms.Ref{ID: id}} }
+	nested := llms.Part{Kind: llms.PartToolResult, Result: &llms.ToolResult{Output: []llms.Part{file("a"), file("b")}}}
+	p := prepared{row: store.NewMessage{
+		Cuts: []store.Cut{{Payload: "a"}, {Payload: "b"}}, Payloads: []store.PayloadID{"a", "b"},
+		Body: &llms.Message{Parts: []llms.Part{file("b"), file("a"), {Kind: llms.PartText}, nested}},
+	}}
+	p.rename("a", "c")
+	got := fmt.Sprint(p.row.Cuts[0].Payload, p.row.Cuts[1].Payload, p.row.Payloads)
+	for _, ref := range store.Refs(p.row.Body.Parts) {
+		got += " " + ref.ID
+	}
+	if want := "cb[c b] b c c b"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	p.row.Body = nil
+	p.rename("b", "d")
+	if p.row.Cuts[1].Payload != "d" {
+		t.Errorf("a message that is its record: %v", p.row.Cuts)
 	}
 }
