@@ -62,7 +62,7 @@ func (in *Ingester) prepare(m input, calls map[string]origin) (prepared, error) 
 		ex := in.externalise(body, calls, format, record, m.Flags&store.FlagMasked != 0)
 		body, p.payloads = ex.body, ex.payloads
 		p.row.Record, p.row.Cuts, p.row.Payloads = ex.template, ex.cuts, ex.ids
-		derivable = derivable && len(ex.ids) == 0
+		derivable = false
 	}
 	if !derivable {
 		p.row.Body = &body
