@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -11,15 +12,22 @@ func TestAlign(t *testing.T) {
 	for _, c := range []struct {
 		stored, history, of string
 		doubtful            int
+		repeat              string // for a history that was stored before with a part outside the view
 	}{
-		{"abcde", "cdey", "[2 3 4 -1]", 0},
-		{"abcde", "dey", "[-1 -1 -1]", 2},
-		{"de", "dey", "[0 1 -1]", 0},
-		{"abcde", "de", "[3 4]", 0},
-		{"abcd", "ax", "[0 -1]", 0},
-		{"abcd", "xy", "[-1 -1]", 0},
-		{"abc", "abcxabcy", "[0 1 2 -1 -1 -1 -1 -1]", 0},
-		{"", "ab", "[-1 -1]", 0},
+		{"abcde", "cdey", "[2 3 4 -1]", 0, ""},
+		{"abcde", "dey", "[-1 -1 -1]", 2, ""},
+		{"de", "dey", "[0 1 -1]", 0, ""},
+		{"abcde", "de", "[3 4]", 0, ""},
+		{"abcd", "ax", "[0 -1]", 0, ""},
+		{"abcd", "xy", "[-1 -1]", 0, ""},
+		{"abc", "abcxabcy", "[0 1 2 -1 -1 -1 -1 -1]", 0, ""},
+		{"", "ab", "[-1 -1]", 0, ""},
+		{"ab", "", "[]", 0, ""},
+		{"abxcde", "axbcde", "[0 2 1 3 4 5]", 0, ""}, // moved in the middle
+		{"ayxzxcde", "axxxcde", "[0 2 -1 4 5 6 7]", 0, ""},
+		{"abcde", "cdexe", "[2 3 4 -1 -1]", 0, "[2 3 -1 -1 4]"},
+		{"abcde", "ae", "[0 -1]", 0, "[0 4]"},
+		{"abcde", "xde", "[-1 -1 -1]", 2, "[-1 3 4]"},
 	} {
 		var all []stored
 		for _, r := range c.stored {
@@ -29,8 +37,29 @@ func TestAlign(t *testing.T) {
 		for _, r := range c.history {
 			h = append(h, hash{byte(r)})
 		}
-		if got, _ := align(all, h); fmt.Sprint(got.of) != c.of || got.doubtful != c.doubtful {
-			t.Errorf("%q in %q: %v, %d doubtful; want %s, %d", c.history, c.stored, got.of, got.doubtful, c.of, c.doubtful)
+		got, again := align(all, h)
+		repeat := ""
+		if again != nil {
+			repeat = fmt.Sprint(again.of)
+		}
+		if fmt.Sprint(got.of) != c.of || got.doubtful != c.doubtful || repeat != c.repeat {
+			t.Errorf("%q in %q: %v, %d doubtful, repeat %s; want %s, %d, %s", c.history, c.stored, got.of, got.doubtful, repeat, c.of, c.doubtful, c.repeat)
+		}
+	}
+}
+
+// A file is named by its path, not by a directory, a pattern or a text.
+func TestNamesFile(t *testing.T) {
+	for _, c := range []struct {
+		key, value string
+		want       bool
+	}{
+		{"file_path", "/srv/a", true}, {"logfile", "a", true}, {"file", "", false}, {"file", "dir/", false}, {"file", "a\nb", false}, {"file", "*.sql", false},
+		{"file", strings.Repeat("a", maxPath), true}, {"file", strings.Repeat("a", maxPath+1), false},
+		{"path", "db/a.sql", true}, {"PATH", `C:\db\a.sql`, true}, {"path", "/srv/db", false}, {"path", ".env", false}, {"name", "a.sql", false},
+	} {
+		if got := namesFile(c.key, c.value); got != c.want {
+			t.Errorf("%s: %.40q names a file: %v", c.key, c.value, got)
 		}
 	}
 }

@@ -166,6 +166,8 @@ func TestTheRecordIsKeptWhateverIsMovedOutOfIt(t *testing.T) {
 		"anthropic image":       decode(t, llms.FormatAnthropic, `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+png+`"}}]}`),
 		"anthropic long write":  decode(t, llms.FormatAnthropic, `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"write","input":{"path":"a.txt","content":"`+escaped+`"}}]}`),
 		"openai long write":     decode(t, llms.FormatOpenAI, `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"write","arguments":"{\"path\":\"a.txt\",\"content\":\"`+strings.ReplaceAll(escaped, `\n`, `\\n`)+`\"}"}}]}`),
+		"long list of numbers":  llms.Calls("", llms.ToolCall{ID: "c1", Name: "plot", Arguments: `{"all":[` + strings.Repeat("1234567,", 9000) + `8]}`}),
+		"long broken arguments": llms.Calls("", llms.ToolCall{ID: "c1", Name: "plot", Arguments: long}),
 		"odd escapes":           decode(t, llms.FormatOpenAI, `{"role":"user","content":"`+strings.Repeat(`\u0041\/\u00e9`, 9000)+`"}`),
 	}
 	for name, m := range cases {
