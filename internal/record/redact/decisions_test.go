@@ -4,8 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,19 +29,24 @@ func TestDecisions(t *testing.T) {
 	}
 	edits := map[string]int{"secrets": 24, "private": 40, "odd tags": 24}
 	for _, name := range []string{"formats", "near", "innocents"} {
-		edits[name] = 4
+		edits[name] = 6
 		for i, f := range redacttest.Read(t, "testdata/"+name+".txt") {
 			text, _ := f.Fill(rand.New(rand.NewPCG(uint64(i), 3)))
 			texts[name] = append(texts[name], text)
 		}
 	}
+	carriers := slices.Sorted(maps.Keys(redacttest.Carriers))
 	var got strings.Builder
 	for _, name := range []string{"secrets", "private", "odd tags", "formats", "near", "innocents"} {
 		random, sum := rand.New(rand.NewPCG(1, 2)), fnv.New32a()
 		all, counts := 0, redact.Counts{}
 		for _, text := range texts[name] {
-			for range edits[name] {
-				out, n := redact.Redactor{Secrets: true}.Text([]byte(redacttest.Edit(random, text)))
+			for i := range edits[name] {
+				carried := text
+				if i%2 == 1 {
+					carried = redacttest.Carriers[carriers[random.IntN(len(carriers))]](text)
+				}
+				out, n := redact.Redactor{Secrets: true}.Text([]byte(redacttest.Edit(random, carried)))
 				all, counts.Secrets, counts.Private = all+1, counts.Secrets+n.Secrets, counts.Private+n.Private
 				fmt.Fprintf(sum, "%q", out)
 			}

@@ -96,6 +96,8 @@ func secretTexts() []redaction {
 		{`placeholder="the passphrase of the key" title="four words or more"`, ""},
 		{`log MNEMONIC=\"legal winner thank year wave sausage worth useful legal winner thank yellow\" end`, `log MNEMONIC=\"[redacted: seed phrase]\" end`},
 		{`["mysql","-uroot","-pdragon42","app"]`, `["mysql","-uroot","-p[redacted: password]","app"]`},
+		{"kind: Secret\nstringData:\n  a: |\n    line one\n\n    line two\n  b: {{ x }}\n  c: abc\n  d: plum\n---\nkind: ConfigMap\ndata:\n  one: plain\n",
+			"kind: Secret\nstringData:\n  a: |\n    [redacted: kubernetes secret]\n  b: {{ x }}\n  c: abc\n  d: [redacted: kubernetes secret]\n---\nkind: ConfigMap\ndata:\n  one: plain\n"},
 		{"kind: ConfigMap\ndata:\n  one: " + b64("any thing") + "\n", ""},
 		{`{"data":{"one":"` + b64("any thing") + `"},"kind":"ConfigMap"}`, ""},
 		{`{"type":"random_pet","instances":[{"attributes":{"result":"tulip-horse"}}]}`, ""},
