@@ -105,8 +105,8 @@ type builder struct {
 	view    store.View // with the pinned item in its place
 	cuts    []bool
 	groups  []group
-	pin     int // the index of the pinned item, or -1
-	partial bool
+	pin     int  // the index of the pinned item, or -1
+	partial bool // not all of the view is shown
 	repairs []string
 }
 
@@ -248,7 +248,7 @@ func (b *builder) take(match func(group) bool) int {
 
 func (b *builder) output(left int) Output {
 	out := Output{Repairs: b.repairs, Messages: make([]llms.Message, 0, len(b.view.Items)+1)}
-	if b.partial && (b.view.Skipped > 0 || !b.allChosen()) {
+	if b.partial {
 		m := llms.User(notice)
 		if n := llms.CountMessage(b.Counter, m); n <= left {
 			out.Messages = append(out.Messages, m)
@@ -279,13 +279,4 @@ func (b *builder) output(left int) Output {
 		}
 	}
 	return out
-}
-
-func (b *builder) allChosen() bool {
-	for _, g := range b.groups {
-		if !g.chosen {
-			return false
-		}
-	}
-	return true
 }
