@@ -82,6 +82,9 @@ func TestFinest(t *testing.T) {
 		"a summary is damaged":    {room: 900, want: "[a1 a2 b msg_7 c]", view: func(v *store.View) { v.Items[1].Damaged = true }},
 		"the view is damaged":     {room: 900, want: "[a b msg_7 c]", view: func(v *store.View) { v.Damaged = true }},
 		"the view has a gap":      {room: 900, want: "[a b msg_7 c]", view: func(v *store.View) { v.Skipped = 1 }},
+		"one summary": {room: 900, want: "[a1 a2]", view: func(v *store.View) {
+			v.Items, v.Tokens, v.Count = append(v.Items[:1:1], v.Items[4:]...), v.Tokens-130, v.Count-3
+		}},
 		"two levels": {room: 900, want: "[a1 a2 b1 x1 x2 msg_7 c]", view: func(v *store.View) { v.Items[1].Depth = 2 }, change: func(s tree) {
 			s.rows["b2"] = store.Summary{ID: "b2", Tokens: 100, Depth: 1}
 			for _, leaf := range []store.SummaryID{"x1", "x2"} {

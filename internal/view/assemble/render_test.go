@@ -128,6 +128,9 @@ func TestLongListsAreBounded(t *testing.T) {
 	if e.Sources.Source[0].ID != "msg_1" || e.Sources.Source[11].ID != "msg_500" {
 		t.Errorf("listed are %v", e.Sources.Source)
 	}
+	if e := parse(t, assemble.RenderSummary(store.Summary{ID: "sum_1", Kind: summary.Condensed}, sources[:16])); len(e.Sources.Source) != 16 || e.Sources.Omitted != nil {
+		t.Errorf("%d are listed of 16", len(e.Sources.Source))
+	}
 	if len(e.Files.File) != 1 || e.Files.File[0].ID != "file_1" {
 		t.Errorf("files are %v", e.Files)
 	}
