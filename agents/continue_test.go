@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
@@ -378,5 +379,65 @@ func TestAnApprovedCallOfAnotherProcess(t *testing.T) {
 	second, _ := build(t, agents.AgentConfig{Memory: taken{memory}, Tools: []llms.Tool{tool}}, llmtest.Say("done"))
 	if _, err := second.Continue(t.Context()).Start().Text(); err == nil || !strings.Contains(err.Error(), "another process runs the call") || ran != 0 {
 		t.Errorf("%v; it ran %d times", err, ran)
+	}
+}
+
+// contested is a memory in which another decision is made just before one is noted, or nothing is.
+type contested struct {
+	*agents.Transcript
+	other agents.Decision
+}
+
+func (c contested) Note(ctx context.Context, m llms.Message) (bool, error) {
+	if c.other.By == "" {
+		return false, nil
+	}
+	turn, err := c.Turn(ctx)
+	if err == nil {
+		err = agents.Decide(ctx, c.Transcript, agents.PendingOf(turn).Waiting()[0].ID, c.other)
+	}
+	if err != nil {
+		return false, err
+	}
+	return c.Transcript.Note(ctx, m)
+}
+
+// Of two decisions the first counts, and the second is told so.
+func TestTwoDecisionsAtOnce(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		other agents.Decision
+		want  string
+	}{
+		{agents.Decision{By: "Bob", At: noon}, "Bob has decided"}, {agents.Decision{By: "Bob", At: noon.Add(-1)}, "Bob has decided"},
+		{agents.Decision{By: "Ann", At: noon.Add(-1)}, "Ann has decided"}, {agents.Decision{}, "<nil>"},
+	} {
+		memory := agents.NewTranscript()
+		agent, _ := build(t, agents.AgentConfig{Memory: memory, Tools: []llms.Tool{counted("deploy", core.Behavior{NeedsApproval: true}, new(int))}}, llmtest.Call("deploy", `{}`))
+		_, err := agent.ChatStream("deploy it").Start().Text()
+		waits, ok := errors.AsType[*agents.ApprovalError](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		err = agents.Decide(t.Context(), contested{memory, c.other}, waits.Calls[0].ID, agents.Decision{Approved: true, By: "Ann", At: noon})
+		if !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("after a decision of %q: %v", c.other.By, err)
+		}
+	}
+}
+
+// A note is stored once, and a message of a tool without a result does not end the program.
+func TestOddMessagesOfAMemory(t *testing.T) {
+	memory := agents.NewTranscript(llms.User("go"), llms.Message{Role: llms.RoleTool, Parts: llms.User("odd").Parts})
+	note := llms.System("noted")
+	note.ID = "n1"
+	for _, want := range []bool{true, false} {
+		if first, err := memory.Note(t.Context(), note); first != want || err != nil {
+			t.Errorf("the note is new: %v, %v", first, err)
+		}
+	}
+	agent, _ := build(t, agents.AgentConfig{Memory: memory}, llmtest.Say("ok"), llmtest.Say("ok"))
+	if _, err := agent.ChatStream("go on").Start().Text(); err != nil {
+		t.Error(err)
 	}
 }
