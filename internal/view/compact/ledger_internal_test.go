@@ -9,9 +9,13 @@ import (
 )
 
 // forgetful is a state that keeps nothing.
-type forgetful struct{ store.State }
+type forgetful struct {
+	store.State
+	puts *int
+}
 
-func (forgetful) Put(context.Context, string, string, []byte, int64, time.Time) (int64, error) {
+func (f forgetful) Put(context.Context, string, string, []byte, int64, time.Time) (int64, error) {
+	*f.puts++
 	return 1, nil
 }
 
@@ -31,13 +35,52 @@ func TestWhatPausesCompaction(t *testing.T) {
 		{"another run had folded everything, and more was said", Report{Reason: Exhausted, TokensBefore: 10, TokensAfter: 12}, false},
 		{"it was interrupted", Report{Reason: Interrupted, Passes: 1, TokensBefore: 10, TokensAfter: 10}, false},
 	} {
-		l := NewLedger(forgetful{}, time.Now)
+		l := NewLedger(forgetful{puts: new(int)}, time.Now)
 		e := &Entry{Conversation: 1}
 		if err := l.close(t.Context(), e, tt.report, 0, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := !e.NotBefore.IsZero(); got != tt.pauses {
 			t.Errorf("%s: pauses is %v, want %v", tt.name, got, tt.pauses)
+		}
+	}
+}
+
+// A run without trouble leaves nothing behind, and clears what an earlier one left.
+func TestWhatTheLedgerRemembers(t *testing.T) {
+	for name, c := range map[string]struct {
+		entry  Entry
+		reason Reason
+		puts   int
+	}{
+		"nothing":      {Entry{}, Done, 0},
+		"old trouble":  {Entry{version: 3}, Done, 1},
+		"calls":        {Entry{Calls: 2}, Done, 1},
+		"it ended ill": {Entry{}, Interrupted, 1},
+	} {
+		puts := 0
+		if err := NewLedger(forgetful{puts: &puts}, time.Now).close(t.Context(), &c.entry, Report{Reason: c.reason}, 0, time.Hour); err != nil || puts != c.puts {
+			t.Errorf("%s: %d writes, %v", name, puts, err)
+		}
+	}
+}
+
+// A run in the background is worth its cost if enough can be folded, or nobody knows.
+func TestWhatPays(t *testing.T) {
+	small := store.View{Items: []store.Item{{Node: store.Node{Message: 1}, Tokens: 10}}, Tokens: 10, Count: 1, Gap: 1}
+	gap, large := small, small
+	gap.Skipped, large.Tokens = 1, 900
+	low, none := Limits{Budget: 1000, Soft: 500, Low: 300, Hard: 900}, Limits{Budget: 1000, Soft: 500, Low: 500, Hard: 900}
+	for _, c := range []struct {
+		name string
+		view store.View
+		lim  Limits
+		want bool
+	}{
+		{"too little", small, low, false}, {"without a low threshold", small, none, true}, {"a gap", gap, low, true}, {"at the hard limit", large, low, true},
+	} {
+		if got := pays(c.view, c.lim, Policy{}.withDefaults()); got != c.want {
+			t.Errorf("%s: pays is %v", c.name, got)
 		}
 	}
 }

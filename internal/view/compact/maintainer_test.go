@@ -120,3 +120,23 @@ func TestMaintainerFinishesARunThatStoppedAtABound(t *testing.T) {
 		}
 	})
 }
+
+// A run that failed is not tried again before the conversation grows.
+func TestMaintainerLeavesARunThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		m := compact.NewMaintainer(t.Context(), func(context.Context, store.ConversationID) (compact.Report, error) {
+			if runs++; runs > 3 {
+				return compact.Report{}, nil
+			}
+			return compact.Report{Reason: compact.Passes, Leaves: 1}, errors.New("the disk is full")
+		}, nil)
+		m.Notify(1)
+		if err := m.Wait(t.Context()); err != nil || runs != 1 {
+			t.Errorf("%d runs, %v", runs, err)
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
