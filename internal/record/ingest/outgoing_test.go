@@ -44,6 +44,10 @@ func TestWhatEachModeHides(t *testing.T) {
 			t.Errorf("%s: a plain text is changed", mode)
 		}
 	}
+	file := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{Name: secret + ".txt", URL: "https://x.io/" + secret}}}}
+	if shown, err := ingest.Shown(ingest.Privacy{Redact: redact.Search}, file); err != nil || left(shown.Parts[0].Blob.Name+shown.Parts[0].Blob.URL) != "" {
+		t.Errorf("a file is shown as %+v, %v", shown.Parts[0].Blob, err)
+	}
 	if _, err := ingest.New(nil, nil, 500); err == nil {
 		t.Error("an ingester without a store")
 	}
