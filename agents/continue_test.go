@@ -419,6 +419,9 @@ func TestTwoDecisionsAtOnce(t *testing.T) {
 		if !ok {
 			t.Fatal(err)
 		}
+		if err := agents.Decide(t.Context(), memory, waits.Calls[0].ID, agents.Decision{Approved: true, By: " "}); err == nil {
+			t.Error("nobody has decided, and it counts")
+		}
 		err = agents.Decide(t.Context(), contested{memory, c.other}, waits.Calls[0].ID, agents.Decision{Approved: true, By: "Ann", At: noon})
 		if !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("after a decision of %q: %v", c.other.By, err)
