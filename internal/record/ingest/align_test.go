@@ -23,6 +23,7 @@ func TestAlign(t *testing.T) {
 		{"abc", "abcxabcy", "[0 1 2 -1 -1 -1 -1 -1]", 0, ""},
 		{"", "ab", "[-1 -1]", 0, ""},
 		{"ab", "", "[]", 0, ""},
+		{"acde", "axcde", "[0 -1 1 2 3]", 0, ""},
 		{"abxcde", "axbcde", "[0 2 1 3 4 5]", 0, ""}, // moved in the middle
 		{"ayxzxcde", "axxxcde", "[0 2 -1 4 5 6 7]", 0, ""},
 		{"abcde", "cdexe", "[2 3 4 -1 -1]", 0, "[2 3 -1 -1 4]"},

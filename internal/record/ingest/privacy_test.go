@@ -54,6 +54,7 @@ func TestIgnoredProjects(t *testing.T) {
 		{store.Project{Root: "/anywhere", Origin: "github.com/acmex/tool"}, false},
 		{store.Project{Root: "/anywhere", Origin: "git.example.org/secret/app"}, true},
 		{store.Project{Root: "/anywhere", Origin: "gitlab.com/hidden/x/y"}, true},
+		{store.Project{Root: "/anywhere", Origin: "gitlab.com/open/x"}, false},
 		{store.Project{Root: "/HOME/ada/clients/bank"}, false},
 	} {
 		err := CheckIgnored(p, "key", c.in)
