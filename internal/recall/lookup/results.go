@@ -191,9 +191,12 @@ func announces(m store.Message) bool {
 
 // show shows a message beside a match if there is room.
 func (o *room) show(r *result, m store.Message, runes int) {
+	if o.left < neighbourCost || o.shown[m.ID] || slices.Contains(o.query.search.Except, m.ID) {
+		return // before its text is looked through, which takes long
+	}
 	n := o.query.neighbour(m, runes)
 	cost := o.counter.Count(n.Snippet) + neighbourCost
-	if o.shown[m.ID] || slices.Contains(o.query.search.Except, m.ID) || cost > o.left || blank(n.Snippet) || m.Body.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
+	if cost > o.left || blank(n.Snippet) || m.Body.Role == llms.RoleTool && len(n.Snippet) < leastOutput {
 		return
 	}
 	o.add(r, m, n)
