@@ -14,7 +14,7 @@ func TestGrepNamesAbsentWords(t *testing.T) {
 	f := newFixture(t)
 	c, elsewhere := f.open("here"), f.open("elsewhere")
 	for i := range 9 {
-		f.say(c, llms.User(fmt.Sprintf("the parser of section %d reads tables, and the Bordsteinkante", i)))
+		f.say(c, llms.User(fmt.Sprintf("the parser of section %d reads tables, terr after a redirect, and the Bordsteinkante", i)))
 	}
 	f.say(elsewhere, llms.User("Cassandra holds the tables that the parser reads"))
 	in := func(where recall.Where) func(string) recall.GrepRequest {
@@ -39,7 +39,9 @@ func TestGrepNamesAbsentWords(t *testing.T) {
 		{withMode, "Cassandra", 3},
 		{here("Did we ever use Cassandra?"), "Cassandra", 0},
 		{here("Cassandra"), "Cassandra", 0},
-		{here("Wie hoch ist der Bordstein?"), "", 9}, // in a compound
+		{here("Wie hoch ist der Bordstein?"), "", 9},                   // in a compound
+		{here("which redis does the parser read"), "redis", 3},         // not in "redirect"
+		{here("which terraform does the parser read"), "terraform", 3}, // nor in "terr"
 		{since, "", 9}, // older messages may have it
 		{regex, "", 0},
 		{all("Why does Cassandra read the tables of the parser?"), "", 10},

@@ -149,6 +149,10 @@ func language(question string) (german, titled bool) {
 func plausible(word string, also []string, german bool) bool {
 	typed := strings.Join(analysis.PlainWords([]byte(word)), "")
 	letters := utf8.RuneCountInString(typed)
+	stem := analysis.LightStem
+	if !german {
+		stem = func(w string) string { return string(analysis.PlainTerm([]byte(w))) } // "strip" is no form of "stripe"
+	}
 	made, parts := 0, 0
 	for _, w := range also {
 		if strings.Contains(typed, w) {
@@ -156,7 +160,7 @@ func plausible(word string, also []string, german bool) bool {
 		}
 		near := variants.Near(typed, 2).Distance([]byte(w))
 		switch {
-		case analysis.LightStem(w) == analysis.LightStem(typed), letters >= 4 && strings.Contains(w, typed):
+		case stem(w) == stem(typed), letters >= 4 && strings.Contains(w, typed):
 			return true
 		case strings.HasPrefix(typed, w): // "plan" is no misspelling of "planter"
 		case letters >= 6 && near == 1, letters >= 8 && near == 2, near == 1 && sameLetters(typed, w):

@@ -37,6 +37,7 @@ func TestAbsent(t *testing.T) {
 		{"why is cassandra behind the parser", "parser", nil, []string{"cassandra"}, false},
 		{"how do we get the parser into dropbox", "parser", map[string][]string{"dropbox": {"drop", "box"}}, []string{"dropbox"}, false},
 		{"which planter does the parser read", "parser", map[string][]string{"planter": {"plan"}}, []string{"planter"}, false},
+		{"is stripe behind the parser", "parser", map[string][]string{"stripe": {"strip"}}, []string{"stripe"}, false},
 		{"although somebody chose the parser at night", "parser", nil, nil, false}, // everyday words
 		{"Who tends the shrubs of the neighbour's lawn?", "", nil, nil, false},     // in other words
 		{"Why Did The Cassandra Parser Stop Working?", "parser", nil, []string{"Cassandra"}, false},

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -81,7 +82,7 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 }
 
 // findParts finds which of the words that seem never to have been said a text has as a part
-// of a longer word or abbreviated ("cert"), which names are not.
+// of a longer word or as its usual abbreviation.
 func (v *vocabulary) findParts(terms []Term) error {
 	for _, word := range Absent(v.query.text, terms).Words {
 		typed := strings.Join(analysis.PlainWords([]byte(word)), "")
@@ -93,15 +94,15 @@ func (v *vocabulary) findParts(terms []Term) error {
 		letters := utf8.RuneCountInString(stem)
 		find := v.containing
 		if letters < 6 { // inside of many by chance: it must begin them
-			find = v.beginning
+			find, stem = v.beginning, typed
 		}
 		found, err := find(queryTerm{typed: stem, raw: string(raw[:min(letters, len(raw))])})
 		if err != nil {
 			return err
 		}
-		if letters >= 6 && word == strings.ToLower(word) {
-			for n := leastAbbreviation; n < len(raw); n++ {
-				found = append(found, string(analysis.WordTerm(nil, []byte(string(raw[:n])))))
+		for short := range abbreviations() {
+			if strings.HasPrefix(typed, short) {
+				found = append(found, string(analysis.WordTerm(nil, []byte(short))))
 			}
 		}
 		known, err := v.known(found, 1)
@@ -113,8 +114,11 @@ func (v *vocabulary) findParts(terms []Term) error {
 	return nil
 }
 
-// leastAbbreviation is how many letters of a word its abbreviation has.
-const leastAbbreviation = 4
+// abbreviations are usual ones, each the beginning of a word.
+var abbreviations = sync.OnceValue(func() map[string]bool {
+	return analysis.WordSet(`addr admin alloc async attr auth calc cert conf config coord decl demo desc dest diff eval exec expr func
+ident impl incr info init meta misc norm orig param perf perm pref prev proc prod repo spec stat sync temp util`)
+})
 
 // otherScripts lists the terms of a pair of runes in the other Chinese script,
 // and of its run in the other width of letters.
