@@ -126,6 +126,9 @@ type Match struct {
 	// Meaning says that the match was found by the vector of its text and not by
 	// words.
 	Meaning bool `json:"meaning,omitempty"`
+	// Earlier says that the match is an answer that an agent gave from the record in an
+	// earlier session, and from which message.
+	Earlier string `json:"earlier,omitempty"`
 	// Damaged says that the snippet may differ from the message: the stored
 	// record is not the one that arrived.
 	Damaged bool     `json:"damaged,omitempty"`

@@ -176,6 +176,9 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Meaning {
 		parts = append(parts, "by meaning")
 	}
+	if m.Earlier != "" {
+		parts = append(parts, m.Earlier)
+	}
 	if m.Damaged {
 		parts = append(parts, "DAMAGED")
 	}

@@ -137,6 +137,9 @@ func (cmd *grepCommand) show(answer recall.GrepAnswer) error {
 		if cmd.team { // who said it
 			mark += safetext.Line(m.Host) + sep + " "
 		}
+		if m.Earlier != "" {
+			mark += "[" + safetext.Line(m.Earlier) + "] "
+		}
 		around := recall.Context{}
 		if m.Context != nil {
 			around = *m.Context

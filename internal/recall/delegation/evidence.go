@@ -110,6 +110,8 @@ type passage struct {
 	quote string // a short part of text
 	match bool   // else it stands around one
 	cited bool
+	// earlier labels an answer that was given from the record.
+	earlier string
 	// score is that of the ranking, and literal says that the text has the
 	// query as it was typed.
 	score   float64
@@ -187,7 +189,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 		return false, err
 	}
 	e.read += e.count(text)
-	p := passage{msg: m, score: c.score, literal: c.literal, match: match, cited: match && strong && e.cited() < maxCitations}
+	p := passage{msg: m, earlier: c.earlier, score: c.score, literal: c.literal, match: match, cited: match && strong && e.cited() < maxCitations}
 	e.cut(&p, text, e.share(m, rank))
 	said := strings.Join(strings.Fields(p.text), " ")
 	if said == "" || e.texts[said] {

@@ -115,7 +115,11 @@ func line(p passage) string {
 	if p.msg.Damaged && !strings.Contains(text, store.DamageNotice) {
 		text = store.DamageNotice + " " + text
 	}
-	return fmt.Sprintf("%s %s: %s", p.msg.ID, p.msg.Body.Role, disarmed(text))
+	who := string(p.msg.Body.Role)
+	if p.earlier != "" {
+		who += ", " + p.earlier
+	}
+	return fmt.Sprintf("%s %s: %s", p.msg.ID, who, disarmed(text))
 }
 
 // newLine matches everything that some reader takes for the beginning of a new line,

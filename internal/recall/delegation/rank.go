@@ -33,13 +33,15 @@ type candidate struct {
 	match bool
 	// literal says that it has the query as it was typed.
 	literal bool
+	earlier string // labels an answer from the record
 }
 
 // ranking is the outcome of a search: the score of each message, 1 for the
 // best, and whether it matches by itself.
 type ranking map[store.MessageID]struct {
-	score float64
-	match bool
+	score   float64
+	match   bool
+	earlier string
 }
 
 // search ranks the messages of the plan's scope for a text. A text without
@@ -67,7 +69,7 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 	for _, h := range slices.Backward(found.Hits) {
 		least = max(least, h.Score/best)
 		hit := out[h.Message]
-		hit.score, hit.match = least, !h.Beside && !h.Meaning
+		hit.score, hit.match, hit.earlier = least, !h.Beside && !h.Meaning, h.Earlier
 		out[h.Message] = hit
 	}
 	return out, nil
@@ -112,7 +114,7 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, candidate{msg: m, score: score(m), match: first[m.ID].match})
+		all = append(all, candidate{msg: m, score: score(m), match: first[m.ID].match, earlier: first[m.ID].earlier})
 	}
 	sortByScore(all)
 	if p.within != nil || len(first) == 0 { // the messages around these may lie outside
@@ -157,7 +159,7 @@ func (d *Delegator) rankPrompt(ctx context.Context, r request, p *plan) (ranking
 		}
 		for id, h := range found {
 			s := sum[id]
-			s.score, s.match = s.score+h.score/2, s.match || h.match
+			s.score, s.match, s.earlier = s.score+h.score/2, s.match || h.match, cmp.Or(s.earlier, h.earlier)
 			sum[id] = s
 		}
 	}

@@ -17,7 +17,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]re
 	hosts := sessions{s, map[store.ConversationID]store.Conversation{}}
 	out := make([]recall.Match, 0, len(hits))
 	for _, h := range hits {
-		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Score: h.Score}
+		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Earlier: h.Earlier, Score: h.Score}
 		if h.IsSummary() {
 			q.matchSummary(&m, summaries[h.Summary])
 		} else if err := s.matchMessage(ctx, q, &m, messages[h.Message]); err != nil {

@@ -109,6 +109,9 @@ func readSourced(ctx context.Context, read *exchanges, hits []store.Hit) ([]sour
 		n := len(list)
 		x := sourced{hit: hits[n], place: 2 * n, message: m}
 		x.repeats = secondhand.Messages(e.messages)[e.place(m)]
+		if x.repeats {
+			x.hit.Earlier = secondhand.Label(e.messages, e.place(m))
+		}
 		if prompt, ok := secondhand.Asking(e.messages); ok && !x.repeats {
 			x.asked = contentWords(prompt)
 		}

@@ -40,6 +40,25 @@ func TestAskedBeforeComesAfterItsSource(t *testing.T) {
 	}
 }
 
+// An answer that was given from the record says so, and from what.
+func TestEarlierAnswerIsLabelled(t *testing.T) {
+	f := newFixture(t)
+	f.say(f.open("first"), llms.User("put the staging proxy on 8443"), llms.Assistant("Done."))
+	f.say(f.open("second"), llms.User("which port does the staging proxy use?"), llms.Calls("", llms.ToolCall{ID: "1", Name: "lcm_grep", Arguments: `{"pattern":"staging"}`}),
+		llms.Result("1", "", "msg_1 user: put the staging proxy on 8443", false), llms.Assistant("The staging proxy uses port 8443."))
+	a := f.grep(recall.GrepRequest{Pattern: "staging proxy port", Mode: store.FullText, Compact: true, Where: recall.Where{AllConversations: true}})
+	labels := map[string]string{}
+	for _, m := range a.Matches {
+		labels[m.ID.String()] = m.Earlier
+	}
+	if labels["msg_1"] != "" || labels["msg_6"] != "an earlier answer, from msg_1" {
+		t.Errorf("labels %q", labels)
+	}
+	if !strings.Contains(a.Text(), "msg_6 assistant") || !strings.Contains(a.Text(), "· an earlier answer, from msg_1") {
+		t.Errorf("text:\n%s", a.Text())
+	}
+}
+
 // An asking that nothing older answers keeps its place.
 func TestFirstAskingIsASource(t *testing.T) {
 	f := newFixture(t)

@@ -57,6 +57,25 @@ func Messages(turn []store.Message) []bool {
 	return out
 }
 
+// Label says of a message of a turn that it repeats the record, and what it was answered from: the
+// first message that lcm named. It is empty for all others.
+func Label(turn []store.Message, of int) string {
+	if !Messages(turn)[of] || turn[of].Body.Role != llms.RoleAssistant {
+		return ""
+	}
+	for _, m := range turn {
+		if len(m.Body.ToolResults()) == 0 {
+			continue
+		}
+		if id := named().FindString(m.Body.SearchText()); id != "" {
+			return "an earlier answer, from " + id
+		}
+	}
+	return "an earlier answer"
+}
+
+var named = lazyregexp.New(`\bmsg_[0-9]+`)
+
 // OnlyAsks reports whether a session, from its first message, did nothing but ask lcm: every
 // turn has an answer of lcm and no call of another tool. Its prompts need not be questions.
 func OnlyAsks(session []store.Message) bool {

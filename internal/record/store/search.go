@@ -110,6 +110,8 @@ type Hit struct {
 	NextTo []MessageID
 	// Meaning says that the node was found by its vector and not by words.
 	Meaning bool
+	// Earlier labels a message that was answered from the record.
+	Earlier string
 	// Session is equal for hits of one sitting.
 	Session int64
 	// After continues the search after this hit, for a reader that takes less
