@@ -85,9 +85,9 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 // matches need no second call.
 const snippetRunes = 360
 
-// fillTokens is the size to which the rest of their exchanges and messages around them fill a
+// fillTokens is the size to which matches and the rest of their exchanges fill a
 // page: an answer often stands next to the words of its question.
-const fillTokens = 1000
+const fillTokens = 600
 
 // matchTokens is a lower bound of the cost of a match.
 const matchTokens = 60

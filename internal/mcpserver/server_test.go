@@ -256,7 +256,7 @@ func TestErrorsReachTheModelInTheToolsWords(t *testing.T) {
 // Messages around a match are shown unless the caller asks for none.
 func TestContextOfNoMessages(t *testing.T) {
 	r := newRecord(t)
-	r.say("claude:s1", r.dir, time.Minute, user("where does the walrus sleep?"), user("On the ice, near the northern shore of the island."))
+	r.say("claude:s1", r.dir, time.Minute, user("where does the walrus sleep?"), llms.Assistant("On the ice, near the northern shore of the island."))
 	c := r.connect(r.serve(r.config()), clientOptions{})
 	for _, mode := range []string{"regex", "full_text"} {
 		if got := grepped(t, c.call("lcm_grep", args{"pattern": "walrus", "mode": mode})); len(got.Matches) != 1 || len(got.Matches[0].Beside) != 1 {

@@ -116,17 +116,8 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// After and before an exchange stand what was said, with the calls that it announces, and what else tools did.
-func TestNextToAnExchange(t *testing.T) {
-	all := talk("u zero", "a I look:", "c 0", "r 0 out", "u one", "c 1", "r 1 out", "a two", "u three", "e echo", "h hidden", "a I run this:", "c 2", "r 2 out", "a four")
-	s := &Service{store: listed{messages: all}}
-	e := &exchange{messages: all[4:8]}
-	for forward, want := range map[bool][2][]int64{true: {{9, 12, 13, 15}, {6, 7, 14}}, false: {{2, 3, 1}, {4, 3}}} {
-		said, tools, err := s.next(t.Context(), e, forward)
-		if err != nil || !slices.Equal(seqs(said), want[0]) || !slices.Equal(seqs(tools), want[1]) {
-			t.Errorf("forward %v: said %v, tools %v, %v; want %v", forward, seqs(said), seqs(tools), err, want)
-		}
-	}
+// An exchange has a reply, the last words in it, and outputs of calls.
+func TestPartsOfAnExchange(t *testing.T) {
 	if got := (&exchange{messages: talk("u x", "a first", "a last", "a  ", "c 1")}).reply(); got == nil || got.Seq != 3 {
 		t.Errorf("the reply is %v", got)
 	}

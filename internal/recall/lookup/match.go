@@ -16,7 +16,10 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]re
 	}
 	hosts := sessions{s, map[store.ConversationID]store.Conversation{}}
 	out := make([]recall.Match, 0, len(hits))
-	for _, h := range hits {
+	for place, h := range hits {
+		if q.fill > 0 {
+			q.runes = pageRunes[min(place, len(pageRunes)-1)]
+		}
 		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Earlier: h.Earlier, Score: h.Score}
 		if h.IsSummary() {
 			q.matchSummary(&m, summaries[h.Summary])
@@ -35,6 +38,10 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]re
 	}
 	return out, nil
 }
+
+// pageRunes is how many characters are shown of the matches of a filled page: the first is
+// read, the others are glanced at.
+var pageRunes = []int{900, 360, 360, 180}
 
 // sessions tells the session of a match, its host and its title.
 type sessions struct {

@@ -15,8 +15,8 @@ const (
 	// neighbourCost is about the cost of a neighbour's frame, without its text.
 	neighbourCost = 12
 	// Characters of what is shown beside a match: of the reply to a prompt that matched, of
-	// what fills the rest of the page, of another match or the reply, and of the prompt.
-	replyRunes, restRunes, besideRunes, promptRunes = 360, 300, 220, 140
+	// another match or the reply, and of the prompt.
+	replyRunes, besideRunes, promptRunes = 360, 220, 140
 	// noRoomRunes is how many characters of another match are shown where no room is left.
 	noRoomRunes = 80
 	// leastOutput is the shortest output of a tool, in bytes, that is shown beside a match.
@@ -74,9 +74,6 @@ func (s *Service) byExchange(ctx context.Context, q *query, matches []recall.Mat
 			room.fill(r)
 		}
 	}
-	if err := room.goOn(ctx, results); err != nil {
-		return nil, err
-	}
 	out := make([]recall.Match, len(results))
 	for i, r := range results {
 		out[i] = r.Match
@@ -112,81 +109,6 @@ func (o *room) fill(r *result) {
 	if first := r.of.messages[0]; isPrompt(first) {
 		o.show(r, first, promptRunes)
 	}
-}
-
-// goOn shows what was said after and before the exchanges, the nearest first, then what
-// tools did there and what else was said: people stay on a subject, and an answer may come a
-// few messages after its question.
-func (o *room) goOn(ctx context.Context, results []*result) error {
-	type way struct {
-		of       *result
-		messages []store.Message
-	}
-	var near, rest []way
-	for _, r := range results {
-		for _, forward := range []bool{true, false} {
-			if r.of == nil || o.left < neighbourCost {
-				continue
-			}
-			said, tools, err := o.next(ctx, r.of, forward)
-			if err != nil {
-				return err
-			}
-			n := min(nearReach, len(said))
-			near, rest = append(near, way{r, said[:n]}), append(rest, way{r, slices.Concat(tools, said[n:])})
-		}
-	}
-	for i, ways := range [][]way{near, rest} {
-		for far := range goOnReach {
-			for _, w := range ways {
-				if far < len(w.messages) {
-					o.show(w.of, w.messages[far], []int{besideRunes, restRunes}[i])
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// goOnReach is how many messages after and before an exchange are looked at, nearReach how
-// many of those that were said are shown before anything else.
-const goOnReach, nearReach = 120, 6
-
-// next returns what people and agents said after an exchange or before it, with the calls
-// that they announce, and what else tools did there and in the exchange, the nearest first.
-func (s *Service) next(ctx context.Context, e *exchange, forward bool) (said, tools []store.Message, err error) {
-	first, last := e.messages[0], e.messages[len(e.messages)-1]
-	q := store.MessageQuery{Conversation: first.Conversation, Before: first.Seq, Newest: true, NoRaw: true, Limit: goOnReach}
-	if forward {
-		q.After, q.Before, q.Newest = first.Seq, 0, false
-	}
-	var near store.Message
-	for m, err := range s.store.Messages(ctx, q) {
-		if err != nil {
-			return nil, nil, err
-		}
-		spoken := m.Flags.Said() && m.Body.Role != llms.RoleTool && !blank(m.Body.PlainText())
-		switch {
-		case m.Flags.Bookkeeping(m.Body.Role):
-			continue
-		case spoken && (m.Seq < first.Seq || m.Seq > last.Seq):
-			said = append(said, m)
-		case forward && announces(near):
-			said = append(said, m)
-		case !spoken:
-			tools = append(tools, m)
-		}
-		if !forward && announces(m) && near.ID != 0 {
-			said = append(said, near)
-		}
-		near = m
-	}
-	return said, tools, nil
-}
-
-// announces reports that a message is incomplete without the next one.
-func announces(m store.Message) bool {
-	return strings.HasSuffix(strings.TrimSpace(m.Body.PlainText()), ":")
 }
 
 // show shows a message beside a match if there is room.
