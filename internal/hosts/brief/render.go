@@ -122,7 +122,11 @@ func (b Brief) sections(p *page) {
 		p.add(1, "- where it stands: %s %s", q.ID, gist(q.Text, 480))
 	}
 	p.list(2, "open", w.open(2), 480)
-	p.list(5, "edited, no commit in the record", fileNames(w.Files, c.Project.Root), 200)
+	edited := "edited, no commit in the record"
+	if c.Messages > leadMessages {
+		edited = fmt.Sprintf("edited in the last %d messages, no commit in the record", leadMessages)
+	}
+	p.list(5, edited, fileNames(w.Files, c.Project.Root), 200)
 	if q := w.decided(); q != nil {
 		p.add(3, "- decided last: %s", q.decision())
 	}
