@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -140,7 +141,7 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	}
 	logged.release()
 	cmd.end(ctx, p)
-	if errors.As(err, new(*notStarted)) { // lcm may have taken what it needs, such as open files
+	if errors.As(err, new(*notStarted)) && !errors.Is(err, fs.ErrNotExist) { // lcm may have taken what it needs, such as open files
 		cmd.withoutProxy(host, err)
 		return cmd.wait(ctx, launch.Child{Path: path, Args: args[1:]}, hasTerminal)
 	}
