@@ -39,7 +39,16 @@ func (s *server) ingest(ctx context.Context, r request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out.Stored, err = s.store(ctx, o, r.Session, inputs); err != nil {
+		put := func() error {
+			out.Stored, err = s.store(ctx, o, r.Session, inputs)
+			return err
+		}
+		if o.reads {
+			err = o.Feed.Hold(ctx, hosts.Transcript{Host: o.host, Session: r.Session}, put)
+		} else {
+			err = put()
+		}
+		if err != nil {
 			return nil, err
 		}
 		out.Known = len(inputs) - out.Stored

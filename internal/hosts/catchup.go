@@ -74,6 +74,21 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	return r.report, err
 }
 
+// Hold runs fn while nobody reads the transcript of a session, which need not be there yet. An
+// engine stores the messages of a turn in it: a reader that looked for the turn before, and
+// stores the host's own records of it after, would store them twice.
+func (f *Feed) Hold(ctx context.Context, t Transcript, fn func() error) error {
+	held, err := f.take(ctx, t, true)
+	if err != nil {
+		return err
+	}
+	err = fn()
+	if e := held.release(ctx); e != nil && !errors.Is(e, errBusy) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
 // readError is an error of one transcript. With any other error the next would fail too.
 type readError struct{ error }
 
