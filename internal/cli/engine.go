@@ -9,6 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/engine"
 	"github.com/lossless-context/lcm/internal/kit/process"
+	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/settings/config"
 )
@@ -57,8 +58,25 @@ func (cmd *engineCommand) open(ctx context.Context, cfg *config.Config) (engine.
 	if r.Folds, err = rec.foldingEngine(proxy.EngineOptions()...); err == nil {
 		r.Feed, err = newFeed(rec.engine, rec.log)
 	}
+	if err == nil {
+		r.Tools, err = cmd.tools(ctx, rec)
+	}
 	if err != nil {
 		err = errors.Join(err, rec.close(ctx))
 	}
 	return r, err
+}
+
+// tools returns the tools as `lcm mcp` answers them. The engine itself reads the transcript.
+func (cmd *engineCommand) tools(ctx context.Context, rec *openRecord) ([]mcpserver.Tool, error) {
+	c, err := (&mcpCommand{program: cmd.program}).mcpConfig(rec)
+	if err != nil {
+		return nil, err
+	}
+	c.Team, c.Idle = (&mcpCommand{program: cmd.program}).mcpTeam(rec.cfg), nil
+	s, err := mcpserver.New(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Tools(), nil
 }

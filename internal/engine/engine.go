@@ -15,6 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -28,6 +29,7 @@ type Record struct {
 	Engine *lcm.Engine // stores and recalls
 	Folds  *lcm.Engine // with the options of proxy.EngineOptions
 	Feed   *hosts.Feed
+	Tools  []mcpserver.Tool
 	Idle   func() // called when no request came for a while
 	Close  func(context.Context) error
 }
@@ -61,6 +63,7 @@ type server struct {
 type identity struct {
 	host    string
 	reads   bool // lcm reads the host's transcripts
+	dir     string
 	project store.Project
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/lossless-context/lcm/internal/engine"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -58,6 +59,11 @@ func open(t testing.TB, home string) (engine.Record, *sqlite.DB, error) {
 			t.Fatal(err)
 		}
 	}
+	tools, err := mcpserver.New(t.Context(), mcpserver.Config{Engine: r.Engine, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Tools = tools.Tools()
 	r.Feed, err = hosts.New(r.Engine, all.Hosts(), hosts.Machine{Home: home, Getenv: func(string) string { return "" }}, hosts.Options{Log: log})
 	return r, db, err
 }

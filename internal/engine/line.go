@@ -79,7 +79,7 @@ type request struct {
 	Tools  bool   `json:"tools"`
 	Keep   string `json:"keep"`
 	// grep, describe, expand_query, expand
-	Arguments map[string]any `json:"arguments"`
+	Arguments json.RawMessage `json:"arguments"`
 	// subagent
 	Child string `json:"child"`
 	Event string `json:"event"`

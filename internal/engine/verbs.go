@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/llms"
@@ -100,7 +100,7 @@ func (s *server) meet(r request) error {
 		return fail(codeRequest, "host: it is missing")
 	}
 	_, err := all.Named[hosts.Host](r.Host)
-	if !s.who.CompareAndSwap(nil, &identity{r.Host, err == nil, projectOf(r.Dir)}) && s.who.Load().host != r.Host {
+	if !s.who.CompareAndSwap(nil, &identity{r.Host, err == nil, r.Dir, projectOf(r.Dir)}) && s.who.Load().host != r.Host {
 		return fail(codeRequest, "host: this process serves %q", s.who.Load().host)
 	}
 	return nil
@@ -115,15 +115,12 @@ func (s *server) hello(ctx context.Context, r request) (any, error) {
 		g.Problem = err.Error()
 		return g, nil
 	}
-	verbs := map[string]string{}
 	for verb, name := range recallTools {
-		verbs[name] = verb
-	}
-	for _, t := range o.tools("") {
-		if verb, ok := verbs[t.GetName()]; ok {
-			g.Tools = append(g.Tools, offerTool{verb, t.GetName(), core.BasicDescription(t), t.Parameters()})
+		if t, ok := o.tool(name); ok {
+			g.Tools = append(g.Tools, offerTool{verb, t.Name, t.Description, t.Parameters})
 		}
 	}
+	slices.SortFunc(g.Tools, func(a, b offerTool) int { return cmp.Compare(a.Name, b.Name) })
 	return g, nil
 }
 
@@ -231,28 +228,30 @@ func (s *server) tool(ctx context.Context, r request, name string) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	t, ok := o.tool(name)
+	if !ok {
+		return nil, fail(codeRequest, "there is no tool %s", name)
+	}
 	if o.reads && r.Session != "" {
 		bounded, cancel := context.WithTimeout(ctx, catchUpTime)
 		_, _ = o.read(bounded, r.Session) // an older record still answers
 		cancel()
 	}
-	all := o.tools(r.Session)
-	ctx = core.WithAgentContext(ctx, core.AgentContext{core.KeyTools: all}) // expand describes them
-	for _, t := range all {
-		if t.GetName() == name {
-			result, err := t.Run(ctx, r.Arguments)
-			if err != nil { // the model can correct its call
-				return said{"Error: " + err.Error(), true}, nil
-			}
-			return said{result.Text, result.IsError}, nil
-		}
+	from := mcpserver.Caller{Host: o.host, Session: r.Session}
+	if o.dir != "" {
+		from.Dirs = []string{o.dir}
 	}
-	return nil, fail(codeRequest, "there is no tool %s", name)
+	text, failed := t.Run(ctx, from, r.Arguments)
+	return said{text, failed}, nil
 }
 
-// tools returns the tools for a session, or for none.
-func (o *opened) tools(session string) []core.Tool {
-	return o.Engine.Session(o.key(cmp.Or(session, "engine")), lcm.WithProject(o.project)).Tools(lcm.WithProjectScope())
+// tool returns a tool by its name.
+func (o *opened) tool(name string) (t mcpserver.Tool, ok bool) {
+	i := slices.IndexFunc(o.Tools, func(t mcpserver.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return t, false
+	}
+	return o.Tools[i], true
 }
 
 // key is the key of a session's conversation.

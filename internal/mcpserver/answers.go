@@ -23,7 +23,7 @@ func (c *call) begin(ctx context.Context, request any, w *recall.Where) (from Ca
 		return from, nil, err
 	}
 	c.report("catching up on the transcript")
-	from = c.Server.caller(ctx, c.host, c.session, c.meta)
+	from = c.from(ctx)
 	*w, notes, err = c.where(ctx, from, *w)
 	return from, slices.Concat(c.notes, notes), err
 }

@@ -124,7 +124,9 @@ func (s *Server) dirs(ctx context.Context, session *mcp.ServerSession, host stri
 }
 
 // anyDir reports whether a host starts its server in a directory that is not the session's.
-func anyDir(host string) bool { return host != "" && knownAs(host)[0].MCP.AnyDir }
+func anyDir(host string) bool {
+	return host != "" && slices.ContainsFunc(knownAs(host), func(h hosts.About) bool { return h.MCP.AnyDir })
+}
 
 // rootsTime bounds how long a client may take to name its roots.
 const rootsTime = time.Second

@@ -117,6 +117,7 @@ func (c *Config) complete() error {
 type Server struct {
 	config   Config
 	mcp      *mcp.Server
+	offered  []Tool
 	store    store.Store
 	lifetime context.Context // ends with Close
 	end      context.CancelFunc

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,11 +22,10 @@ import (
 // call is one call of a tool.
 type call struct {
 	*Server
-	tool    core.Tool
-	schema  *core.Schema
-	session *mcp.ServerSession
-	meta    mcp.Meta
-	args    map[string]any // as they were sent
+	tool   core.Tool
+	schema *core.Schema
+	from   func(context.Context) Caller
+	args   map[string]any // as they were sent
 	// currentOnly is an explicit allConversations: false.
 	currentOnly bool
 	// client identifies the session: delegation serialises its questions.
@@ -92,8 +92,37 @@ func (s *Server) addTools() error {
 			offer.OutputSchema = schema
 		}
 		s.mcp.AddTool(offer, s.handler(t, takes.all, f))
+		s.offered = append(s.offered, Tool{t.GetName(), offer.Description, takes.listed, s.asking(t, takes.all, f)})
 	}
 	return nil
+}
+
+// Tool is a tool for a host that does not speak MCP and offers it to its model by itself.
+type Tool struct {
+	Name, Description string
+	Parameters        json.RawMessage // their JSON Schema
+	// Run answers a call with a text for the model. failed says that it is an error.
+	Run func(ctx context.Context, from Caller, args json.RawMessage) (text string, failed bool)
+}
+
+// Tools returns the tools that clients are offered.
+func (s *Server) Tools() []Tool { return slices.Clone(s.offered) }
+
+// asking returns [Tool.Run] of a tool.
+func (s *Server) asking(t core.Tool, schema *core.Schema, f toolSpec) func(context.Context, Caller, json.RawMessage) (string, bool) {
+	return func(ctx context.Context, from Caller, raw json.RawMessage) (string, bool) {
+		args, err := arguments(t, raw)
+		if err != nil {
+			return errorText(learnMore(t, err)), true
+		}
+		c := &call{Server: s, tool: t, schema: schema, args: args, from: func(context.Context) Caller { return from },
+			host: from.Host, client: from.Key(), report: func(string) {}}
+		a, err := c.answer(ctx, f)
+		if err != nil {
+			return errorText(err), true
+		}
+		return a.text, false
+	}
 }
 
 // tools returns the tools of a session. The session itself is never opened: each
@@ -126,29 +155,19 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(s.lifetime, stop)()
-		c := &call{Server: s, tool: t, schema: schema, args: args, session: req.Session, meta: req.Params.Meta, host: s.hostOf(req), client: fmt.Sprintf("mcp %p", req.Session)}
+		c := &call{Server: s, tool: t, schema: schema, args: args, host: s.hostOf(req), client: fmt.Sprintf("mcp %p", req.Session)}
+		c.from = func(ctx context.Context) Caller { return s.caller(ctx, c.host, req.Session, req.Params.Meta) }
 		if s.config.Stateless {
 			c.client = sessionID(req)
 		}
 		var done func()
 		c.report, done = s.progress(ctx, req)
-		var a answer
-		err = guard.Run(func() (err error) { a, err = c.run(ctx, f); return err })
+		a, err := c.answer(ctx, f)
 		done()
-		if p := new(guard.Panic); errors.As(err, &p) {
-			s.config.Log.Error("a tool call panicked", "tool", t.GetName(), "panic", p.Value, "stack", string(p.Stack))
-			err = fmt.Errorf("%s failed inside lcm: %v", t.GetName(), p.Value)
+		if err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if s.config.PublicError != nil {
-				if public, changed := s.config.PublicError(err); changed {
-					s.config.Log.Error("a tool call failed", "tool", t.GetName(), "error", err)
-					err = public
-				}
-			}
 			return failure(err), nil
 		}
 		if c.host != "" {
@@ -156,6 +175,22 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 		}
 		return a.result()
 	}
+}
+
+// answer runs a call. The error is one that the model may see.
+func (c *call) answer(ctx context.Context, f toolSpec) (a answer, err error) {
+	err = guard.Run(func() (err error) { a, err = c.run(ctx, f); return err })
+	if p := new(guard.Panic); errors.As(err, &p) {
+		c.config.Log.Error("a tool call panicked", "tool", c.tool.GetName(), "panic", p.Value, "stack", string(p.Stack))
+		err = fmt.Errorf("%s failed inside lcm: %v", c.tool.GetName(), p.Value)
+	}
+	if err != nil && ctx.Err() == nil && c.config.PublicError != nil {
+		if public, changed := c.config.PublicError(err); changed {
+			c.config.Log.Error("a tool call failed", "tool", c.tool.GetName(), "error", err)
+			err = public
+		}
+	}
+	return a, err
 }
 
 // textForHosts lists tools for hosts without output schemas, and their answers
@@ -221,13 +256,17 @@ func learnMore(t core.Tool, err error) error {
 	return fmt.Errorf("%w\n%s", err, toolname.LearnMore(t.GetName()))
 }
 
-// failure returns an error to the model. A refusal keeps the tool's own words.
+// failure returns an error to the model.
 func failure(err error) *mcp.CallToolResult {
-	text := core.ErrorResult(err).Text
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: errorText(err)}}, IsError: true}
+}
+
+// errorText is an error as the model gets it. A refusal keeps the tool's own words.
+func errorText(err error) string {
 	if r := refusal(""); errors.As(err, &r) {
-		text = string(r)
+		return string(r)
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: true}
+	return core.ErrorResult(err).Text
 }
 
 func (a answer) result() (*mcp.CallToolResult, error) {
