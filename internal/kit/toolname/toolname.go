@@ -41,9 +41,10 @@ func IsOwn(name string) bool {
 	})
 }
 
-// IsSearch reports whether a call looks for lcm's tools: some hosts show a model only those
-// that it has looked for.
+// IsSearch reports whether a call looks for lcm's tools or has one of them explained: some
+// hosts show a model only the tools that it has looked for, and others give it expand under
+// its plain name.
 func IsSearch(name, arguments string) bool {
 	plain := strings.ToLower(strings.ReplaceAll(name, "_", ""))
-	return strings.HasSuffix(plain, "toolsearch") && strings.Contains(arguments, "lcm")
+	return (strings.HasSuffix(plain, "toolsearch") || plain == "expand") && strings.Contains(arguments, "lcm")
 }

@@ -7,10 +7,11 @@ import (
 )
 
 func TestIsSearch(t *testing.T) {
-	if !toolname.IsSearch("ToolSearch", `{"query":"select:lcm___lcm_grep"}`) || !toolname.IsSearch("tool_search", `{"query":"lcm"}`) {
+	if !toolname.IsSearch("ToolSearch", `{"query":"select:lcm___lcm_grep"}`) || !toolname.IsSearch("tool_search", `{"query":"lcm"}`) ||
+		!toolname.IsSearch("expand", `{"subject_type":"tool","subject_name":"lcm_grep"}`) {
 		t.Error("a search for lcm's tools is none")
 	}
-	if toolname.IsSearch("ToolSearch", `{"query":"linear issue"}`) || toolname.IsSearch("Grep", `{"query":"lcm"}`) {
+	if toolname.IsSearch("ToolSearch", `{"query":"linear issue"}`) || toolname.IsSearch("Grep", `{"query":"lcm"}`) || toolname.IsSearch("expand", `{"subject_type":"tool","subject_name":"bash"}`) {
 		t.Error("another search is one for lcm's tools")
 	}
 }
