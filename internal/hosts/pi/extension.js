@@ -47,7 +47,7 @@ function take(line) {
 function start(cwd) {
   const child = spawn(COMMAND[0], COMMAND.slice(1), { cwd, stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
   engine.child = child
-  const gone = (why) => () => engine.child === child && end(new Error(why))
+  const gone = (why) => () => engine.child === child && end(Object.assign(new Error(why), { gone: true }))
   child.on("error", gone("it cannot be started"))
   child.on("exit", gone("it ended"))
   child.stdin.on("error", gone("it ended"))
@@ -94,7 +94,8 @@ function send(verb, members, limit, messages) {
 }
 
 // ask returns the answer to a request, or undefined: then pi goes on by itself. That is said once, until it works again.
-async function ask(ctx, verb, members, limit, messages) {
+// A process that died is started again at once, one time.
+async function ask(ctx, verb, members, limit, messages, again = true) {
   try {
     if (!engine.child) engine.ready = start(ctx.cwd)
     await engine.ready
@@ -102,6 +103,7 @@ async function ask(ctx, verb, members, limit, messages) {
     engine.told = engine.slow = false
     return answer
   } catch (problem) {
+    if (again && problem?.gone) return ask(ctx, verb, members, limit, messages, false)
     if (!engine.told) {
       engine.told = true
       tell(ctx, `lcm is not used for now: ${problem?.message}. pi goes on with its own context.`)
