@@ -133,10 +133,10 @@ func drive(t *testing.T, h agent) {
 	before := b.settings()
 	t.Log(b.run(b.lcm, "setup", h.name(), "--yes", "--skill"))
 	h.trust(b)
-	if e, ok := h.(engined); ok {
+	if _, ok := h.(onlyEngine); ok {
 		b.engined(h)
 		t.Log(b.run(b.lcm, "setup", "--remove", h.name(), "--yes"))
-		b.restored(before, e.rewritten())
+		b.restored(before, h.rewritten())
 		return
 	}
 

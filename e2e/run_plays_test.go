@@ -140,7 +140,7 @@ func recallingFact(s playStep, n int) llmtest.Reply {
 		return reading(s, n)
 	case s.Number == n && grep == "lcm_grep" && offers(s.Request, toolSearch):
 		return llmtest.Call(toolSearch, searchTools)
-	case grep != "lcm_grep" && (s.Number == n || len(s.Results) > 0 && s.Results[0].Tool == toolSearch):
+	case (grep != "lcm_grep" || offers(s.Request, grep)) && (s.Number == n || len(s.Results) > 0 && s.Results[0].Tool == toolSearch):
 		return llmtest.Reply{Reasoning: "I have to look it up."}.And(grep, map[string]any{"pattern": "harbour gate"})
 	}
 	for _, r := range s.Results {
@@ -168,6 +168,8 @@ func shell(r llms.Request, reply llmtest.Reply, command string) llmtest.Reply {
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Runs a command"})
 		case "run_shell_command":
 			return reply.And(t.Name, map[string]any{"command": command, "description": "Runs a command", "is_background": false})
+		case "exec":
+			return reply.And(t.Name, map[string]any{"command": command})
 		case "exec_command":
 			return reply.And(t.Name, map[string]any{"cmd": command, "max_output_tokens": 20000, "yield_time_ms": 30000})
 		case "Execute":

@@ -148,6 +148,8 @@ func (b *runBed) command(prompt string, goOn bool, more ...string) []string {
 			args = append(args, "--continue")
 		}
 		args = append(args, prompt)
+	case engined:
+		args = h.engineLine(b.bed, prompt, goOn)
 	case runner:
 		args = h.line(b.bed, prompt, goOn)
 	default:
