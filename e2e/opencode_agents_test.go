@@ -5,6 +5,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -51,6 +52,35 @@ func (a opencodeAgent) run(b *bed, args ...string) string {
 
 func (opencodeAgent) program(b *bed) string {
 	return filepath.Join(b.programs, "opencode-linux-x64", "bin", "opencode")
+}
+
+func (a opencodeAgent) engineLine(b *bed, prompt string, goOn bool) []string {
+	line := []string{a.program(b), "run"}
+	if goOn {
+		line = append(line, "--continue")
+	}
+	return append(line, prompt)
+}
+
+func (opencodeAgent) adapter(b *bed) string {
+	return filepath.Join(b.home, ".config", "opencode", "plugins", "lcm.js")
+}
+
+// told returns what the plugin has written to the log.
+func (opencodeAgent) told(b *bed) string {
+	found, err := filepath.Glob(filepath.Join(b.home, ".local", "share", "opencode", "log", "*.log"))
+	if err != nil || len(found) == 0 {
+		b.Fatal("opencode has no log", err)
+	}
+	var all strings.Builder
+	for _, path := range found {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all.Write(content)
+	}
+	return all.String()
 }
 
 // compact is a command of its terminal interface.

@@ -18,13 +18,16 @@ type engineCommand struct{ *program }
 
 func newEngineCommand(p *program) *cobra.Command {
 	cmd := &engineCommand{program: p}
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:    "engine",
 		Short:  "Keep the context of an agent that asks for it",
 		Hidden: true, // agents' plugins start it
 		Args:   usage(cobra.NoArgs),
 		RunE:   func(c *cobra.Command, _ []string) error { return cmd.serve(c.Context()) },
 	}
+	c.Flags().String("plugin", "", "the host whose plugin starts this")
+	_ = c.Flags().MarkHidden("plugin") // it exists
+	return c
 }
 
 // serve answers an adapter until its input ends. It opens the record when a request needs it, so

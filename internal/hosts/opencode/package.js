@@ -4,5 +4,5 @@ import { createRequire } from "node:module"
 
 try {
   const exe = process.platform === "win32" ? ".exe" : ""
-  COMMAND[0] = SERVER.command[0] = createRequire(import.meta.url).resolve(`@lossless-context/lcm-${process.platform}-${process.arch}/bin/lcm${exe}`)
+  COMMAND[0] = ENGINE[0] = SERVER.command[0] = createRequire(import.meta.url).resolve(`@lossless-context/lcm-${process.platform}-${process.arch}/bin/lcm${exe}`)
 } catch {}

@@ -41,9 +41,9 @@ func serverEntry(o setup.Options) any {
 	}{"local", o.ServerCommand(), true}
 }
 
-// plugin is the plugin that passes events on.
+// plugin is the plugin that passes events on and owns the context.
 func (h Host) plugin(o setup.Options) string {
-	return setup.WithCommand(strings.ReplaceAll(plugin, "opencode", h.Name), o.HookCommand(h.Name))
+	return setup.WithEngine(setup.WithCommand(strings.ReplaceAll(plugin, "opencode", h.Name), o.HookCommand(h.Name)), o)
 }
 
 // fileNames are the names of the settings files, in the order of their weight.

@@ -51,7 +51,7 @@ var extension string
 // Entries implements [setup.Host]: the extension, and a skill.
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	return []setup.Entry{
-		setup.Script(filepath.Join(dir, "extensions", "lcm.js"), "extension", "// lcm for pi", setup.WithCommand(extension, o.EngineCommand())),
+		setup.Script(filepath.Join(dir, "extensions", "lcm.js"), "extension", "// lcm for pi", setup.WithEngine(extension, o)),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

@@ -351,33 +351,6 @@ func OwnFile(file, what, sign, content string, commands func(src []byte) ([][]st
 	}
 }
 
-// scriptCommand begins the line of a script with its command.
-const scriptCommand = "const COMMAND = "
-
-// WithCommand returns a script whose command is another one.
-func WithCommand(script string, command []string) string {
-	list, err := json.Marshal(command)
-	before, after, found := strings.Cut(script, scriptCommand)
-	_, after, line := strings.Cut(after, "\n")
-	if err != nil || !found || !line {
-		return script // impossible: the scripts are part of the program
-	}
-	return before + scriptCommand + string(list) + "\n" + after
-}
-
-// Script is the entry of a file of lcm's own with a script that starts a command.
-func Script(file, what, sign, script string) Entry {
-	return OwnFile(file, what, sign, script, func(src []byte) (all [][]string, err error) {
-		for line := range strings.Lines(string(src)) {
-			var command []string
-			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), scriptCommand); ok && json.Unmarshal([]byte(rest), &command) == nil {
-				all = append(all, command)
-			}
-		}
-		return all, nil
-	})
-}
-
 // skillSign identifies lcm's skill, and skillName its entry.
 const (
 	skillSign = "name: lcm-memory"
