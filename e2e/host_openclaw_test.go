@@ -15,13 +15,13 @@ type openclawAgent struct{ sessions *int }
 
 func (openclawAgent) name() string { return "openclaw" }
 
-func (openclawAgent) hookless() {}
+func (openclawAgent) onlyEngine() {}
 
 func (openclawAgent) prepare(b *bed) {
 	b.write(filepath.Join(b.home, ".openclaw", "openclaw.json"), `{
   // mine
   "models": {"providers": {"x": {"baseUrl": "`+b.url+`/v1", "apiKey": "x", "api": "openai-completions",
-    "models": [{"id": "scripted", "name": "scripted", "contextWindow": 100000, "maxTokens": 4000}]}}},
+    "models": [{"id": "scripted", "name": "scripted", "contextWindow": 128000, "maxTokens": 4000}]}}},
   "agents": {"defaults": {"model": {"primary": "x/scripted"}, "workspace": "`+b.work+`", "skipBootstrap": true}},
 }
 `)
@@ -36,8 +36,20 @@ func (a openclawAgent) ask(b *bed, prompt string) string {
 }
 
 func (a openclawAgent) goOn(b *bed, prompt string) string {
-	return b.host(node(b, filepath.Dir(b.programs)), filepath.Join(b.programs, "openclaw", "openclaw.mjs"),
-		"agent", "--local", "--agent", "main", "--session-key", fmt.Sprintf("session-%d", *a.sessions), "-m", prompt)
+	line := a.engineLine(b, prompt, true)
+	return b.host(line[0], line[1:]...)
+}
+
+func (a openclawAgent) engineLine(b *bed, prompt string, goOn bool) []string {
+	if !goOn {
+		*a.sessions++
+	}
+	return []string{node(b, filepath.Dir(b.programs)), filepath.Join(b.programs, "openclaw", "openclaw.mjs"),
+		"agent", "--local", "--agent", "main", "--session-key", fmt.Sprintf("session-%d", *a.sessions), "-m", prompt}
+}
+
+func (openclawAgent) adapter(b *bed) string {
+	return filepath.Join(b.home, ".openclaw", "extensions", "lcm", "index.js")
 }
 
 func (openclawAgent) compact(*bed, string) bool { return false }

@@ -99,10 +99,13 @@ func recalling(r llms.Request, step int, last string) llmtest.Reply {
 		if step--; step < 0 {
 			return llmtest.Call(toolSearch, searchTools)
 		}
-	case offers(r, bridge) && offered(r, "lcm_grep") == "lcm_grep": // Qwen Code and OpenClaw do not list them
+	case offers(r, bridge) && offered(r, "lcm_grep") == "lcm_grep" && !offers(r, "lcm_grep"): // Qwen Code does not list them
 		if step--; step < 0 {
 			return llmtest.Call("tool_search", map[string]any{"query": "lcm_grep"})
 		}
+	}
+	if step == 3 && offers(r, "lcm_grep") && !offers(r, "expand") { // OpenClaw's plugin has the three tools that look
+		step++
 	}
 	switch step {
 	case 0:
@@ -117,16 +120,13 @@ func recalling(r llms.Request, step int, last string) llmtest.Reply {
 	return llmtest.Say("It opens with " + needle + ".")
 }
 
-// bridge is the tool with which Qwen Code and OpenClaw call tools that they do not list.
+// bridge is the tool with which Qwen Code calls tools that it does not list.
 const bridge = "tool_call"
 
 // use calls a tool of lcm's, through the bridge if it is not listed.
 func use(r llms.Request, tool string, args map[string]any) llmtest.Reply {
 	for _, t := range r.Tools {
-		if t.Name == bridge && offered(r, tool) == tool && offers(r, "tool_describe") { // OpenClaw
-			return llmtest.Call(bridge, map[string]any{"id": "lcm__" + tool, "args": args})
-		}
-		if t.Name == bridge && offered(r, tool) == tool {
+		if t.Name == bridge && offered(r, tool) == tool && !offers(r, tool) {
 			return llmtest.Call(bridge, map[string]any{"name": "mcp__lcm__" + tool, "arguments": args})
 		}
 	}

@@ -25,6 +25,7 @@ type setupCommand struct {
 	*program
 	all, yes, print bool
 	remove, skill   bool
+	replace         bool
 	binary          string
 	plan            func(h setup.Host, kept *setup.Receipts) (setup.Plan, error)
 	apply           func(setup.Plan, *setup.Receipts) error
@@ -45,7 +46,7 @@ func newSetup(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup HOST…|--all",
 		Short: "Connect the agents on this machine, or --remove lcm from them",
-		Args:  cobra.MatchAll(cmd.named, exclude("remove", "skill"), exclude("remove", "binary")),
+		Args:  cobra.MatchAll(cmd.named, exclude("remove", "skill"), exclude("remove", "binary"), exclude("remove", "replace")),
 		RunE: func(c *cobra.Command, names []string) error {
 			if cmd.remove {
 				return cmd.takeOut(c.Context(), names)
@@ -55,6 +56,7 @@ func newSetup(p *program) *cobra.Command {
 	}
 	c.Flags().BoolVar(&cmd.remove, "remove", false, "give the settings of the agents back as they were")
 	c.Flags().BoolVar(&cmd.skill, "skill", false, "add a skill that tells the agent when to recall")
+	c.Flags().BoolVar(&cmd.replace, "replace", false, "take the place of another context engine")
 	c.Flags().StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
 	c.Flags().BoolVar(&cmd.all, "all", false, "every host that is installed")
 	c.Flags().BoolVarP(&cmd.yes, "yes", "y", false, "do not ask")
@@ -92,6 +94,9 @@ func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
 			return failed(exitNotFound, "hosts: "+strings.Join(all.Names[setup.Host](), ", "), "no host that lcm knows is installed here")
 		}
 	}
+	if o.Replace = cmd.replace; !cmd.yes && !cmd.print && !cmd.replace {
+		o.Replace = cmd.mayReplace(ctx, names, o)
+	}
 	cmd.plan = func(h setup.Host, _ *setup.Receipts) (setup.Plan, error) {
 		o := o
 		if about := h.About(); cmd.skill || about.HidesInstructions {
@@ -106,6 +111,22 @@ func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
 		cmd.note("`lcm import` brings in the sessions that are on this disk already; `lcm doctor` says whether all is well")
 	}
 	return nil
+}
+
+// mayReplace asks whether lcm takes the place of another context engine.
+func (cmd *setupCommand) mayReplace(ctx context.Context, names []string, o setup.Options) bool {
+	for _, name := range names {
+		h, err := all.Named[setup.Host](name)
+		if err != nil {
+			continue // it is said later
+		}
+		held := setup.Holder(h, o)
+		question := fmt.Sprintf("The context engine of %s is %q. Put lcm in its place?", h.About().Title, held)
+		if held != "" && cmd.confirm(ctx, false, question, "", "it stays") == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // machine is where hosts are looked for: the user's home.

@@ -53,6 +53,15 @@ func (s *server) ingest(ctx context.Context, r request) (any, error) {
 		}
 		out.Known = len(inputs) - out.Stored
 	}
+	if r.UpTo != "" {
+		known, err := o.known(ctx, o.key(r.Session), []record.Input{{Message: llms.Message{ID: r.UpTo}}})
+		if err != nil {
+			return nil, err
+		}
+		if !known[r.UpTo] {
+			return nil, fail(codeFailed, "the entry %s is not in the record yet", r.UpTo)
+		}
+	}
 	o.proxy.Ready(o.host, r.Session)
 	return out, nil
 }

@@ -78,6 +78,7 @@ type request struct {
 	Wait   int    `json:"wait"` // milliseconds
 	Tools  bool   `json:"tools"`
 	Keep   string `json:"keep"`
+	UpTo   string `json:"upto"`
 	// grep, describe, expand_query, expand
 	Arguments json.RawMessage `json:"arguments"`
 	// subagent

@@ -238,8 +238,8 @@ func (s *server) tool(ctx context.Context, r request, name string) (any, error) 
 		cancel()
 	}
 	from := mcpserver.Caller{Host: o.host, Session: r.Session}
-	if o.dir != "" {
-		from.Dirs = []string{o.dir}
+	if dir := cmp.Or(r.Dir, o.dir); dir != "" {
+		from.Dirs = []string{dir}
 	}
 	text, failed := t.Run(ctx, from, r.Arguments)
 	return said{text, failed}, nil

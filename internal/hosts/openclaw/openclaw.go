@@ -3,6 +3,9 @@
 // Each agent of the user has a SQLite database. A row of its table of events is an entry of
 // pi's, as text or compressed, and becomes a record byte for byte. The program may rewrite
 // the events of a session; it then gives the session another generation.
+//
+// A plugin lets lcm own the context of its sessions: plugin/index.js, which speaks with
+// `lcm engine`.
 package openclaw
 
 import (
@@ -23,7 +26,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 	"github.com/lossless-context/lcm/internal/hosts/internal/sessionfiles"
 	"github.com/lossless-context/lcm/internal/hosts/pi"
-	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -35,22 +37,7 @@ type Host struct{}
 
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
-	return hosts.About{Name: Name, Title: "OpenClaw", HidesInstructions: true, HasEngine: true,
-		LoadTools: `These tools are not listed: find them with tool_search and the query "lcm_grep", and call them with tool_call: {"id": "lcm__lcm_grep", "args": {"pattern": "…"}}.`,
-		MCP:       hosts.MCP{Client: "openclaw-bundle-mcp", AnyDir: true}}
-}
-
-// Settings implements [setup.Host].
-func (Host) Settings(m hosts.Machine) string {
-	return m.Env("OPENCLAW_STATE_DIR", filepath.Join(m.Home, ".openclaw"))
-}
-
-// Entries implements [setup.Host].
-func (Host) Entries(dir string, o setup.Options) []setup.Entry {
-	return []setup.Entry{
-		setup.JSONServer(filepath.Join(dir, "openclaw.json"), o.StdioServer(""), "mcp", "servers", "lcm"),
-		setup.Skill(filepath.Join(dir, "skills"), o),
-	}
+	return hosts.About{Name: Name, Title: "OpenClaw", HasEngine: true, MCP: hosts.MCP{Client: "openclaw-bundle-mcp", AnyDir: true}}
 }
 
 // Find implements [hosts.Host].

@@ -82,10 +82,10 @@ function chat(messages) {
 async function replace(host, session, model, messages) {
   const { out, starts } = chat(messages)
   const members = { session, form: "openai", budget: budgetOf(model?.limit?.context), model: model?.id, tools: true }
-  const parts = await assemble(host, members, JSON.stringify(out))
+  const parts = (await assemble(host, members, JSON.stringify(out), out.length))?.parts
   if (!parts) return
   const at = new Map(starts.map((start, index) => [start, index]))
-  for (const part of parts) if (part.keep) part.keep = part.keep.map((index) => at.get(index))
+  for (const part of parts) if (part.keep) part.keep = part.keep.map((index) => at.get(index)) // of messages
   const info = messages.find((one) => one.info.role === "user")?.info
   if (!info || parts.some((part) => part.keep?.includes(undefined))) return // never: a message is not cut
   const sent = compose(parts, messages, (texts, next) => {

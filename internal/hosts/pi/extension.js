@@ -22,9 +22,9 @@ const hostOf = (ctx) => ({ dir: ctx.cwd, tell: (text) => tell(ctx, text) })
 // replace returns the messages to send, or undefined for those that there are.
 async function replace(messages, ctx) {
   const members = { session: sessionOf(ctx), form: "pi", budget: budgetOf(ctx.model?.contextWindow), model: ctx.model?.id, tools: engine.tools }
-  const parts = await assemble(hostOf(ctx), members, JSON.stringify(messages))
+  const answer = await assemble(hostOf(ctx), members, JSON.stringify(messages), messages.length)
   const say = (texts, next) => ({ role: "user", content: texts.map((text) => ({ type: "text", text })), timestamp: messages[next]?.timestamp ?? 0 })
-  return parts && compose(parts, messages, say)
+  return answer && compose(answer.parts, messages, say)
 }
 
 export default async function (pi) {

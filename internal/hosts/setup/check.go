@@ -93,6 +93,7 @@ func Check(ctx context.Context, in Inspection) []Finding {
 type configured struct {
 	server []string   // of the MCP server
 	hooks  [][]string // or only their programs
+	engine [][]string // of the context engine, whose adapter has the tools
 	short  bool       // a hook has less than a second
 	status [][]string // the program of the status line
 }
@@ -120,11 +121,14 @@ func readSettings(m hosts.Machine, h Host) (c configured, err error) {
 		case e.what == statusName:
 			c.status = found
 		default:
-			c.hooks, c.short = found, e.short != nil && e.short(src)
+			c.engine = slices.DeleteFunc(slices.Clone(found), func(command []string) bool { return !isEngine(command) })
+			c.hooks, c.short = slices.DeleteFunc(found, isEngine), e.short != nil && e.short(src)
 		}
 	}
 	return c, nil
 }
+
+func isEngine(command []string) bool { return len(command) > 1 && command[1] == "engine" }
 
 // Connected lists the hosts on the machine, and those of them that start lcm.
 func Connected(m hosts.Machine, all []Host) (connected, installed []string) {
@@ -133,7 +137,7 @@ func Connected(m hosts.Machine, all []Host) (connected, installed []string) {
 			continue
 		}
 		installed = append(installed, h.About().Name)
-		if now, err := readSettings(m, h); err == nil && (len(now.server) > 0 || len(now.hooks) > 0) || pluginOf(m, h) {
+		if now, err := readSettings(m, h); err == nil && (len(now.server) > 0 || len(now.hooks) > 0 || len(now.engine) > 0) || pluginOf(m, h) {
 			connected = append(connected, h.About().Name)
 		}
 	}
@@ -178,6 +182,8 @@ func (c *check) run(ctx context.Context) {
 		c.good = append(c.good, "connected by its plugin")
 	case plugin:
 		c.add(SeverityNote, "host-plugin", "`lcm setup --remove "+c.Name+"` leaves the plugin", "it is connected by its settings and by its plugin, of which nothing is used that the settings have")
+	case len(now.server) == 0 && len(now.hooks) == 0 && len(now.engine) > 0:
+		c.engine(strings.Trim(setup, "`"))
 	case len(now.server) == 0 && len(now.hooks) == 0:
 		c.add(SeverityNote, "host-not-set-up", setup+" connects it", "it is installed, but not connected with lcm")
 		return
@@ -204,6 +210,15 @@ func (c *check) run(ctx context.Context) {
 	}
 }
 
+// engine tells that lcm owns the context, or who else does.
+func (c *check) engine(setup string) {
+	if name := Holder(c.host, Options{Machine: c.Machine}); name != "" {
+		c.add(SeverityNote, "host-engine", "`"+setup+" --replace` puts lcm in its place", "its context engine is %q: lcm's plugin is there, and only its tools are used", name)
+		return
+	}
+	c.good = append(c.good, "lcm owns its context")
+}
+
 // inTime runs a check, and drops its findings if ctx ended it.
 func (c *check) inTime(ctx context.Context, what string, look func(context.Context)) {
 	found, good := c.found, c.good
@@ -217,7 +232,7 @@ func (c *check) inTime(ctx context.Context, what string, look func(context.Conte
 func (c *check) programs(now configured, setup string) {
 	var looked []string
 	self, _ := os.Stat(c.Self) // nil is compared with nothing
-	for _, command := range slices.Concat([][]string{now.server}, now.hooks, now.status) {
+	for _, command := range slices.Concat([][]string{now.server}, now.hooks, now.engine, now.status) {
 		if len(command) == 0 || slices.Contains(looked, command[0]) {
 			continue
 		}

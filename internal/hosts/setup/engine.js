@@ -108,14 +108,21 @@ async function ask(host, verb, members, limit = SLOW_LIMIT, messages = undefined
 
 const budgetOf = (window) => Math.min((window || 128000) * SHARE, MOST) | 0
 
-// assemble returns the parts of the messages to send, or undefined for all of them.
-async function assemble(host, members, messages) {
+// assemble returns the answer with the parts of the messages to send, or undefined for all of them. messages is the JSON
+// text of count messages. Without the engine the last answer holds, with the new messages behind it: the request is no
+// longer than it has to be, and begins with the same bytes.
+async function assemble(host, members, messages, count) {
   if (!members.session || messages.length < members.budget * 2) return // far below the budget
   const limit = engine.warm || engine.slow ? LIMIT : FIRST_LIMIT
   const answer = await ask(host, "assemble", { ...members, wait: limit * 0.6 }, limit, messages)
-  if (!Array.isArray(answer?.parts)) return
+  if (!Array.isArray(answer?.parts)) {
+    const last = engine.last
+    if (last?.session !== members.session || !messages.startsWith(last.text)) return
+    return { tokens: messages.length / 4, parts: last.parts.concat(last.count < count ? [{ keep: [last.count, count] }] : []) }
+  }
   engine.warm = true
-  return answer.parts
+  engine.last = { session: members.session, text: messages.slice(0, -1), count, parts: structuredClone(answer.parts) }
+  return answer
 }
 
 // compose returns the messages of parts. say makes a message of texts, which stands before the message with an index.

@@ -31,6 +31,8 @@ type Entry struct {
 	short func(src []byte) bool
 	// extra lists the keys in lcm's entry that the user wrote.
 	extra func(src []byte) []string
+	// holder returns who else has the place that the entry takes; it is nil if e takes none.
+	holder func(src []byte) string
 	// whole says that only lcm writes the file.
 	whole bool
 }

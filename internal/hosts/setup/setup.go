@@ -38,6 +38,8 @@ type Options struct {
 	Binary string
 	// Args are added to every command, such as a database path.
 	Args []string
+	// Replace takes the place of another context engine.
+	Replace bool
 	// Skill is the text of a skill that teaches the agent to recall; "" is none.
 	Skill string
 }
@@ -159,6 +161,9 @@ func For(h Host, o Options) (Plan, error) {
 	p := Plan{Host: about.Name, Title: about.Title, Notes: []string{note}}
 	if pluginOf(o.Machine, h) {
 		p.Notes = append(p.Notes, about.Title+" also has lcm's plugin, of which it then uses nothing that these settings have")
+	}
+	if name := Holder(h, o); name != "" && !o.Replace {
+		p.Notes = append(p.Notes, heldNote(about.Title, about.Name, name))
 	}
 	for _, e := range h.Entries(dir, o) {
 		if e.put == nil || e.what == skillName && skillInPlugin(o.Machine, h) {

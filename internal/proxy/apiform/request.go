@@ -63,8 +63,18 @@ const (
 // Key is an anchor: a hash of a tool call's id or of a text.
 type Key uint64
 
-// CallKey is the anchor of a tool call's id.
-func CallKey(id string) Key { return sum([]byte("call\x00" + id)) }
+// CallKey is the anchor of a tool call's id. Only its letters and digits count: OpenClaw sends
+// call_1 as call1.
+func CallKey(id string) Key {
+	key := make([]byte, 0, 64)
+	key = append(key, "call\x00"...)
+	for i := range len(id) {
+		if c := id[i]; c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80 {
+			key = append(key, c)
+		}
+	}
+	return sum(key)
+}
 
 // TextKey is the anchor of a text. White space around it does not count.
 func TextKey(text []byte) Key { return sum(bytes.TrimSpace(text)) }
