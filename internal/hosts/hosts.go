@@ -53,6 +53,11 @@ type Host interface {
 	Read(ctx context.Context, t Transcript, from Position) iter.Seq2[Record, error]
 }
 
+// Noticing is a host with something to say of the sessions of an installation, for `lcm doctor`.
+type Noticing interface {
+	Notice(ctx context.Context, in Installation) string
+}
+
 // About has the facts about a host that do not depend on the machine.
 type About struct {
 	// Name is the short name, such as "claude". Commands take it, conversations carry

@@ -9,6 +9,8 @@
 // records of one that is read at its end. A message is read when it is complete. Other
 // changes are stored too, hidden, under ids of their own.
 //
+// Sessions of version 2, which are in the same database, are read too (version2.go).
+//
 // The database is opened read-only. The reader never creates it and never blocks a
 // writer.
 package opencode
@@ -21,6 +23,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,5 +152,12 @@ func (h Host) sessions(ctx context.Context, path string) (ts []hosts.Transcript,
 		})
 		return ctx.Err()
 	})
-	return ts, err
+	if err != nil {
+		return ts, err
+	}
+	newer, err := h.sessionsOfVersion2(ctx, db, path)
+	for _, t := range newer {
+		ts = slices.DeleteFunc(ts, func(old hosts.Transcript) bool { return old.Session == t.Session })
+	}
+	return append(ts, newer...), err
 }

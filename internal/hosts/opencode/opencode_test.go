@@ -290,3 +290,78 @@ func FuzzPart(f *testing.F) {
 		hosttest.Read(t, New(), b.transcript())
 	})
 }
+
+// TestVersion2: sessions of version 2 are read by the published schema, each message once, and
+// one that the model is writing not yet.
+func TestVersion2(t *testing.T) {
+	b := newBed(t)
+	b.turn(1) // a session of version 1 beside it
+	b.exec(`CREATE TABLE session_v2 (id text PRIMARY KEY, parent_id text, directory text, title text, time_created integer, time_updated integer);
+		CREATE TABLE session_message (id text PRIMARY KEY, session_id text, type text, seq integer, time_created integer, time_updated integer, data text);
+		INSERT INTO session_v2 VALUES ('ses_2', NULL, '/v', 'Tides', 5, 9), ('ses_3', 'ses_2', '/v', 'Sub', 6, 9);
+		INSERT INTO session_message VALUES ('m9', 'ses_3', 'user', 1, 6, 6, '{"text":"look"}'), ('m0', 'ses_1', 'agent-switched', 0, 1, 1, '{"agent":"build"}');`)
+	say := func(id, kind string, seq int, data string) {
+		t.Helper()
+		b.exec(`INSERT INTO session_message VALUES ('%s', 'ses_2', '%s', %d, %d, %d, '%s') ON CONFLICT (id) DO UPDATE SET data = excluded.data`, id, kind, seq, seq, seq, data)
+	}
+	say("m1", "user", 1, `{"time":{"created":1},"text":"when is low tide?"}`)
+	say("m2", "assistant", 2, `{"time":{"created":2,"completed":3},"content":[{"type":"reasoning","id":"r","text":"hm"},{"type":"text","id":"x","text":"Looking."},
+		{"type":"tool","id":"call_1","name":"bash","state":{"status":"completed","input":{"command":"tide"},"content":[{"type":"text","text":"at six"}]},"time":{"created":2}},
+		{"type":"tool","id":"call_2","name":"bash","state":{"status":"error","input":{},"content":[],"error":{"message":"no such tide"}},"time":{"created":2}}]}`)
+	say("m3", "shell", 3, `{"time":{"created":3},"callID":"c","command":"ls","output":"a b"}`)
+	say("m4", "compaction", 4, `{"time":{"created":4},"reason":"auto","summary":"tides were looked at","recent":""}`)
+	say("m5", "model-switched", 5, `{"time":{"created":5},"model":{"id":"x"}}`)
+	say("m6", "telepathy", 6, `{"time":{"created":6}}`)
+	say("m7", "assistant", 7, `{"time":{"created":7},"content":[{"type":"text","id":"y","text":"So"}]}`)
+	h := New()
+	in := h.Find(hosts.Machine{Home: b.home, Getenv: func(string) string { return "" }})
+	found := map[string]hosts.Transcript{}
+	for tr, err := range h.Transcripts(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[tr.Session] = tr
+	}
+	if tr := found["ses_2"]; len(found) != 3 || tr.Dir != "/v" || tr.Title != "Tides" || found["ses_3"].Parent != "ses_2" {
+		t.Fatalf("%+v", found)
+	}
+	at := hosts.Position{}
+	read := func(of hosts.Transcript) (got []string) {
+		t.Helper()
+		for rec, err := range h.Read(t.Context(), of, at) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls, results := rec.ToolCalls(), rec.ToolResults()
+			got = append(got, fmt.Sprintf("%s %s %v %d/%d %q", rec.ID, rec.Role, rec.Flags, len(calls), len(results), rec.PlainText()))
+			if len(results) == 2 && (results[0].Output[0].Text != "at six" || !results[1].IsError || calls[0].Arguments != `{"command":"tide"}`) {
+				t.Errorf("%+v %+v", calls, results)
+			}
+			at = rec.End
+		}
+		return got
+	}
+	var flags = func(f store.Flag) string { return fmt.Sprint(f) }
+	want := []string{
+		`m1 user ` + flags(0) + ` 0/0 "when is low tide?"`,
+		`m2 assistant ` + flags(0) + ` 2/2 "Looking."`,
+		`m3 user ` + flags(0) + ` 0/0 "ls\n\na b"`,
+		`m4 user ` + flags(store.FlagHostSummary) + ` 0/0 "tides were looked at"`,
+		`m5 system ` + flags(store.FlagHidden) + ` 0/0 ""`,
+	}
+	got := read(found["ses_2"])
+	if len(got) != 6 || !slices.Equal(got[:5], want) || !strings.Contains(got[5], "m6 system "+flags(store.FlagHidden|store.FlagUnknown)) {
+		t.Error(cmp.Diff(want, got))
+	}
+	say("m7", "assistant", 7, `{"time":{"created":7,"completed":8},"content":[{"type":"text","id":"y","text":"So at six."}]}`)
+	if got := read(found["ses_2"]); !slices.Equal(got, []string{`m7 assistant ` + flags(0) + ` 0/0 "So at six."`}) {
+		t.Error(got)
+	}
+	at = hosts.Position{}
+	if got := read(found["ses_1"]); len(got) != 5 {
+		t.Errorf("a session of version 1 has %d records: %q", len(got), got)
+	}
+	if h.Notice(t.Context(), in) == "" {
+		t.Error("doctor says nothing of version 2")
+	}
+}

@@ -31,6 +31,8 @@ type state struct {
 	// visible part.
 	Newest int64  `json:"newest,omitempty"`
 	Part   string `json:"part,omitempty"`
+	// Seq is the number of the next message, in a session of version 2.
+	Seq int64 `json:"seq,omitempty"`
 }
 
 // done is the state after a pass.
@@ -110,6 +112,9 @@ func (r *reader) give(rec hosts.Record, end state) error {
 // database.
 func (r *reader) run() error {
 	if err := r.db.Exec("BEGIN"); err != nil {
+		return err
+	}
+	if is, err := r.version2(); err != nil || is {
 		return err
 	}
 	for {

@@ -202,6 +202,11 @@ func (c *check) run(ctx context.Context) {
 	if c.Feed != nil {
 		c.inTime(ctx, "sessions", c.lag)
 	}
+	if h, ok := c.host.(hosts.Noticing); ok {
+		if text := h.Notice(ctx, c.host.Find(c.Machine)); text != "" {
+			c.add(SeverityNote, "host-untested", "", "%s", text)
+		}
+	}
 	if len(now.server) > 0 {
 		c.inTime(ctx, "tools", func(ctx context.Context) { c.tools(ctx, now.server) })
 	}
