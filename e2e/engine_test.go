@@ -138,7 +138,7 @@ func engineTurns(t *testing.T, h engined) {
 var adapterCommand = regexp.MustCompile(`(?m)^const (COMMAND|ENGINE) = .*$`)
 
 // engineFaults replaces the engine by programs that do not work: the agent goes on each time,
-// and the fault is said once.
+// the fault is said once, and nothing is missing when the engine works again.
 func engineFaults(t *testing.T, h engined) {
 	for name, command := range map[string]string{
 		"hangs":    `["sleep","1000"]`,
@@ -176,6 +176,12 @@ func engineFaults(t *testing.T, h engined) {
 			}
 			b.valid()
 			t.Logf("%.1fs for %d requests", time.Since(began).Seconds(), b.totals().Requests)
+			b.write(file, string(script)) // it is mended
+			if o := b.goOn("Go on. play:read1"); o.Code != 0 {
+				t.Errorf("%d: %s", o.Code, tail(o.log))
+			}
+			b.stored(h.records(b.bed))
+			b.exported(h)
 		})
 	}
 }

@@ -329,3 +329,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestCallKey: OpenClaw sends the ids of calls without punctuation.
+func TestCallKey(t *testing.T) {
+	if apiform.CallKey("call_28327_000001") != apiform.CallKey("call28327000001") || apiform.CallKey("call_1") == apiform.CallKey("call_2") || apiform.CallKey("toolu_aB") == apiform.CallKey("toolu_ab") {
+		t.Error("ids are not told apart by their letters and digits")
+	}
+}
