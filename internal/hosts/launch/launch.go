@@ -125,6 +125,9 @@ func HostOf(program string, known []Host) (Host, error) {
 // maxLinks is the longest chain of links that is followed, as in Linux.
 const maxLinks = 40
 
+// RunEnv names the host behind the proxy in its environment: lcm's adapter in it stands back.
+const RunEnv = "LCM_RUN"
+
 // Prepare prepares the start of a program.
 func Prepare(h Host, p Program) (Start, error) {
 	s, err := h.Prepare(p)
@@ -132,6 +135,7 @@ func Prepare(h Host, p Program) (Start, error) {
 	s.Child = func(x Proxy) (Child, error) {
 		c, err := child(x)
 		c.Path = p.Path
+		c.Env = append(c.Env, RunEnv+"="+h.About().Name)
 		// A proxy for the rest of the network must not be asked for loopback.
 		for _, name := range []string{"NO_PROXY", "no_proxy"} {
 			c.Env = append(c.Env, name+"="+strings.TrimPrefix(p.Machine.Env(name, "")+",127.0.0.1,localhost", ","))

@@ -292,6 +292,9 @@ func TestCodex(t *testing.T) {
 		!strings.Contains(line, `-c model_providers.lcm.base_url="http://127.0.0.1:1/-/openai"`) || !strings.Contains(line, `mcp_servers.lcm.command="/bin/lcm"`) {
 		t.Errorf("%s, routes %v", line, routes)
 	}
+	if !slices.Contains(c.Env, launch.RunEnv+"=codex") {
+		t.Errorf("an adapter would not stand back: %q", c.Env)
+	}
 	if !slices.Contains(c.Env, "LCM_PROXY_SECRET=s3cret") {
 		t.Errorf("%v", c.Env)
 	}

@@ -112,7 +112,7 @@ const budgetOf = (window) => Math.min((window || 128000) * SHARE, MOST) | 0
 // text of count messages. Without the engine the last answer holds, with the new messages behind it: the request is no
 // longer than it has to be, and begins with the same bytes.
 async function assemble(host, members, messages, count) {
-  if (!members.session || messages.length < members.budget * 2) return // far below the budget
+  if (!members.session || messages.length < members.budget * 2 || process.env.LCM_RUN === HOST) return // far below the budget, or `lcm run` folds
   const limit = engine.warm || engine.slow ? LIMIT : FIRST_LIMIT
   const answer = await ask(host, "assemble", { ...members, wait: limit * 0.6 }, limit, messages)
   if (!Array.isArray(answer?.parts)) {
