@@ -54,8 +54,11 @@ func TestEngine(t *testing.T) {
 		if h.name() != "openclaw" { // it keeps a long turn to itself
 			t.Run(h.name()+"/killed", func(t *testing.T) { engineKilled(t, h) })
 		}
-		if pi, ok := h.(piAgent); ok {
-			t.Run("pi/open", func(t *testing.T) { enginePi(t, pi) })
+		switch h := h.(type) {
+		case piAgent:
+			t.Run("pi/open", func(t *testing.T) { enginePi(t, h) })
+		case opencodeAgent:
+			t.Run("opencode/open", func(t *testing.T) { engineOpencode(t, h) })
 		}
 	}
 }
@@ -216,7 +219,7 @@ func engineKilled(t *testing.T, h engined) {
 			above++
 		}
 	}
-	t.Logf("killed %d times; %d of %d requests are above the budget; %s", killed, above, sum.Requests, o.log)
+	t.Logf("killed %d times; %d of %d requests are above the budget", killed, above, sum.Requests)
 	if killed < kills/2 || above > 0 {
 		t.Errorf("killed %d times, %d requests above the budget", killed, above)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -100,6 +101,9 @@ func (b *bed) texts(database string) [][]byte {
 		b.Fatal(err)
 	}
 	defer db.Close()
+	if err := db.BusyTimeout(10 * time.Second); err != nil {
+		b.Fatal(err)
+	}
 	rows, _, err := db.Prepare(`SELECT data ->> 'text' FROM part WHERE data ->> 'type' = 'text'`)
 	if err != nil {
 		b.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os/exec"
 	"regexp"
+	"strings"
+	"testing"
 	"time"
 )
 
@@ -85,6 +87,40 @@ func (a *opencodeServer) post(b *bed, path string, body any) []byte {
 		b.Fatalf("opencode %s: %s %v\n%s", path, answer.Status, err, got)
 	}
 	return got
+}
+
+// engineOpencode plays what needs a session that stays open: an engine that is killed between two
+// turns, and a compaction, whose summary is the record's.
+func engineOpencode(t *testing.T, h opencodeAgent) {
+	b := newEngineBed(t, h, true, 30)
+	s := startOpencode(b.bed)
+	s.ask(b.bed, "The harbour gate opens with "+needle+". play:read12")
+	s.goOn(b.bed, "Go on. play:read12b")
+	if n := b.killEngines(); n != 1 {
+		t.Errorf("%d engines were killed", n)
+	}
+	s.goOn(b.bed, "Go on. play:read12c")
+	s.post(b.bed, "/session/"+s.last[b.work]+"/summarize", map[string]any{"providerID": "x", "modelID": "scripted"})
+	summary := ""
+	for _, text := range h.records(b.bed) {
+		if bytes.Contains(text, []byte("[lcm checkpoint: everything up to msg_")) {
+			summary = string(text)
+		}
+	}
+	if !strings.Contains(summary, needle) {
+		t.Errorf("the summary of the compaction is not lcm's: %.2000s", summary)
+	}
+	s.goOn(b.bed, "Go on. play:read12d")
+	if out := s.goOn(b.bed, "What opens the harbour gate? play:recall1"); !strings.Contains(out, "says lcm_grep") {
+		t.Errorf("%.2000s", out)
+	}
+	sum := b.totals()
+	b.valid()
+	if sum.Compactions > 1 || sum.Largest > engineBudget {
+		t.Errorf("%d compactions, largest request %d", sum.Compactions, sum.Largest)
+	}
+	t.Logf("the summary has %d bytes", len(summary))
+	b.stored(h.records(b.bed))
 }
 
 // patience is how long an agent may take for a turn.
