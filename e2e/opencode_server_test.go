@@ -93,6 +93,7 @@ func (a *opencodeServer) post(b *bed, path string, body any) []byte {
 // turns, and a compaction, whose summary is the record's.
 func engineOpencode(t *testing.T, h opencodeAgent) {
 	b := newEngineBed(t, h, true, 30)
+	b.pace = 500 * time.Millisecond // a model is no faster
 	s := startOpencode(b.bed)
 	s.ask(b.bed, "The harbour gate opens with "+needle+". play:read12")
 	s.goOn(b.bed, "Go on. play:read12b")

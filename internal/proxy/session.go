@@ -166,7 +166,8 @@ func (s *session) take(c *call, h http.Header, form apiform.Form, body []byte) (
 		return nil, err
 	}
 	req.Model = cmp.Or(req.Model, c.model)
-	if s.last == nil || 2*req.Units > s.last.Units || req.Tools { // not one beside the history, such as for a title
+	// A request beside the history, such as for a title, is none. An engine is asked for no others.
+	if s.last == nil || 2*req.Units > s.last.Units || req.Tools || c.budget > 0 {
 		s.last, s.lastSent = req, 0
 	}
 	s.tools, s.commands = s.tools || c.tools || req.Offers(toolname.Grep), s.commands || req.Tools
