@@ -18,8 +18,8 @@ import (
 
 // Bounds of what the user said about a question.
 const (
-	saidPrompts   = 2 // prompts with most of its words
-	saidSessions  = 3 // sessions of the first matches, of which saidTurns later turns are shown
+	saidPrompts   = 1 // prompts with most of its words
+	saidSessions  = 2 // sessions of the first matches, of which saidTurns later turns are shown
 	saidTurns     = 2
 	laterReach    = 400  // messages after a match that are read
 	laterHits     = 60   // matches of a session that are looked at
