@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/proxy"
@@ -135,5 +138,22 @@ func TestLoginRoute(t *testing.T) {
 		if got := exchange(t, b, "openai", "/responses", headers+"Content-Length: 0\r\n\r\n"); !strings.Contains(got, "X-Api: "+want) {
 			t.Errorf("%q went elsewhere than to %s: %s", headers, want, got)
 		}
+	}
+}
+
+// A folded request that came packed goes on plain, and says so.
+func TestPackedRequest(t *testing.T) {
+	b := newBed(t, nil)
+	b.play(60)
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.send(z.EncodeAll(b.body(), nil), "Content-Encoding", "zstd")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	body, header := b.received[len(b.received)-1], b.headers[len(b.headers)-1]
+	if !json.Valid(body) || !bytes.Contains(body, []byte("<lcm-context>")) || header.Get("Content-Encoding") != "" {
+		t.Errorf("%d bytes, encoding %q", len(body), header.Get("Content-Encoding"))
 	}
 }

@@ -234,6 +234,11 @@ func TestSyncGoesBackToABranchThatWasLeft(t *testing.T) {
 	if got := b.sync(t, two[:3]...); got.Rewound != nil || b.view(t) != "a b x y" {
 		t.Errorf("a history that is just shorter: %+v, view %q", got, b.view(t))
 	}
+	swapped := newBed(t, 0)
+	swapped.sync(t, one[:3]...)
+	if got := swapped.sync(t, one[0], one[2], one[1], one[3]); got.Rewound != nil || !strings.Contains(swapped.view(t), "c") {
+		t.Errorf("a history in another order: %+v, view %q", got, swapped.view(t))
+	}
 	more := llms.User("g")
 	more.ID = "id-g"
 	if got := b.sync(t, append(one[:4:4], more)...); len(got.Stored) != 1 || b.view(t) != "a b c d g" {
