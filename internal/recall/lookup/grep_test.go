@@ -220,29 +220,6 @@ func TestGrepRefuses(t *testing.T) {
 	}
 }
 
-func TestGrepRefusesTheCursorOfAnotherQuestion(t *testing.T) {
-	s := newStory(t)
-	r := recall.GrepRequest{Pattern: "deployment", Limit: 1, Where: s.here()}
-	r.Cursor = s.grep(r).NextCursor
-	for name, change := range map[string]func(*recall.GrepRequest){
-		"pattern":    func(r *recall.GrepRequest) { r.Pattern = "deploy" },
-		"mode":       func(r *recall.GrepRequest) { r.Mode = store.FullText },
-		"kinds":      func(r *recall.GrepRequest) { r.Kinds = recall.InMessages },
-		"since":      func(r *recall.GrepRequest) { r.Since = "2020-01-01" },
-		"before":     func(r *recall.GrepRequest) { r.Before = "2040-01-01" },
-		"role":       func(r *recall.GrepRequest) { r.Role = llms.RoleUser },
-		"tool":       func(r *recall.GrepRequest) { r.Tool = "Bash" },
-		"everything": func(r *recall.GrepRequest) { r.Everything = true },
-		"scope":      func(r *recall.GrepRequest) { r.AllConversations = true },
-	} {
-		other := r
-		change(&other)
-		if _, err := s.Grep(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another question") {
-			t.Errorf("another %s: %v", name, err)
-		}
-	}
-}
-
 func TestGrepSaysWhatAWiderSearchWouldFind(t *testing.T) {
 	s := newStory(t)
 	a := s.grep(recall.GrepRequest{Pattern: "zeppelins", Where: s.here()})
