@@ -25,13 +25,19 @@ func (a *Agent) span(ctx context.Context, operation, subject string, options ...
 	return ctx, span
 }
 
-// modelName takes the name of a model port apart: anthropic/claude-sonnet-4-5.
+// modelName takes the name of a model port apart: anthropic/claude-sonnet-4-5. The settings
+// name a model without its provider.
 func modelName(m llms.Model) (provider, model string) {
 	provider, model, ok := strings.Cut(m.Name(), "/")
-	if !ok {
-		model = provider
+	switch {
+	case ok:
+		return provider, model
+	case strings.HasPrefix(provider, "claude"):
+		return "anthropic", provider
+	case strings.HasPrefix(provider, "gpt"):
+		return "openai", provider
 	}
-	return provider, model
+	return provider, provider
 }
 
 // finishReasons are the words of the conventions for why a model stopped.

@@ -70,7 +70,7 @@ func (m message) fixed(field protowire.Number, n uint64) message {
 }
 
 // attributes adds pairs of a key and a value. Values that are neither number, truth value
-// nor text are written as text.
+// nor a list of texts are written as text.
 func (m message) attributes(field protowire.Number, all []attribute.KeyValue) message {
 	for _, kv := range all {
 		var value message
@@ -79,6 +79,12 @@ func (m message) attributes(field protowire.Number, all []attribute.KeyValue) me
 			value = value.number(3, uint64(kv.Value.AsInt64()))
 		case attribute.BOOL:
 			value = value.number(2, protowire.EncodeBool(kv.Value.AsBool()))
+		case attribute.STRINGSLICE:
+			var list message
+			for _, s := range kv.Value.AsStringSlice() {
+				list = list.bytes(1, message{}.bytes(1, []byte(s)))
+			}
+			value = value.bytes(5, list)
 		default:
 			value = value.bytes(1, []byte(kv.Value.String()))
 		}

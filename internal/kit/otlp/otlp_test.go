@@ -67,7 +67,7 @@ func TestEncoding(t *testing.T) {
 	remote := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, Remote: true})
 	ctx, parent := provider.Tracer("scope").Start(trace.ContextWithSpanContext(t.Context(), remote), "parent", trace.WithSpanKind(trace.SpanKindServer))
 	_, child := provider.Tracer("scope").Start(ctx, "child")
-	child.SetAttributes(attribute.Int("n", -3), attribute.String("s", "ü"), attribute.Bool("b", true), attribute.Float64("f", 1.5))
+	child.SetAttributes(attribute.Int("n", -3), attribute.String("s", "ü"), attribute.Bool("b", true), attribute.Float64("f", 1.5), attribute.StringSlice("l", []string{"a", "b"}))
 	child.SetStatus(codes.Error, "why")
 	child.End()
 	parent.End()
@@ -97,7 +97,7 @@ func TestEncoding(t *testing.T) {
 	for _, kv := range c.Attributes {
 		got[kv.Key] = strings.ReplaceAll(kv.Value.String(), " ", "")
 	}
-	if got["n"] != "int_value:-3" || got["s"] != `string_value:"ü"` || got["b"] != "bool_value:true" || got["f"] != `string_value:"1.5"` {
+	if got["n"] != "int_value:-3" || got["s"] != `string_value:"ü"` || got["b"] != "bool_value:true" || got["f"] != `string_value:"1.5"` || got["l"] != `array_value:{values:{string_value:"a"}values:{string_value:"b"}}` {
 		t.Errorf("%v", got)
 	}
 }
