@@ -31,6 +31,13 @@ func (e *editor) base64(text []byte, depth int) []byte {
 			continue
 		}
 		end := runEnd(text, i)
+		if block := blockEnd(text, i, end); block > end {
+			if changed := e.run64(bytes.Join(bytes.Fields(text[i:block]), nil), depth); changed != nil {
+				out = append(append(out, text[kept:i]...), changed...)
+				kept, i = block, block-1
+				continue
+			}
+		}
 		if end-i >= minBase64 {
 			if changed := e.run64(text[i:end], depth); changed != nil {
 				out = append(append(out, text[kept:i]...), changed...)
@@ -43,6 +50,31 @@ func (e *editor) base64(text []byte, depth int) []byte {
 		return nil
 	}
 	return append(out, text[kept:]...)
+}
+
+// blockEnd returns the end of the lines of base64 or hexadecimal digits of which a run is the
+// first: all are as long as it, and the last may be shorter. It is the end of the run if there is
+// no other line.
+func blockEnd(text []byte, from, end int) int {
+	width := end - from
+	if width < minBase64 || from > 0 && !isBlank(text[from-1]) {
+		return end
+	}
+	for n := width; n == width; {
+		next := end
+		if next < len(text) && text[next] == '\r' {
+			next++
+		}
+		if next == len(text) || text[next] != '\n' {
+			return end
+		}
+		last := runEnd(text, next+1)
+		if n = last - next - 1; n == 0 || n > width || last < len(text) && text[last] != '\n' && text[last] != '\r' {
+			return end
+		}
+		end = last
+	}
+	return end
 }
 
 // runEnd returns the end of the characters of base64 from i on, with padding.

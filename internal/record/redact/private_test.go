@@ -3,6 +3,7 @@ package redact_test
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,38 @@ func TestTagsOfTwoKinds(t *testing.T) {
 	const text, want = "KEEP <private>HUSH [private] HUSH</private> KEEP", "KEEP [private] KEEP"
 	if got, _ := (redact.Redactor{}).Text([]byte(text)); string(got) != want {
 		t.Errorf("%q gives %q, want %q", text, got, want)
+	}
+}
+
+// A secret in wrapped base64 or hexadecimal digits is masked also where other text stands beside it.
+func TestWrappedBlocks(t *testing.T) {
+	const secret = "ghp_9fQ2mZ7xLk4TbW8cR1vN5yHd3sJ6pA0eUgKi"
+	script := "#!/bin/sh\nset -e\nexport GITHUB_TOKEN=" + secret + "\nexec ./deploy --all\n"
+	for _, encoded := range []string{base64.StdEncoding.EncodeToString([]byte(script)), hex.EncodeToString([]byte(script))} {
+		for _, width := range []int{20, 60, 76} {
+			for _, end := range []string{"\n", "\r\n"} {
+				block := strings.Join(slices.Collect(func(yield func(string) bool) {
+					for line := range slices.Chunk([]byte(encoded), width) {
+						if !yield(string(line)) {
+							return
+						}
+					}
+				}), end)
+				text, _ := redact.Redactor{Secrets: true}.Text([]byte("Here it is:" + end + block + end + "Then run it."))
+				plain := strings.Join(strings.Fields(string(text)), "")
+				for _, part := range []string{secret[4:16], secret[16:28], secret[28:]} {
+					for at := range 3 { // base64 of a part depends on where it begins
+						probe := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", at) + part))
+						if strings.Contains(plain, probe[4:len(probe)-2]) || strings.Contains(plain, hex.EncodeToString([]byte(part))) {
+							t.Fatalf("width %d: %s is readable in\n%s", width, part, text)
+						}
+					}
+				}
+				if !strings.HasPrefix(string(text), "Here it is:") || !strings.HasSuffix(string(text), "Then run it.") {
+					t.Errorf("the text beside it was changed:\n%s", text)
+				}
+			}
+		}
 	}
 }
 
