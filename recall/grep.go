@@ -70,7 +70,8 @@ type GrepRequest struct {
 	// NoSaid leaves out what the user said about a question.
 	NoSaid bool `json:"-"`
 	// Fill makes one result of the matches of an exchange, a prompt and what followed it, and
-	// adds its reply and the messages around it until the page costs about so many tokens.
+	// adds its reply and its prompt until the page costs about so many tokens. The first match
+	// is shown longer than the others, whatever Snippet says.
 	Fill int `json:"-"`
 	// Snippet is how many characters are shown around a match; 0 is 300.
 	Snippet int `json:"-"`

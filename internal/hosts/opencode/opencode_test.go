@@ -291,7 +291,7 @@ func FuzzPart(f *testing.F) {
 	})
 }
 
-// TestVersion2: sessions of version 2 are read by the published schema, each message once, and
+// TestVersion2: sessions of version 2 are read by the types of its SDK, each message once, and
 // one that the model is writing not yet.
 func TestVersion2(t *testing.T) {
 	b := newBed(t)

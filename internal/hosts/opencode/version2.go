@@ -14,7 +14,7 @@ import (
 )
 
 // Version 2 of the program has its sessions in the same database: a message is a row of
-// session_message, with its number in the session. This reader follows the published schema; it
+// session_message, with its number in the session. This reader follows the types of its SDK; it
 // was never tried with the program.
 
 // hasTable reports whether a database has a table.
@@ -129,7 +129,7 @@ func (h Host) Notice(ctx context.Context, in hosts.Installation) string {
 		ts, _ := h.sessionsOfVersion2(ctx, db, path)
 		_ = db.Close() // it was only read
 		if len(ts) > 0 {
-			return "sessions of " + h.Title + " 2 are read by its published schema, which was never tried with the program"
+			return "sessions of " + h.Title + " 2 are read by the types of its SDK, which was never tried with the program"
 		}
 	}
 	return ""

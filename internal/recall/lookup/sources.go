@@ -8,6 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
 )
 
 const (
@@ -109,8 +110,8 @@ func readSourced(ctx context.Context, read *exchanges, hits []store.Hit) ([]sour
 		n := len(list)
 		x := sourced{hit: hits[n], place: 2 * n, message: m}
 		x.repeats = secondhand.Messages(e.messages)[e.place(m)]
-		if x.repeats {
-			x.hit.Earlier = secondhand.Label(e.messages, e.place(m))
+		if x.repeats && m.Body.Role == llms.RoleAssistant {
+			x.hit.Earlier = secondhand.Label(e.messages)
 		}
 		if prompt, ok := secondhand.Asking(e.messages); ok && !x.repeats {
 			x.asked = contentWords(prompt)

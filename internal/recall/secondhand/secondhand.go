@@ -57,12 +57,9 @@ func Messages(turn []store.Message) []bool {
 	return out
 }
 
-// Label says of a message of a turn that it repeats the record, and what it was answered from: the
-// first message that lcm named. It is empty for all others.
-func Label(turn []store.Message, of int) string {
-	if !Messages(turn)[of] || turn[of].Body.Role != llms.RoleAssistant {
-		return ""
-	}
+// Label labels a reply that repeats the record with what it was answered from: the first message
+// that lcm named in the turn.
+func Label(turn []store.Message) string {
 	for _, m := range turn {
 		if len(m.Body.ToolResults()) == 0 {
 			continue
