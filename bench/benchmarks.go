@@ -25,6 +25,7 @@ import (
 	evidence "github.com/lossless-context/lcm/bench/recall"
 	"github.com/lossless-context/lcm/bench/scale"
 	"github.com/lossless-context/lcm/bench/soak"
+	"github.com/lossless-context/lcm/bench/why"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
@@ -39,6 +40,10 @@ var benchmarks = []benchmark{{
 
 Import the transcripts that --facts names from --transcripts, fold each for every budget, and count the facts in the view, beside the newest
 messages, the user's prompts, prompts with closing answers and changed files, and the host's own compaction. The package bench/carry documents the file.`, benchCarry,
+}, {
+	"why", `Ask for the origin of lines whose origin is known.
+
+Ask for every line of --lines in the work tree --repo, among all sessions of --db. The package bench/why documents the file.`, benchWhy,
 }, {
 	"scale", `Time storing, appending, folding and contexts as the record grows.
 
@@ -161,6 +166,26 @@ func benchSoak(f *flag.FlagSet) measure {
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		o.Progress = p
 		return soak.Measure(ctx, o)
+	}
+}
+
+func benchWhy(f *flag.FlagSet) measure {
+	var o why.Options
+	f.StringVar(&o.DB, "db", "", "the record")
+	f.StringVar(&o.Repo, "repo", "", "work tree with the files")
+	f.StringVar(&o.Lines, "lines", "", "file of lines, JSON lines")
+	answers := f.String("answers", "", "file to write the answers to")
+	return func(ctx context.Context, p harness.Progress) (report, error) {
+		o.Progress = p
+		if *answers != "" {
+			out, err := os.Create(*answers)
+			if err != nil {
+				return nil, err
+			}
+			defer out.Close()
+			o.Answers = out
+		}
+		return why.Measure(ctx, o)
 	}
 }
 

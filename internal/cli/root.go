@@ -65,7 +65,7 @@ func newRoot(p *program) *cobra.Command {
 			root.AddGroup(&cobra.Group{ID: group, Title: group})
 		}
 	}
-	add(recalling, newGrep(p), newAsk(p), newDescribe(p), newShow(p), newConversations(p), newUI(p), newChat(p), newMap(p))
+	add(recalling, newGrep(p), newAsk(p), newDescribe(p), newWhy(p), newShow(p), newConversations(p), newUI(p), newChat(p), newMap(p))
 	add(theHosts, newSetup(p), newRun(p), newMCP(p), newEngineCommand(p))
 	add(theRecord, newImport(p), newForget(p), newVerify(p))
 	add(theView, newContext(p))

@@ -16,6 +16,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
+	"github.com/lossless-context/lcm/internal/recall/why"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -62,6 +63,7 @@ func (s *Server) specs() map[string]toolSpec {
 		// expand has no structured content: hosts would show its text to the
 		// model as JSON.
 		tools.ExpandName: {title: "Explain a tool", run: (*call).expand},
+		WhyName:          {title: "Explain a line of a file", schema: schemaOf[why.Answer], run: (*call).why},
 	}
 }
 
@@ -128,7 +130,11 @@ func (s *Server) asking(t core.Tool, schema *core.Schema, f toolSpec) func(conte
 // tools returns the tools of a session. The session itself is never opened: each
 // call decides anew which conversation is current.
 func (s *Server) tools() []core.Tool {
-	return s.config.Engine.Session("mcp").Tools(lcm.WithProjectScope())
+	all := s.config.Engine.Session("mcp").Tools(lcm.WithProjectScope())
+	if s.config.Local {
+		all = append(all, newWhyTool())
+	}
+	return all
 }
 
 // charsPerToken is more than any text has, so that a bound in characters never

@@ -44,13 +44,24 @@ type arguments struct {
 	Filename string          `json:"filename"`
 	Todos    []todo          `json:"todos"`
 	Plan     json.RawMessage `json:"plan"` // steps, or a text
-	Old      string          `json:"old_string"`
-	New      string          `json:"new_string"`
+	Input    string          `json:"input"`
+	Patch    string          `json:"patch"`
 	Content  string          `json:"content"`
-	Edits    []struct {
-		Old string `json:"old_string"`
-		New string `json:"new_string"`
-	} `json:"edits"`
+	FileText string          `json:"file_text"`
+	Edits    []replacement   `json:"edits"`
+	replacement
+}
+
+// replacement is a text and what stands for it, under the names that hosts use.
+type replacement struct {
+	Old      string `json:"old_string"`
+	New      string `json:"new_string"`
+	OldCamel string `json:"oldString"`
+	NewCamel string `json:"newString"`
+	OldText  string `json:"oldText"`
+	NewText  string `json:"newText"`
+	OldStr   string `json:"old_str"`
+	NewStr   string `json:"new_str"`
 }
 
 type todo struct {
@@ -152,22 +163,91 @@ func Changed(c *llms.ToolCall) []string {
 	return all
 }
 
+// Change is a part of a file that a call changed: the lines before and after. A file that was
+// written whole has none before.
+type Change struct {
+	File     string
+	Old, New []string
+}
+
+// Changes lists what a call changes.
+func Changes(c *llms.ToolCall) (all []Change) {
+	a := parse(c)
+	files := Changed(c)
+	if len(files) == 0 {
+		return nil
+	}
+	if patch := patchText(c, a); patch != "" {
+		return patchEdits(patch)
+	}
+	for _, r := range append([]replacement{a.replacement, {New: a.Content + a.FileText}}, a.Edits...) {
+		old, text := r.Old+r.OldCamel+r.OldText+r.OldStr, r.New+r.NewCamel+r.NewText+r.NewStr
+		if old == "" && text == "" {
+			continue
+		}
+		e := Change{File: files[0], New: strings.Split(text, "\n")}
+		if old != "" {
+			e.Old = strings.Split(old, "\n")
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// patchText returns the patch that a call applies, or "".
+func patchText(c *llms.ToolCall, a arguments) string {
+	const begin = "*** Begin Patch"
+	for _, text := range []string{a.Input, a.Patch, Command(c), c.Arguments} {
+		if i := strings.Index(text, begin); i >= 0 {
+			return text[i:]
+		}
+	}
+	return ""
+}
+
+// patchEdits lists the hunks of a patch.
+func patchEdits(patch string) (all []Change) {
+	file := ""
+	for line := range strings.SplitSeq(patch, "\n") {
+		if m := patchFile().FindStringSubmatch(line); m != nil {
+			file = strings.TrimSpace(m[1])
+			all = append(all, Change{File: file})
+			continue
+		}
+		if file == "" || line == "" {
+			continue
+		}
+		e := &all[len(all)-1]
+		switch sign, text := line[0], line[1:]; sign {
+		case '@':
+			all = append(all, Change{File: file})
+		case '+':
+			e.New = append(e.New, text)
+		case '-':
+			e.Old = append(e.Old, text)
+		case ' ':
+			e.Old, e.New = append(e.Old, text), append(e.New, text)
+		}
+	}
+	return slices.DeleteFunc(all, func(e Change) bool { return e.Old == nil && e.New == nil })
+}
+
 // added returns the lines that a change adds to a file, up to maxAdded bytes: those that are
 // indented least, because they are headings and declarations.
 func added(c *llms.ToolCall) string {
-	a := parse(c)
-	old, text := a.Old, a.New+a.Content
-	for _, e := range a.Edits {
-		old, text = old+"\n"+e.Old, text+"\n"+e.New
-	}
 	was := map[string]bool{}
-	for line := range strings.Lines(old) {
-		was[strings.TrimSpace(line)] = true
+	edits := Changes(c)
+	for _, e := range edits {
+		for _, line := range e.Old {
+			was[strings.TrimSpace(line)] = true
+		}
 	}
 	var lines []string
-	for line := range strings.Lines(text) {
-		if trimmed := strings.TrimSpace(line); !was[trimmed] && strings.ContainsFunc(trimmed, unicode.IsLetter) {
-			lines = append(lines, strings.TrimRight(line, "\r\n"))
+	for _, e := range edits {
+		for _, line := range e.New {
+			if trimmed := strings.TrimSpace(line); !was[trimmed] && strings.ContainsFunc(trimmed, unicode.IsLetter) {
+				lines = append(lines, strings.TrimRight(line, "\r"))
+			}
 		}
 	}
 	indent := func(i int) int { return len(lines[i]) - len(strings.TrimLeft(lines[i], " \t")) }

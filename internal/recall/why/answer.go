@@ -1,0 +1,273 @@
+package why
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/project"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/recall"
+)
+
+// Answer is why a line of a file is there, or which prompts changed a file.
+type Answer struct {
+	File   string  `json:"file"`           // below the project's directory
+	Line   int     `json:"line,omitempty"` // 0: the file was asked for
+	Text   string  `json:"text,omitempty"`
+	Commit *Commit `json:"commit,omitempty"`
+	// Origins are the change behind the line, or those of the file, one for each prompt, newest first.
+	Origins []Origin `json:"origins"`
+	Note    string   `json:"note,omitempty"` // why there is no origin
+}
+
+// Origin is a change with what led to it.
+type Origin struct {
+	ID           store.MessageID      `json:"id"` // of the call
+	Conversation store.ConversationID `json:"conversationId"`
+	At           time.Time            `json:"at"`
+	Tool         string               `json:"tool"`
+	Changes      int                  `json:"changes,omitempty"` // of the file after this prompt
+	PromptID     store.MessageID      `json:"promptId,omitempty"`
+	Prompt       string               `json:"prompt,omitempty"`
+	Said         string               `json:"said,omitempty"` // by the agent, before the call
+}
+
+// Commit is the commit that has a line.
+type Commit struct {
+	Hash    string    `json:"hash"`
+	At      time.Time `json:"at"`
+	Author  string    `json:"author"`
+	Subject string    `json:"subject"`
+}
+
+// maxFile bounds the files that are read, and maxOrigins how many changes of a file are named.
+const (
+	maxFile    = 8 << 20
+	maxOrigins = 20
+)
+
+// Ask answers why line n (0: all) of the file at a path is there, as seen from a directory. Only
+// files of the directory's project are read.
+func Ask(ctx context.Context, s Store, dir, name string, n int) (Answer, error) {
+	root, err := project.WorkTree(dir)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	rel, err := filepath.Rel(root, name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return Answer{}, refuse("name a file below "+root, "%s is not a file of this project", name)
+	}
+	here, err := project.Of(root)
+	if err != nil {
+		return Answer{}, err
+	}
+	conversations, err := s.Conversations(ctx, store.ConversationQuery{Project: &here})
+	if err != nil {
+		return Answer{}, err
+	}
+	return AskIn(ctx, s, root, rel, n, conversations)
+}
+
+// AskIn is Ask for a file below a work tree, among given conversations.
+func AskIn(ctx context.Context, s Store, root, rel string, n int, conversations []store.Conversation) (Answer, error) {
+	a := Answer{File: filepath.ToSlash(rel), Line: n, Origins: []Origin{}}
+	lines, err := read(root, rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && n == 0: // its changes are in the record all the same
+	case err != nil:
+		return a, refuse("`lcm why FILE` names the prompts that changed a file, also one that is gone", "%w", err)
+	case n > len(lines):
+		return a, refuse("name a line up to "+strconv.Itoa(len(lines)), "%s has %d lines", a.File, len(lines))
+	}
+	if len(conversations) == 0 {
+		a.Note = "the record has no session of this project"
+		return a, nil
+	}
+	var in []store.ConversationID
+	began := time.Now()
+	for _, c := range conversations {
+		in = append(in, c.ID)
+		if c.CreatedAt.Before(began) {
+			began = c.CreatedAt
+		}
+	}
+	all, err := Changes(ctx, s, in, path.Base(a.File), isFile(root, a.File))
+	if err != nil {
+		return a, err
+	}
+	if n == 0 {
+		return a.ofFile(ctx, s, all)
+	}
+	return a.ofLine(ctx, s, all, lines, root, began)
+}
+
+// ofFile adds the prompts that changed the file.
+func (a Answer) ofFile(ctx context.Context, s Store, all []Change) (Answer, error) {
+	for _, c := range slices.Backward(all) {
+		o, err := origin(ctx, s, c)
+		if err != nil {
+			return a, err
+		}
+		if last := len(a.Origins) - 1; last >= 0 && o.PromptID != 0 && a.Origins[last].PromptID == o.PromptID {
+			a.Origins[last].Changes++
+			continue
+		}
+		if len(a.Origins) == maxOrigins {
+			a.Note = fmt.Sprintf("these are the newest %d prompts that changed the file; there are more", maxOrigins)
+			break
+		}
+		o.Changes = 1
+		a.Origins = append(a.Origins, o)
+	}
+	if len(a.Origins) == 0 {
+		a.Note = "no session of the record changed this file"
+	}
+	return a, nil
+}
+
+// ofLine adds the change behind the line.
+func (a Answer) ofLine(ctx context.Context, s Store, all []Change, lines []string, root string, began time.Time) (Answer, error) {
+	a.Text = strings.TrimSpace(lines[a.Line-1])
+	before := time.Now()
+	if a.Commit = blame(ctx, root, a.File, a.Line); a.Commit != nil {
+		before = a.Commit.At
+	}
+	for _, c := range Behind(all, lines, a.Line-1, before) {
+		if failed, err := Failed(ctx, s, c); err != nil || failed {
+			if err != nil {
+				return a, err
+			}
+			continue
+		}
+		o, err := origin(ctx, s, c)
+		a.Origins = append(a.Origins, o)
+		return a, err
+	}
+	switch {
+	case a.Text == "":
+		a.Note = "the line is empty"
+	case a.Commit != nil && a.Commit.At.Before(began):
+		a.Note = "the line is from before the record began, on " + began.Format(time.DateOnly)
+	default:
+		a.Note = "no change in the record surely brought this line: a person or a command may have written it"
+	}
+	return a, nil
+}
+
+func origin(ctx context.Context, s Store, c Change) (Origin, error) {
+	o := Origin{ID: c.Message.ID, Conversation: c.Message.Conversation, At: c.Message.Body.Time, Tool: c.Tool}
+	r, err := Before(ctx, s, c)
+	o.PromptID, o.Prompt, o.Said = r.Prompt.ID, r.Prompt.Body.PlainText(), r.Said
+	return o, err
+}
+
+// isFile reports paths of the file in the project, or in another work tree of it: not those
+// that lead to a file of the same name in another directory.
+func isFile(root, file string) func(string) bool {
+	return func(name string) bool {
+		name = filepath.ToSlash(name)
+		if name == file {
+			return true
+		}
+		above, ok := strings.CutSuffix(name, "/"+file)
+		if !ok || !path.IsAbs(above) && !filepath.IsAbs(above) {
+			return false
+		}
+		if below, ok := strings.CutPrefix(above, filepath.ToSlash(root)+"/"); ok {
+			_, err := os.Lstat(filepath.Join(root, below, ".git"))
+			return err == nil // a work tree inside the project
+		}
+		return true
+	}
+}
+
+// read returns the lines of a file.
+func read(root, rel string) ([]string, error) {
+	f, err := os.OpenInRoot(root, rel)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("%s is not a file of at most 8 MB", rel)
+	}
+	text, err := io.ReadAll(f)
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
+}
+
+// blame returns the commit of a line, or nil: for one that is not committed, and without git.
+func blame(ctx context.Context, root, file string, line int) *Commit {
+	at := fmt.Sprintf("-L%d,%d", line, line)
+	out, err := exec.CommandContext(ctx, "git", "-C", root, "-c", "core.fsmonitor=false", "blame", "--no-textconv", "--porcelain", at, "--", file).Output()
+	if err != nil {
+		return nil
+	}
+	c := &Commit{}
+	for text := range strings.Lines(string(out)) {
+		word, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
+		switch word {
+		case "author":
+			c.Author = rest
+		case "committer-time":
+			seconds, _ := strconv.ParseInt(rest, 10, 64)
+			c.At = time.Unix(seconds, 0).UTC()
+		case "summary":
+			c.Subject = rest
+		default:
+			if c.Hash == "" {
+				c.Hash = word
+			}
+		}
+	}
+	if strings.Trim(c.Hash, "0") == "" {
+		return nil
+	}
+	return c
+}
+
+func refuse(advice, format string, args ...any) error {
+	return &hint.Error{Err: fmt.Errorf(format, args...), Hint: advice, Kind: recall.ErrRefused}
+}
+
+// ForModel is the answer as a text for a model. What it quotes is cut to keep it short.
+func (a Answer) ForModel() string {
+	var b strings.Builder
+	b.WriteString(a.File)
+	if a.Line > 0 {
+		fmt.Fprintf(&b, ":%d %q", a.Line, prose.Clip(a.Text, 120))
+	}
+	for _, o := range a.Origins {
+		fmt.Fprintf(&b, "\n%s, %s, %s", o.ID, o.At.UTC().Format("2006-01-02 15:04"), safetext.Line(o.Tool))
+		if o.Prompt != "" {
+			fmt.Fprintf(&b, "\n  the user asked (%s): %q", o.PromptID, prose.Clip(o.Prompt, 300))
+		}
+		if o.Said != "" && a.Line > 0 {
+			fmt.Fprintf(&b, "\n  the agent said before the call: %q", prose.Clip(o.Said, 300))
+		}
+	}
+	if c := a.Commit; c != nil {
+		fmt.Fprintf(&b, "\ncommit %.10s, %s: %q", c.Hash, c.At.Format("2006-01-02 15:04"), prose.Clip(c.Subject, 120))
+	}
+	if a.Note != "" {
+		b.WriteString("\n" + a.Note)
+	}
+	return b.String()
+}
