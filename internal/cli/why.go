@@ -36,7 +36,7 @@ func newWhy(p *program) *cobra.Command {
 			if err := p.emit(answer); err != nil {
 				return err
 			}
-			p.printWhy(answer)
+			printWhy(p, answer)
 			return nil
 		})(c, args)
 	}
@@ -55,7 +55,7 @@ func fileAndLine(arg string) (file string, line int) {
 	return arg, 0
 }
 
-func (p *program) printWhy(a why.Answer) {
+func printWhy(p *program, a why.Answer) {
 	if a.Line > 0 {
 		p.printf("%s\n", p.paint(dim, safetext.Line(a.File)+":"+strconv.Itoa(a.Line)+"  "+safetext.Line(a.Text)))
 	}

@@ -105,7 +105,9 @@ func TestInstructionsFitAndNameWhatThereIs(t *testing.T) {
 // Every request of a host carries the tools and the instructions.
 func TestToolsAndInstructionsAreShort(t *testing.T) {
 	r := newRecord(t)
-	c := r.connect(r.serve(r.config()), clientOptions{})
+	config := r.config()
+	config.Local = true // with lcm_why
+	c := r.connect(r.serve(config), clientOptions{})
 	list, err := c.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

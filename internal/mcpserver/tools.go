@@ -16,7 +16,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
-	"github.com/lossless-context/lcm/internal/recall/why"
 	"github.com/lossless-context/lcm/tools"
 )
 
@@ -63,7 +62,7 @@ func (s *Server) specs() map[string]toolSpec {
 		// expand has no structured content: hosts would show its text to the
 		// model as JSON.
 		tools.ExpandName: {title: "Explain a tool", run: (*call).expand},
-		WhyName:          {title: "Explain a line of a file", schema: schemaOf[why.Answer], run: (*call).why},
+		toolname.Why:     {title: "Explain a line of a file", run: (*call).why},
 	}
 }
 

@@ -5,12 +5,9 @@ import (
 	_ "embed"
 
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/recall/why"
 )
-
-// WhyName is the tool for lines of files. It reads the project's files, so that only servers
-// on the user's machine offer it.
-const WhyName = "lcm_why"
 
 //go:embed why.md
 var whyText string
@@ -20,8 +17,10 @@ type whyArgs struct {
 	Line int    `json:"line,omitempty" minimum:"1" description:"Without it: the prompts that changed the file"`
 }
 
+// newWhyTool returns the tool for lines of files. It reads the project's files, so that only
+// servers on the user's machine offer it.
 func newWhyTool() core.Tool {
-	info := core.MustToolInfo(WhyName, whyText)
+	info := core.MustToolInfo(toolname.Why, whyText)
 	info.Behavior.ReadOnly = true
 	return core.MustTool(info, func(context.Context, whyArgs) (core.Result, error) { return core.Result{}, nil })
 }
@@ -40,5 +39,5 @@ func (c *call) why(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, c.said(err)
 	}
-	return answer{text: a.ForModel(), value: a}, nil
+	return answer{text: a.ForModel()}, nil
 }

@@ -15,6 +15,7 @@ const (
 	Describe    = "lcm_describe"
 	ExpandQuery = "lcm_expand_query"
 	Expand      = "lcm_expand" // only sub-agents have it
+	Why         = "lcm_why"    // only where the project's files are
 	LLMMap      = "llm_map"
 	AgenticMap  = "agentic_map"
 )
@@ -35,7 +36,7 @@ func IsOwn(name string) bool {
 		plain := strings.TrimRight(server, "_-")
 		return plain != server && strings.HasSuffix(plain, "lcm")
 	}
-	return slices.ContainsFunc(Agent(), func(tool string) bool {
+	return slices.ContainsFunc(append(Agent(), Why), func(tool string) bool {
 		server, ok := strings.CutSuffix(name, tool)
 		return ok && (server == "" || strings.HasSuffix(server, "_") || strings.HasSuffix(server, "-"))
 	})

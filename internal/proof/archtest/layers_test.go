@@ -115,6 +115,7 @@ var Layers = [][]string{
 	}, {
 		"internal/hosts/...",
 		"internal/recall/gonefiles", // the library does not look at files
+		"internal/recall/why",
 	}, {
 		// The engine links no provider: they are above it.
 		"internal/mcpserver",

@@ -59,7 +59,9 @@ func Changes(ctx context.Context, s Store, in []store.ConversationID, base strin
 			return nil, context.DeadlineExceeded
 		}
 		if found.Next == nil {
-			slices.SortStableFunc(all, func(a, b Change) int { return a.Message.Body.Time.Compare(b.Message.Body.Time) })
+			slices.SortStableFunc(all, func(a, b Change) int {
+				return cmp.Or(a.Message.Body.Time.Compare(b.Message.Body.Time), cmp.Compare(a.Message.ID, b.Message.ID))
+			})
 			return all, nil
 		}
 		q.After = *found.Next
