@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"unicode/utf8"
@@ -30,12 +31,19 @@ type mark struct {
 func (q *Query) Excerpt(text []byte, width int) Excerpt {
 	marks := q.marks(text)
 	var e Excerpt
+	first := len(text)
 	if len(marks) > 0 {
-		e.Start = max(0, marks[densest(marks, width)].start-width/4)
+		first = marks[densest(marks, width)].start
+		e.Start = max(0, first-width/4)
 	}
 	e.End = min(len(text), e.Start+width)
 	e.Start = max(0, min(e.Start, e.End-width))
 	e.Start, e.End = runeFloor(text, e.Start), runeFloor(text, e.End)
+	if e.Start > 0 && text[e.Start-1] > ' ' { // a word is not cut in two where it ends soon
+		if i := bytes.IndexAny(text[e.Start:max(e.Start, min(first, e.Start+24))], " \n\t"); i >= 0 {
+			e.Start += i + 1
+		}
+	}
 	for _, m := range marks {
 		e.All = join(e.All, m)
 		if m.start < e.Start || m.end > e.End {
