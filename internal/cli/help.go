@@ -62,6 +62,7 @@ func (p *program) help(c *cobra.Command) {
 		for _, g := range c.Groups() {
 			p.printCommands(c, g.ID, g.Title)
 		}
+		p.printf("All take --db FILE|URL, --color auto|always|never, --log-level, -format, -file.\n")
 		p.printf("Exit codes: 0 done 1 failed 2 usage 3 not found 4 settings 5 database 6 damage\n")
 		return
 	}
@@ -84,7 +85,6 @@ func (p *program) help(c *cobra.Command) {
 	if flags := c.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
 		p.printf("\n%s\n%s", p.paint(bold, "Flags:"), flags.FlagUsagesWrapped(80))
 	}
-	p.printf("\n%s\n%s", p.paint(bold, "Global flags:"), c.Root().PersistentFlags().FlagUsagesWrapped(80))
 }
 
 // printCommands lists the commands of a group.

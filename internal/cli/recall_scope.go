@@ -28,9 +28,9 @@ type where struct {
 }
 
 func (w *where) flags(c *cobra.Command) {
-	c.Flags().Int64VarP(&w.number, "conversation", "c", 0, "look in this conversation only")
-	c.Flags().BoolVarP(&w.all, "all", "a", false, "look in all conversations; =false looks in the newest of this project")
-	c.Flags().BoolVar(&w.projectOnly, "project-only", false, "look in this project only, even where it has little")
+	c.Flags().Int64VarP(&w.number, "conversation", "c", 0, "this conversation only")
+	c.Flags().BoolVarP(&w.all, "all", "a", false, "all conversations; =false: the newest of this project")
+	c.Flags().BoolVar(&w.projectOnly, "project-only", false, "this project only, even where it has little")
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		w.currentOnly = cmd.Flags().Changed("all") && !w.all
 		if w.projectOnly && (w.all || w.number != 0 || w.currentOnly) {

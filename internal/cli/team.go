@@ -15,7 +15,7 @@ import (
 
 // teamFlag gives a command that recalls its --team.
 func teamFlag(c *cobra.Command, team *bool) {
-	c.Flags().BoolVar(team, "team", false, "look in the record of the team's server (sync.url) instead of this machine's")
+	c.Flags().BoolVar(team, "team", false, "look in the record of the team's server (sync.url)")
 }
 
 // withTeam returns the RunE of a command that recalls from this machine's record or, with
