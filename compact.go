@@ -47,6 +47,10 @@ type CompactOptions struct {
 	// of LeafChunkTokens, and summaries of which there are fewer than are condensed
 	// together (see [Policy]).
 	Full bool
+	// Sizes has the tokens of messages that are larger where the context is used than in the
+	// view: an agent sends an output whole where the view has a reference to it. They
+	// count by these sizes.
+	Sizes map[record.MessageID]int
 	// OnRun is called after each run: a long compaction takes several.
 	OnRun func(record.FoldReport)
 	// OnFold is called after each fold, with the report of its run so far.
@@ -66,7 +70,7 @@ func (s *Session) Compact(ctx context.Context, o CompactOptions) (record.FoldRep
 	if err != nil || id == 0 {
 		return record.FoldReport{Reason: compact.Below}, err
 	}
-	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, OnRun: o.OnRun, OnFold: o.OnFold})
+	return s.engine.Compact(ctx, id, CompactOptions{Budget: budget, Full: o.Full, Sizes: o.Sizes, OnRun: o.OnRun, OnFold: o.OnFold})
 }
 
 // Compact is [Session.Compact] for a conversation by number.
@@ -84,7 +88,7 @@ func (e *Engine) Compact(ctx context.Context, id record.ConversationID, o Compac
 	}
 	var total record.FoldReport
 	for {
-		r, err := e.runner.OnFold(o.OnFold).Run(ctx, id, e.limits(o.Budget), mode)
+		r, err := e.runner.OnFold(o.OnFold).Sized(o.Sizes).Run(ctx, id, e.limits(o.Budget), mode)
 		total = addReports(total, r)
 		if o.OnRun != nil {
 			o.OnRun(r)

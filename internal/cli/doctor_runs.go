@@ -27,6 +27,7 @@ var overAdvice = map[string]string{
 	proxy.KeptOut:             "`lcm config` shows ingest.ignore_session_patterns and ingest.ignore_project_patterns: sessions that are not recorded cannot be folded",
 	proxy.InstructionsTooLong: "raise --budget, or give the agent fewer tools and instructions",
 	proxy.NewestTooLong:       "raise --budget, or have the agent read less at a time: the newest messages are never folded",
+	proxy.SummariesUnfit:      "a later fold may fit; if none does, something changes the messages between the agent and lcm: start a new session",
 	proxy.CountedMore:         "nothing: later requests are estimated by the API's own counts",
 }
 

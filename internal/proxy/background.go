@@ -236,7 +236,16 @@ func (s *session) reload(ctx context.Context) error {
 	}
 	var shown, ready *overlay.Plan
 	var level float64
-	s.tell(func() { s.viewTokens, shown, ready, level = view.Tokens, s.shown, s.ready, foldLevel(s) })
+	s.tell(func() {
+		s.viewTokens, s.sizes = view.Tokens, map[store.MessageID]int{}
+		for _, it := range view.Items {
+			if whole := s.index.Tokens(it.Message); whole > it.Tokens {
+				s.sizes[it.Message] = whole
+				s.viewTokens += whole - it.Tokens
+			}
+		}
+		shown, ready, level = s.shown, s.ready, foldLevel(s)
+	})
 	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
 	read.remember(shown)
 	read.remember(ready)
@@ -273,7 +282,7 @@ func foldLevel(s *session) float64 {
 	if s.last == nil {
 		return 0
 	}
-	return float64(room(s.budget, s.tokens(s.last.Model, fixed(s.last)))) * foldTo / 100
+	return float64(room(s.budget, s.tokens(s.last.Model, fixed(s.last, s.budget)))) * foldTo / 100
 }
 
 // within reports whether each cover is one of others, or beneath one of them, with the same text.
@@ -314,7 +323,7 @@ func (s *session) foldIfDue(ctx context.Context) error {
 		if !due {
 			return nil
 		}
-		report, err := s.server.Engine.Compact(ctx, s.conversation(), lcm.CompactOptions{Budget: budget})
+		report, err := s.server.Engine.Compact(ctx, s.conversation(), lcm.CompactOptions{Budget: budget, Sizes: s.sizes})
 		if err != nil {
 			return err
 		}
@@ -368,8 +377,12 @@ func (s *session) due() (budget int, due bool) {
 	return max(lcm.MinBudget, budget), true
 }
 
+// stayOptions bound the messages that stay beside their summary to half the budget, at
+// four bytes a token.
+func stayOptions(budget int) overlay.Options { return overlay.Options{MaxStay: 2 * budget} }
+
 // fixed is the size of a request without the messages that can be folded.
-func fixed(r *apiform.Request) int {
+func fixed(r *apiform.Request, budget int) int {
 	units := r.Units
 	for i := range r.Messages {
 		units -= r.Messages[i].Units
@@ -378,7 +391,9 @@ func fixed(r *apiform.Request) int {
 		if r.Messages[i].Role == apiform.Assistant {
 			break
 		}
-		units += r.Messages[i].Units
+		if !stayOptions(budget).GivesWay(r, i) {
+			units += r.Messages[i].Units
+		}
 	}
 	return units
 }

@@ -58,7 +58,7 @@ func (s *session) isCompaction(r *apiform.Request) bool {
 // negative below it. The part before the first answer does not count: after a checkpoint
 // it holds the summary, and the next checkpoint would only replace it with another one.
 func (s *session) over(r *apiform.Request) int {
-	return len(r.Body) - fixed(r) - s.server.CheckpointBytes
+	return len(r.Body) - fixed(r, s.budget) - s.server.CheckpointBytes
 }
 
 // madeToCompact is the note of a request that was refused because it was too large.
@@ -89,14 +89,19 @@ func (s *session) stuck(r *apiform.Request, l overlay.Laid) bool {
 	if !s.foldedOut || s.tokens(r.Model, size(r, l)) <= s.budget {
 		return false
 	}
-	kept := fixed(r)
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		kept += r.Messages[i].Units
-		if r.Messages[i].Role == apiform.Assistant {
+	_, step := newestStep(r)
+	return s.tokens(r.Model, fixed(r, s.budget)+step) <= s.budget*3/4
+}
+
+// newestStep returns where the newest step of a request begins, with the last answer, and its size.
+func newestStep(r *apiform.Request) (from, units int) {
+	for from = len(r.Messages) - 1; from > 0; from-- {
+		units += r.Messages[from].Units
+		if r.Messages[from].Role == apiform.Assistant {
 			break
 		}
 	}
-	return s.tokens(r.Model, kept) <= s.budget*3/4
+	return from, units
 }
 
 // shrunk notes that a request of the history is small. If the host was made to compact

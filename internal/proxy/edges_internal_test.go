@@ -77,6 +77,7 @@ func TestWhyOver(t *testing.T) {
 		"not folded":         {&session{budget: 25}, NotFolded},
 		"the instructions":   {&session{budget: 24}, InstructionsTooLong},
 		"the newest":         {&session{budget: 25, foldedOut: true}, NewestTooLong},
+		"something else":     {&session{budget: 120, foldedOut: true}, SummariesUnfit},
 		"instructions first": {&session{budget: 24, foldedOut: true}, InstructionsTooLong},
 		"behind":             {&session{budget: 24, behind: RecordBehind}, RecordBehind},
 	} {

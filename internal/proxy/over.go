@@ -17,6 +17,7 @@ const (
 	NotFolded           = "not folded yet"
 	InstructionsTooLong = "the instructions, the tools and the messages before the first answer are above the budget alone"
 	NewestTooLong       = "the newest messages are above the budget alone"
+	SummariesUnfit      = "the summaries do not fit the messages that the agent sends"
 	CountedMore         = "the API counted more tokens than lcm had estimated"
 	RecordBehind        = "the record could not be brought up to date"
 )
@@ -26,12 +27,26 @@ func (s *session) whyOver(r *apiform.Request) string {
 	switch {
 	case s.behind != "":
 		return s.behind
-	case s.tokens(r.Model, fixed(r)) > s.budget:
+	case s.tokens(r.Model, fixed(r, s.budget)) > s.budget:
 		return InstructionsTooLong
-	case s.foldedOut:
+	case !s.foldedOut:
+		return NotFolded
+	case s.tokens(r.Model, fixed(r, s.budget)+newest(r)) > s.budget*3/4: // the rest is for summaries
 		return NewestTooLong
 	}
-	return NotFolded
+	return SummariesUnfit
+}
+
+// newest is the size of the newest messages, which are never folded: the newest step, and the prompt
+// before it.
+func newest(r *apiform.Request) int {
+	from, units := newestStep(r)
+	for i := from - 1; i >= 0; i-- {
+		if r.Messages[i].Prompt() {
+			return units + r.Messages[i].Units
+		}
+	}
+	return units
 }
 
 // judge decides by the answer whether the request was above its budget: the API's count

@@ -60,18 +60,19 @@ type session struct {
 	ratio        float64          // tokens of a unit, from the session's own answers
 	budget       int              // of the last request
 	model        string
-	tools        bool          // its requests offer lcm's tools
-	commands     bool          // they offer other tools
-	viewTokens   int           // of the stored view, 0 before it was read
-	turns        int           // how often the background work was done
-	working      bool          // it is being done
-	unread       bool          // a reading of the transcript goes on beside it
-	behind       string        // why it could not bring the record up to date the last time, or ""
-	late         bool          // its fold is late for a request
-	foldedOut    bool          // nothing more can be folded for the last request
-	news         chan struct{} // closed when it has got further
-	refused      bool          // the host was made to compact, and its requests are not smaller yet
-	asked        bool          // the host has asked for a summary since then
+	tools        bool                    // its requests offer lcm's tools
+	commands     bool                    // they offer other tools
+	viewTokens   int                     // of the stored view with the sizes, 0 before it was read
+	sizes        map[store.MessageID]int // of messages that the host sends larger than the view has them
+	turns        int                     // how often the background work was done
+	working      bool                    // it is being done
+	unread       bool                    // a reading of the transcript goes on beside it
+	behind       string                  // why it could not bring the record up to date the last time, or ""
+	late         bool                    // its fold is late for a request
+	foldedOut    bool                    // nothing more can be folded for the last request
+	news         chan struct{}           // closed when it has got further
+	refused      bool                    // the host was made to compact, and its requests are not smaller yet
+	asked        bool                    // the host has asked for a summary since then
 }
 
 // session returns the state of a session and starts its background work.
@@ -168,7 +169,7 @@ func (s *session) take(c *call, h http.Header, form apiform.Form, body []byte) (
 	req.Model = cmp.Or(req.Model, c.model)
 	// A request beside the history, such as for a title, is none. An engine is asked for no others.
 	if s.last == nil || 2*req.Units > s.last.Units || req.Tools || c.budget > 0 {
-		s.last, s.lastSent = req, 0
+		s.last, s.lastSent, s.foldedOut = req, 0, false
 	}
 	s.tools, s.commands = s.tools || c.tools || req.Offers(toolname.Grep), s.commands || req.Tools
 	s.model = req.Model
@@ -236,7 +237,9 @@ func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error)
 }
 
 func (s *session) options() overlay.Options {
-	return overlay.Options{Checkpoint: s.checkpoint, Intro: s.intro(), MaxReminders: s.budget / 2} // an eighth of the budget, at four bytes a token
+	o := stayOptions(s.budget)
+	o.Checkpoint, o.Intro, o.MaxReminders = s.checkpoint, s.intro(), s.budget/2 // an eighth of the budget, at four bytes a token
+	return o
 }
 
 // tokens estimates the tokens of a size. It rounds up, so that a request that is a
@@ -266,7 +269,7 @@ func (s *session) calibrate(model string, units, tokens int) {
 
 // share is how much of the budget's part for messages a size takes, in percent.
 func (s *session) share(r *apiform.Request, units int) int {
-	always := s.tokens(r.Model, fixed(r))
+	always := s.tokens(r.Model, fixed(r, s.budget))
 	return (s.tokens(r.Model, units) - always) * 100 / room(s.budget, always)
 }
 

@@ -80,7 +80,7 @@ func defaultBudget(window, fixed int) int {
 func (s *session) budgetOf(h http.Header) (window, budget int) {
 	window, known := s.server.window(h, s.model)
 	if s.server.Budget == nil {
-		return window, defaultBudget(window, s.tokens(s.model, fixed(s.last)))
+		return window, defaultBudget(window, s.tokens(s.model, fixed(s.last, s.budget)))
 	}
 	budget = s.server.Budget(s.model, window, s.project)
 	if known {

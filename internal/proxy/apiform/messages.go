@@ -72,6 +72,9 @@ func (m *Message) addText(literal []byte) {
 		return // opencode sends an empty text beside calls
 	}
 	t := Text{Key: TextKey(text), literal: literal}
+	if t.Whole = t.Key; len(bytes.TrimSpace(text)) < len(text) {
+		t.Whole = sum(text)
+	}
 	if m.Role == User {
 		t.Reminder = slices.ContainsFunc(reminders, func(tag string) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte(tag)) })
 		if n := checkpointIn(text); n > 0 {

@@ -87,6 +87,8 @@ func sum(b []byte) Key {
 // Text is a text of a message.
 type Text struct {
 	Key Key
+	// Whole is the anchor of the text with the white space around it.
+	Whole Key
 	// Reminder says that the host wrote it for the model, not the user.
 	Reminder bool
 

@@ -145,14 +145,15 @@ func (l *layer) cannot(i int) bool {
 
 // pin marks the units that stay beside their summaries: the messages before the first
 // answer, and the last prompt that the plan covers. If the plan covers the newest
-// prompt, that is the one; else the newest prompt stays because nothing covers it. The
-// choice does not depend on how the history goes on.
+// prompt, that is the one; else the newest prompt stays because nothing covers it. Those that
+// give way (see [Options]) do not stay. But for these, the choice does not depend on how
+// the history goes on.
 func (l *layer) pin(units []unit) {
 	ms := l.req.Messages
 	answer := slices.IndexFunc(ms, func(m apiform.Message) bool { return m.Role == apiform.Assistant })
 	for k := range units {
 		u := &units[k]
-		u.stays = answer < 0 || int(u.messages[0]) < answer
+		u.stays = (answer < 0 || int(u.messages[0]) < answer) && !l.o.GivesWay(l.req, int(u.messages[0]))
 	}
 	prompt, of := int32(-1), 0 // the message, and its unit
 	for k, u := range units {
@@ -164,6 +165,9 @@ func (l *layer) pin(units []unit) {
 				prompt, of = i, k
 			}
 		}
+	}
+	if prompt >= 0 && l.o.GivesWay(l.req, int(prompt)) {
+		prompt = -1
 	}
 	if l.prompt = prompt; prompt >= 0 {
 		units[of].stays = true

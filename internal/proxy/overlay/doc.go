@@ -21,7 +21,8 @@
 //     stay beside their summary: the messages before the first answer, which carry the
 //     host's instructions, and the last prompt of the user that the plan covers, which
 //     may be the newest one. Summaries are made of runs of messages, so without the exceptions the
-//     whole run around these would have to stay.
+//     whole run around these would have to stay. One that is larger than the bound of
+//     [Options] stays only until there is a newer prompt.
 //     The prompt stands before the summary that covers it and the work on it, so that
 //     it does not read like a new one;
 //   - a unit that summaries in use cover in part stays. A summary may end inside an

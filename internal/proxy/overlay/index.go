@@ -24,7 +24,7 @@ type Index struct {
 	quoted  map[int32]string
 	prompts map[int32]bool                  // the texts of the user, by number
 	hosts   map[apiform.Key]store.MessageID // the host's own summaries
-	tokens  []int32                         // of each message, as the record counts
+	tokens  []int32                         // of each message, as the record counts, with externalised text
 	seq     int64
 }
 
@@ -55,6 +55,16 @@ func (ix *Index) Seq() int64 { return ix.seq }
 // Has reports whether a message was added.
 func (ix *Index) Has(id store.MessageID) bool { _, ok := ix.byID[id]; return ok }
 
+// Tokens is the size of a message in a request, as the record counts: a host sends the text whole
+// to which the record has a reference. It is 0 if the message was not added.
+func (ix *Index) Tokens(id store.MessageID) int {
+	n, ok := ix.byID[id]
+	if !ok {
+		return 0
+	}
+	return int(ix.tokens[n])
+}
+
 // Inherit adds a message that the conversation shares with the one it was forked from.
 func (ix *Index) Inherit(m store.Message) {
 	seq := ix.seq
@@ -70,7 +80,11 @@ func (ix *Index) Add(m store.Message) {
 	n := int32(len(ix.ids))
 	ix.ids = append(ix.ids, m.ID)
 	ix.byID[m.ID] = n
-	ix.tokens = append(ix.tokens, int32(m.Tokens))
+	tokens := m.Tokens
+	for _, ref := range store.Refs(m.Body.Parts) {
+		tokens += ref.Tokens
+	}
+	ix.tokens = append(ix.tokens, int32(tokens))
 	ix.seq = m.Seq
 	must := absent
 	for _, p := range m.Body.Parts {
@@ -93,8 +107,8 @@ func (ix *Index) Add(m store.Message) {
 	ix.kinds = append(ix.kinds, must)
 }
 
-// text adds the anchor of a text. An externalised one has the beginning of its hash in
-// the name of its payload.
+// text adds the anchor of a text. An externalised one has the beginning of its hash, white space
+// around it included, in the name of its payload.
 func (ix *Index) text(n int32, m store.Message, p llms.Part) bool {
 	var key apiform.Key
 	text := strings.TrimSpace(p.Text)

@@ -119,13 +119,18 @@ func (l *layer) linkTexts(i int, last, end int32) {
 		if m.Role == apiform.System {
 			return
 		}
-		n, ok := l.ix.textBetween(t.Key, last, end)
+		key := t.Key
+		n, ok := l.ix.textBetween(key, last, end)
+		if !ok { // it may be externalised
+			key = t.Whole
+			n, ok = l.ix.textBetween(key, last, end)
+		}
 		switch {
 		case ok:
 			l.links[i] = append(l.links[i], n)
 			l.place[n] = int32(i)
 			last = n
-			if len(l.ix.texts[t.Key]) == 1 { // a text that repeats may be another message
+			if len(l.ix.texts[key]) == 1 { // a text that repeats may be another message
 				l.newest = max(l.newest, n)
 			}
 		case m.Role == apiform.Assistant:

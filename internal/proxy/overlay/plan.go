@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -118,6 +119,17 @@ type Options struct {
 	// MaxReminders bounds the reminders that are said again, in bytes. The oldest
 	// are left out. 0 is no bound.
 	MaxReminders int
+	// MaxStay bounds the messages that stay beside their summary, in units. A larger one
+	// stays only until there is a newer prompt. 0 is no bound.
+	MaxStay int
+}
+
+// GivesWay reports whether message i is too large to stay beside its summary.
+func (o Options) GivesWay(r *apiform.Request, i int) bool {
+	if o.MaxStay <= 0 || r.Messages[i].Units <= o.MaxStay {
+		return false
+	}
+	return slices.ContainsFunc(r.Messages[i+1:], func(m apiform.Message) bool { return m.Prompt() })
 }
 
 // Laid is the result of Lay.

@@ -39,7 +39,7 @@ func (b *batch) add(f Fold, items []store.Item, shape store.Summary, w store.Wor
 	s := shape
 	s.ID = store.SummaryID(fmt.Sprintf("sum_%x", digest[:8]))
 	s.Pos, s.Body, s.Tokens = items[0].Pos, w.Body, w.Tokens
-	b.folds = append(b.folds, madeFold{Fold: f, items: slices.Clone(items), wording: w, id: s.ID})
+	b.folds = append(b.folds, madeFold{Fold: f, items: items, wording: w, id: s.ID})
 	b.made[s.ID] = s
 	return s
 }

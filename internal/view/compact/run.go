@@ -35,6 +35,7 @@ type run struct {
 	calls    int
 	failures int            // of the summariser, in a row
 	whole    map[int64]bool // positions of messages that a stub does not make smaller
+	more     map[int64]int  // tokens of messages beside those in the store's view, by position
 	batch    batch
 }
 
@@ -118,7 +119,7 @@ func (n *run) stale(ctx context.Context) error {
 
 // pending leaves out the messages that a stub does not make smaller.
 func (n *run) pending(stubs []int) []int {
-	return slices.DeleteFunc(stubs, func(i int) bool { return n.whole[n.view.Items[i].Pos] })
+	return slices.DeleteFunc(stubs, func(i int) bool { return n.sizes != nil || n.whole[n.view.Items[i].Pos] })
 }
 
 // stub shows messages as references.
@@ -177,7 +178,11 @@ func (n *run) fold(ctx context.Context, f Fold) error {
 	if err != nil || n.report.Reason != "" {
 		return err
 	}
-	n.replace(f, n.batch.add(f, n.view.Items[f.From:f.To], m.shape, w))
+	items := slices.Clone(n.view.Items[f.From:f.To])
+	for i := range items {
+		items[i].Tokens -= n.more[items[i].Pos]
+	}
+	n.replace(f, n.batch.add(f, items, m.shape, w))
 	if len(n.batch.folds) < n.batch.size {
 		return nil
 	}

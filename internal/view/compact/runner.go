@@ -104,6 +104,7 @@ type Runner struct {
 	policy   Policy
 	bounds   Bounds
 	onFold   func(Report) // may be nil, see OnFold
+	sizes    map[store.MessageID]int
 }
 
 // NewRunner returns a runner.
@@ -139,6 +140,14 @@ func NewRunner(c Config) (*Runner, error) {
 func (r *Runner) OnFold(fn func(Report)) *Runner {
 	copied := *r
 	copied.onFold = fn
+	return &copied
+}
+
+// Sized returns a runner for which some messages have more tokens than in the view. They are
+// folded, but not shown as references: that would not make them smaller.
+func (r *Runner) Sized(tokens map[store.MessageID]int) *Runner {
+	copied := *r
+	copied.sizes = tokens
 	return &copied
 }
 
@@ -178,12 +187,16 @@ func (n *run) guarded(ctx context.Context) error {
 		return err
 	}
 	n.report.TokensBefore, n.report.TokensAfter = c.ViewTokens, c.ViewTokens
-	if c.ViewTokens < n.lim.Soft {
+	if c.ViewTokens < n.lim.Soft && len(n.sizes) == 0 {
 		n.report.Reason = Below
 		return nil
 	}
 	if err := n.read(ctx); err != nil {
 		return err
+	}
+	if n.view.Tokens < n.lim.Soft {
+		n.report.Reason = Below
+		return nil
 	}
 	step := Plan(n.view, n.lim, n.pol)
 	n.report.TokensBefore = n.view.Tokens

@@ -17,6 +17,15 @@ const (
 func (n *run) read(ctx context.Context) error {
 	v, err := n.store.View(ctx, n.id, store.Window{Oldest: windowOldest, Newest: max(windowNewest, 2*n.pol.FreshTail)})
 	if err == nil {
+		n.more = map[int64]int{}
+		for i := range v.Items {
+			it := &v.Items[i]
+			if more := n.sizes[it.Message] - it.Tokens; more > 0 {
+				n.more[it.Pos] = more
+				it.Tokens += more
+				v.Tokens += more
+			}
+		}
 		n.view, n.spent, n.batch = v, true, batch{size: n.batch.size}
 		n.report.TokensAfter = v.Tokens
 	}
