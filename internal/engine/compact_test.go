@@ -3,7 +3,10 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/lossless-context/lcm/llms"
 )
 
 // TestAfterCompaction: a session that the host has compacted with lcm's summary is folded again
@@ -38,6 +41,32 @@ func TestAfterCompaction(t *testing.T) {
 		valid(t, sent)
 		if got.Tokens > budget || got.Over != "" {
 			t.Fatalf("step %d: %d tokens: %s", i, got.Tokens, got.Over)
+		}
+	}
+}
+
+// TestCompactBudget: a summary is within its budget, and a budget that is too small is an error.
+func TestCompactBudget(t *testing.T) {
+	for _, large := range []int{0, 8_000, 60_000} {
+		l := &loop{adapter: start(t, t.TempDir(), "loop"), session: "s"}
+		for i := range 60 {
+			l.step(i, 60)
+		}
+		l.history = append(l.history, map[string]any{"role": "user", "content": "Look at this. " + prose(large)})
+		l.ingest()
+		for _, budget := range []int{16_000, 4_000, 2_000, 1_500, 1_200, 1_000} {
+			var c struct {
+				Summary string
+				Tokens  int
+			}
+			if err := json.Unmarshal(l.ask("compact", map[string]any{"session": "s", "budget": budget}), &c); err != nil || c.Tokens != llms.Estimate.Count(c.Summary) || c.Tokens > budget {
+				t.Errorf("a prompt of %d tokens, a budget of %d: %d tokens: %v", large, budget, c.Tokens, err)
+			}
+		}
+		for _, budget := range []int{999, 1, -1} {
+			if got := l.get("compact", map[string]any{"session": "s", "budget": budget}); got.Error == nil || got.Error.Code != "bad_request" || !strings.Contains(got.Error.Message, "1000") {
+				t.Errorf("a budget of %d: %+v", budget, got)
+			}
 		}
 	}
 }

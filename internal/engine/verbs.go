@@ -179,21 +179,25 @@ func (s *server) assemble(ctx context.Context, r request) (any, error) {
 // compacted is the answer to compact.
 type compacted struct {
 	Summary string `json:"summary"`
-	Tokens  int    `json:"tokens"` // of the session's view now
+	Tokens  int    `json:"tokens"` // estimated
 }
 
 // compactTokens is how long a summary of a compaction may be where the adapter does not say it.
 const compactTokens = 16_000
 
 func (s *server) compact(ctx context.Context, r request) (any, error) {
+	budget := cmp.Or(r.Budget, compactTokens)
+	if budget < lcm.MinBudget {
+		return nil, fail(codeRequest, "budget: %d is too small for a summary; use at least %d", budget, lcm.MinBudget)
+	}
 	ctx, _, cancel := r.wait(ctx, 20*time.Second)
 	defer cancel()
 	o, err := s.record(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.proxy.Compact(ctx, o.host, r.Session, r.Keep, cmp.Or(r.Budget, compactTokens))
-	return compacted{c.Text, c.View.ViewTokens}, err
+	c, err := o.proxy.Compact(ctx, o.host, r.Session, r.Keep, budget)
+	return compacted{c.Text, c.Tokens}, err
 }
 
 func (s *server) subagent(ctx context.Context, r request) (any, error) {

@@ -3,13 +3,15 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
 	"time"
 
-	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // Assembly is a request of a host that asks lcm for the messages to send, and sends them
@@ -59,8 +61,8 @@ type Compacted struct {
 	// checkpoint, by which later requests are recognised.
 	Text string
 	// Last is the last message that it stands for.
-	Last store.MessageID
-	View store.Conversation // after folding
+	Last   store.MessageID
+	Tokens int // of Text, estimated
 }
 
 // Compact folds a session and returns its view as the summary of a compaction: up to the message
@@ -78,28 +80,49 @@ func (s *Server) Compact(ctx context.Context, host, id, keep string, budget int)
 	if err != nil {
 		return Compacted{}, err
 	}
-	text, err := one.viewText(ctx, max(budget, lcm.MinBudget), keep)
+	text, err := one.viewText(ctx, budget, keep)
 	if err != nil {
 		return Compacted{}, err
 	}
 	one.kick()
-	c, err := s.store.Conversation(ctx, conv)
-	return Compacted{Text: text + "\n\n" + apiform.CheckpointMark(int64(last)), Last: last, View: c}, err
+	text += "\n\n" + apiform.CheckpointMark(int64(last))
+	return Compacted{text, last, llms.Estimate.Count(text)}, nil
 }
 
-// lastBefore returns the last message before the one with a native id, or of all.
+// lastBefore returns the last message before the one with a native id, or of all. Both may be messages
+// that the conversation shares with the one it was forked from.
 func lastBefore(ctx context.Context, r store.Reader, conv store.ConversationID, native string) (store.MessageID, error) {
-	q := store.MessageQuery{Conversation: conv, Newest: true, NoRaw: true, Limit: 1}
-	if native != "" {
-		kept, err := store.First(r.Messages(ctx, store.MessageQuery{Conversation: conv, Natives: []string{native}, NoRaw: true}))
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return 0, err
+	c, err := r.Conversation(ctx, conv)
+	if err != nil {
+		return 0, err
+	}
+	origins, err := store.Origins(ctx, r, c)
+	if err != nil {
+		return 0, err
+	}
+	found := native == ""
+	for _, o := range origins {
+		before := o.UpTo
+		if before < math.MaxInt64 {
+			before++
 		}
-		q.Before = kept.Seq
+		if !found {
+			kept, err := store.First(r.Messages(ctx, store.MessageQuery{Conversation: o.Conversation, Natives: []string{native}, NoRaw: true}))
+			if errors.Is(err, store.ErrNotFound) || err == nil && kept.Seq >= before {
+				continue
+			}
+			if err != nil {
+				return 0, err
+			}
+			found, before = true, kept.Seq
+		}
+		m, err := store.First(r.Messages(ctx, store.MessageQuery{Conversation: o.Conversation, Before: before, Newest: true, NoRaw: true, Limit: 1}))
+		if !errors.Is(err, store.ErrNotFound) {
+			return m.ID, err
+		}
 	}
-	m, err := store.First(r.Messages(ctx, q))
-	if errors.Is(err, store.ErrNotFound) {
-		return 0, errBehind
+	if !found {
+		return 0, fmt.Errorf("keep: the record has no message %q of this session; ingest it first, or leave keep out to have all messages replaced", native)
 	}
-	return m.ID, err
+	return 0, errors.New("there is no message that a summary could stand for: nothing is recorded before the message to keep")
 }
