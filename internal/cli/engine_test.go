@@ -29,7 +29,12 @@ type engineProcess struct {
 
 func startEngine(t *testing.T, home string) *engineProcess {
 	t.Helper()
-	program, err := exec.LookPath("lcm") // testscript puts this test's own binary there
+	return startProgram(t, home, "lcm")
+}
+
+func startProgram(t *testing.T, home, name string) *engineProcess {
+	t.Helper()
+	program, err := exec.LookPath(name) // testscript puts this test's own binary there
 	if err != nil {
 		t.Fatal(err)
 	}

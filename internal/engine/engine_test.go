@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,8 @@ type adapter struct {
 	wait map[int]chan reply
 	odd  chan reply // answers without an id
 	done chan error
+
+	ended sync.Once
 }
 
 type reply struct {
@@ -91,16 +94,21 @@ func start(t testing.TB, home, host string, fails ...error) *adapter {
 		a.done <- err
 	}()
 	go a.read(r)
-	t.Cleanup(func() {
-		_ = w.Close()
-		if err := <-a.done; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(a.end)
 	if host != "" {
 		a.ask("hello", map[string]any{"protocols": []int{1, 2}, "host": host, "dir": home})
 	}
 	return a
+}
+
+// end ends the engine.
+func (a *adapter) end() {
+	a.ended.Do(func() {
+		_ = a.in.Close()
+		if err := <-a.done; err != nil {
+			a.t.Error(err)
+		}
+	})
 }
 
 func (a *adapter) read(r io.Reader) {
@@ -183,9 +191,14 @@ func (a *adapter) get(verb string, members map[string]any) reply {
 type loop struct {
 	*adapter
 	session string
+	key     string // of the session for lcm, if it is another one
+	prefix  string // of the ids of its messages
 	history []any
 	stored  int
 }
+
+// id is the session as the engine gets it.
+func (l *loop) id() string { return cmp.Or(l.key, l.session) }
 
 // step adds a call with its result, and from time to time a prompt.
 func (l *loop) step(i, size int) {
@@ -202,13 +215,13 @@ func (l *loop) step(i, size int) {
 // ingest stores the new messages.
 func (l *loop) ingest() {
 	l.t.Helper()
-	l.ask("ingest", map[string]any{"session": l.session, "form": "openai", "messages": l.fresh()})
+	l.ask("ingest", map[string]any{"session": l.id(), "form": "openai", "messages": l.fresh()})
 	l.stored = len(l.history)
 }
 
 func (l *loop) fresh() (list []any) {
 	for i, m := range l.history[l.stored:] {
-		list = append(list, map[string]any{"id": fmt.Sprint("m", l.stored+i), "message": m})
+		list = append(list, map[string]any{"id": fmt.Sprint(l.prefix, "m", l.stored+i), "message": m})
 	}
 	return list
 }
@@ -228,7 +241,7 @@ type assembled struct {
 func (l *loop) assemble(budget int) ([]any, assembled) {
 	l.t.Helper()
 	var got assembled
-	ok := l.ask("assemble", map[string]any{"session": l.session, "form": "openai", "budget": budget, "wait": 20_000, "tools": true, "messages": l.history})
+	ok := l.ask("assemble", map[string]any{"session": l.id(), "form": "openai", "budget": budget, "wait": 20_000, "tools": true, "messages": l.history})
 	if err := json.Unmarshal(ok, &got); err != nil {
 		l.t.Fatal(err)
 	}

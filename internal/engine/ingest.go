@@ -40,6 +40,9 @@ func (s *server) ingest(ctx context.Context, r request) (any, error) {
 			return nil, err
 		}
 		put := func() error {
+			if err := o.goBack(ctx, r, inputs[0].ID); err != nil {
+				return err
+			}
 			out.Stored, err = s.store(ctx, o, r.Session, inputs)
 			return err
 		}
@@ -155,6 +158,36 @@ func (s *server) store(ctx context.Context, o *opened, session string, inputs []
 		}
 	}
 	return n, err
+}
+
+// goBack takes the messages back that follow the one which the first of a request follows, if that is
+// new: the user went on from an earlier message. They stay in the record. Where lcm reads the
+// transcript, that says it.
+func (o *opened) goBack(ctx context.Context, r request, first string) error {
+	if r.After == "" || o.reads {
+		return nil
+	}
+	conv, err := conversation(ctx, o.Engine.Store(), o.key(r.Session))
+	if err != nil || conv == 0 {
+		return err
+	}
+	var after, newest store.Message
+	for m, err := range o.Engine.Store().Messages(ctx, store.MessageQuery{Conversation: conv, Natives: []string{r.After, first}, NoRaw: true}) {
+		if err != nil || m.Native == first {
+			return err // it is stored already
+		}
+		after = m
+	}
+	if newest, err = store.First(o.Engine.Store().Messages(ctx, store.MessageQuery{Conversation: conv, Newest: true, Limit: 1, NoRaw: true})); err != nil {
+		return err
+	}
+	switch after.ID {
+	case newest.ID:
+		return nil
+	case 0:
+		return fail(codeFailed, "after: the record has no message %q of this session; ingest it first", r.After)
+	}
+	return o.Engine.Session(o.key(r.Session)).Rewind(ctx, after.ID, "the host went back to an earlier message")
 }
 
 // known returns the ids of the messages that the record has.

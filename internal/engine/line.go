@@ -79,6 +79,7 @@ type request struct {
 	Tools  bool   `json:"tools"`
 	Keep   string `json:"keep"`
 	UpTo   string `json:"upto"`
+	After  string `json:"after"`
 	// grep, describe, expand_query, expand
 	Arguments json.RawMessage `json:"arguments"`
 	// subagent

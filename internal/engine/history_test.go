@@ -1,0 +1,120 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lossless-context/lcm/internal/record/store"
+)
+
+// grow plays steps up to number to, each ingested and assembled, and returns the last request.
+func (l *loop) grow(from, to, budget int) (text string) {
+	l.t.Helper()
+	for i := from; i < to; i++ {
+		l.step(i, 60)
+		l.ingest()
+		sent, got := l.assemble(budget)
+		valid(l.t, sent)
+		if got.Tokens > budget || got.Over != "" {
+			l.t.Fatalf("step %d: %d tokens: %s", i, got.Tokens, got.Over)
+		}
+		one, err := json.Marshal(sent)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		text = string(one)
+	}
+	return text
+}
+
+// once checks that the record has each message of the history from one on once.
+func (l *loop) once(key string, from int) {
+	l.t.Helper()
+	c, err := l.db.Conversations(l.t.Context(), store.ConversationQuery{Key: key})
+	if err != nil || len(c) != 1 {
+		l.t.Fatalf("%d conversations, %v", len(c), err)
+	}
+	found := map[string]int{}
+	for m, err := range l.db.Messages(l.t.Context(), store.MessageQuery{Conversation: c[0].ID}) {
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		found[m.Native]++
+	}
+	for i := from; i < len(l.history); i++ {
+		if id := fmt.Sprint(l.prefix, "m", i); found[id] != 1 {
+			l.t.Errorf("%s is stored %d times", id, found[id])
+		}
+	}
+}
+
+// TestResume: a session goes on in another process as if it were the same one: the first request
+// begins with the bytes of the last one before.
+func TestResume(t *testing.T) {
+	home := t.TempDir()
+	const budget = 12_000
+	l := &loop{adapter: start(t, home, "loop"), session: "s"}
+	l.grow(0, 100, budget)
+	sent, _ := l.assemble(budget)
+	l.end()
+	l.adapter = start(t, home, "loop")
+	again, got := l.assemble(budget)
+	if fmt.Sprint(sent) != fmt.Sprint(again) || got.Over != "" {
+		t.Errorf("%d messages became %d: %s", len(sent), len(again), got.Over)
+	}
+	l.grow(100, 160, budget)
+	l.once("loop:s", 0)
+}
+
+// TestRewind: the user goes back to an earlier prompt and on from there. No request has what was
+// taken back, and the record has both.
+func TestRewind(t *testing.T) {
+	const budget = 12_000
+	l := &loop{adapter: start(t, t.TempDir(), "loop"), session: "s"}
+	l.grow(0, 100, budget)
+	at := slices.IndexFunc(l.history, func(m any) bool { return m.(map[string]any)["content"] == "Please do part 3 of s" })
+	l.history = slices.Clone(l.history[:at])
+	l.stored, l.prefix = at, "again-"
+	after := fmt.Sprint("m", at-1)
+	for i := 200; i < 280; i++ { // other steps
+		l.step(i, 60)
+		for range 2 { // the answer to the first may be lost
+			l.ask("ingest", map[string]any{"session": "s", "form": "openai", "after": after, "messages": l.fresh()})
+		}
+		l.stored, after = len(l.history), fmt.Sprint("again-m", len(l.history)-1)
+		sent, got := l.assemble(budget)
+		valid(t, sent)
+		text := fmt.Sprint(sent)
+		if strings.Contains(text, "Please do part 3 of s") || strings.Contains(text, "make part70") || got.Over != "" {
+			t.Fatalf("step %d: %s, %.300s", i, got.Over, text)
+		}
+	}
+	l.once("loop:s", at)
+	if got := l.ask("grep", map[string]any{"session": "s", "arguments": map[string]any{"pattern": "make part70"}}); !strings.Contains(string(got), "msg_") {
+		t.Errorf("what was taken back is gone: %s", got)
+	}
+}
+
+// TestFork: two sessions go on from the same messages. Neither has messages of the other.
+func TestFork(t *testing.T) {
+	const budget = 12_000
+	a := start(t, t.TempDir(), "loop")
+	one := &loop{adapter: a, session: "s"}
+	one.grow(0, 60, budget)
+	two := &loop{adapter: a, session: "s", history: slices.Clone(one.history)}
+	two.key = "fork"
+	one.grow(60, 120, budget)
+	text := two.grow(900, 960, budget)
+	if strings.Contains(text, "make part115") {
+		t.Error("the fork has messages of its origin's later turns")
+	}
+	if last := one.grow(120, 130, budget); regexp.MustCompile(`make part9\d\d`).MatchString(last) {
+		t.Error("the origin has messages of the fork")
+	}
+	one.once("loop:s", 0)
+	two.once("loop:fork", 0)
+}
