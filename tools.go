@@ -260,6 +260,8 @@ type describeArgs struct {
 	AllConversations bool                  `json:"allConversations" default:"false" description:"Allow lookups across conversations" project:"As in lcm_grep"`
 	MaxTokens        int                   `json:"maxTokens" default:"8000" minimum:"1" maximum:"100000" description:"Most content in one answer; nextCursor leads to the rest"`
 	Cursor           string                `json:"cursor,omitempty" description:"nextCursor of the answer before, with the same other arguments"`
+	Lines            string                `json:"lines,omitempty" description:"Only these lines of the content: 120-180"`
+	Pattern          string                `json:"pattern,omitempty" description:"Only the lines that match this regex"`
 }
 
 // describe looks one thing up. Content is paged: a file is stored apart
@@ -270,7 +272,7 @@ func (t *toolset) describe(ctx context.Context, in describeArgs) (any, error) {
 		return nil, err
 	}
 	return t.session.Describe(ctx, recall.DescribeRequest{
-		ID: id, Where: t.where(ctx, in.ConversationID, in.AllConversations), MaxTokens: in.MaxTokens, Cursor: in.Cursor,
+		ID: id, Where: t.where(ctx, in.ConversationID, in.AllConversations), MaxTokens: in.MaxTokens, Cursor: in.Cursor, Lines: in.Lines, Pattern: in.Pattern,
 	})
 }
 

@@ -17,6 +17,9 @@ type DescribeRequest struct {
 	// MaxTokens bounds the content of one answer; the rest follows with NextCursor. 0 is no bound.
 	MaxTokens int    `json:"maxTokens,omitempty"`
 	Cursor    string `json:"cursor,omitempty"` // NextCursor of the answer before
+	// Lines asks for some lines of the content, "120-180". They come with their numbers, and not in pages.
+	Lines   string `json:"lines,omitempty"`
+	Pattern string `json:"pattern,omitempty"` // a regular expression: likewise for the lines that match
 }
 
 // DescribeAnswer has the details of a summary, a file or a message: those that all

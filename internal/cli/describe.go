@@ -34,7 +34,7 @@ func newDescribe(p *program) *cobra.Command {
 				return usage(cobra.MinimumNArgs(1))(c, args)
 			}
 			return usage(cobra.ExactArgs(1))(c, args)
-		}, exclude("raw", "json"), exclude("raw", "expand"), refuse(func() bool { return cmd.team && (cmd.raw || cmd.expand) },
+		}, exclude("raw", "json"), exclude("raw", "expand"), exclude("raw", "lines"), exclude("raw", "pattern"), exclude("expand", "lines"), exclude("expand", "pattern"), refuse(func() bool { return cmd.team && (cmd.raw || cmd.expand) },
 			"--team excludes --raw and --expand: the server sends what is shown, not the bytes of its record")),
 	}
 	c.RunE = withTeam(p, &cmd.team, &cmd.where, cmd.complete, cmd.where.runs(p, &cmd.Where, cmd.complete, cmd.describe), cmd.describeTeam)
@@ -46,6 +46,8 @@ func newDescribe(p *program) *cobra.Command {
 	fl.BoolVar(&cmd.expand, "expand", false, "print everything beneath summaries, word for word")
 	fl.IntVar(&cmd.below.Depth, "depth", 0, "with --expand: go down this many steps, 0 for all the way")
 	fl.StringVar(&cmd.Cursor, "cursor", "", "go on where a page ended")
+	fl.StringVar(&cmd.Lines, "lines", "", "show only these lines, such as 120-180")
+	fl.StringVar(&cmd.Pattern, "pattern", "", "show only the lines that match a regular expression")
 	fl.BoolVar(&cmd.raw, "raw", false, "write bytes and nothing else")
 	return cmd.jsonFlag(c)
 }

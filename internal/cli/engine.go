@@ -47,7 +47,7 @@ func (cmd *engineCommand) serve(ctx context.Context) error {
 	return engine.Serve(ctx, cmd.in, cmd.out, engine.Config{
 		Open:    func(ctx context.Context) (engine.Record, error) { return cmd.open(ctx, cfg) },
 		Run:     proxy.Run{ID: id, Started: time.Now(), Process: process.Owner(), Machine: machineName(cfg)},
-		Version: version, Log: cmd.logger(cfg),
+		Version: version, ShortenAbove: cfg.Tools.ShortenAbove, Log: cmd.logger(cfg),
 	})
 }
 

@@ -40,7 +40,9 @@ type Config struct {
 	Open    func(context.Context) (Record, error)
 	Run     proxy.Run // the fields that describe the run, but the host
 	Version string
-	Log     *slog.Logger
+	// ShortenAbove is how many tokens an output of a tool may have to be handed on whole. 0 is any number.
+	ShortenAbove int
+	Log          *slog.Logger
 }
 
 // server serves one adapter.

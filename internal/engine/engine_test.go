@@ -26,6 +26,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
 // adapter speaks with an engine.
@@ -57,7 +58,7 @@ func open(t testing.TB, home string) (engine.Record, *sqlite.DB, error) {
 	}
 	r := engine.Record{Close: func(context.Context) error { return db.Close() }}
 	for to, options := range map[**lcm.Engine][]lcm.Option{&r.Engine: nil, &r.Folds: proxy.EngineOptions()} {
-		if *to, err = lcm.New(db, append(options, lcm.WithoutBackground(), lcm.WithLogger(log))...); err != nil {
+		if *to, err = lcm.New(db, append(options, lcm.WithoutBackground(), lcm.WithLogger(log), lcm.WithPrivacy(record.Privacy{IgnoreSessions: []string{"loop:private-*"}}))...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +89,7 @@ func start(t testing.TB, home, host string, fails ...error) *adapter {
 				a.db = db
 				return rec, err
 			},
-			Run: proxy.Run{ID: "run_1"}, Version: "1.2.3", Log: slog.New(slog.DiscardHandler),
+			Run: proxy.Run{ID: "run_1"}, Version: "1.2.3", ShortenAbove: 1000, Log: slog.New(slog.DiscardHandler),
 		})
 		_ = out.Close()
 		a.done <- err

@@ -82,6 +82,11 @@ type request struct {
 	After  string `json:"after"`
 	// grep, describe, expand_query, expand
 	Arguments json.RawMessage `json:"arguments"`
+	// shorten
+	Tool  string `json:"tool"`
+	Call  string `json:"call"`
+	Entry string `json:"entry"`
+	Text  string `json:"text"`
 	// subagent
 	Child string `json:"child"`
 	Event string `json:"event"`

@@ -63,7 +63,7 @@ func (s *server) answer(ctx context.Context, r request) (any, error) {
 		return s.tool(ctx, r, name)
 	}
 	verb, ok := map[string]func(context.Context, request) (any, error){
-		"ingest": s.ingest, "assemble": s.assemble, "compact": s.compact, "subagent": s.subagent,
+		"ingest": s.ingest, "assemble": s.assemble, "compact": s.compact, "shorten": s.shorten, "subagent": s.subagent,
 	}[r.Verb]
 	if !ok {
 		return nil, fail(codeRequest, "verb: %q is not known", r.Verb)
@@ -80,6 +80,7 @@ type greeting struct {
 	Version  string      `json:"version"`
 	Reads    bool        `json:"reads"`
 	Tools    []offerTool `json:"tools"`
+	Shorten  int         `json:"shorten,omitempty"` // tokens above which shorten is worth asking
 	Problem  string      `json:"problem,omitempty"`
 }
 
@@ -107,7 +108,7 @@ func (s *server) meet(r request) error {
 }
 
 func (s *server) hello(ctx context.Context, r request) (any, error) {
-	g := greeting{Protocol: Protocol, Version: s.Version, Reads: s.who.Load().reads, Tools: []offerTool{}}
+	g := greeting{Protocol: Protocol, Version: s.Version, Reads: s.who.Load().reads, Shorten: s.ShortenAbove, Tools: []offerTool{}}
 	ctx, _, cancel := r.wait(ctx, helloWait)
 	defer cancel()
 	o, err := s.record(ctx)

@@ -50,6 +50,8 @@ type describeListed struct {
 	ConversationID   int64  `json:"conversationId,omitempty" description:"Only this one"`
 	AllConversations *bool  `json:"allConversations,omitempty" description:"As in lcm_grep"`
 	Cursor           string `json:"cursor,omitempty" description:"nextCursor of the page before"`
+	Lines            string `json:"lines,omitempty" description:"Only lines 120-180"`
+	Pattern          string `json:"pattern,omitempty" description:"Only lines that match"`
 	teamArg
 }
 

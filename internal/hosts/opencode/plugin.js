@@ -151,6 +151,13 @@ export const LCM = async ({ directory, client }) => {
         if (session && (engine.owner ??= LCM) === LCM) await replace(host, session, models.get(session), output.messages)
       } catch {} // the messages are sent as they are
     },
+    "tool.execute.after": async (input, output) => {
+      try {
+        if ((engine.owner ??= LCM) !== LCM) return
+        const text = await shorten(host, { session: input?.sessionID, tool: input?.tool, call: input?.callID, text: output?.output })
+        if (text) output.output = text
+      } catch {} // it is handed on whole
+    },
     "experimental.session.compacting": async (input) => {
       if ((engine.owner ??= LCM) !== LCM) return // the settings and a package both have this plugin
       const answer = await ask(host, "compact", { session: input?.sessionID })

@@ -48,6 +48,16 @@ export default async function (pi) {
     const answer = await ask(hostOf(ctx), "compact", { session, keep: firstKeptEntryId })
     if (answer?.summary) return { compaction: { summary: answer.summary, firstKeptEntryId, tokensBefore, details: { by: "lcm" } } }
   })
+  on("turn_end", async (event, ctx) => {
+    const entries = [] // the originals stay in the session
+    for (const [i, result] of (event.toolResults ?? []).entries()) {
+      const targetId = event.toolResultEntryIds?.[i]
+      if (!targetId || !result.content?.every?.((part) => part.type === "text")) continue
+      const text = await shorten(hostOf(ctx), { session: sessionOf(ctx), tool: result.toolName, entry: targetId, text: result.content.map((part) => part.text).join("\n") })
+      if (text) entries.push({ type: "context_edit", targetId, replacement: { content: text } })
+    }
+    if (entries.length > 0) return { entries }
+  })
   on("agent_end", async (_, ctx) => {
     const session = sessionOf(ctx)
     if (session) await ask(hostOf(ctx), "ingest", { session })

@@ -60,7 +60,10 @@ function start(dir) {
   child.unref()
   child.stdin.unref?.()
   child.stdout.unref?.()
-  return send("hello", { protocols: [1], host: HOST, dir, wait: FIRST_LIMIT / 2 }, engine.slow ? LIMIT : FIRST_LIMIT)
+  return send("hello", { protocols: [1], host: HOST, dir, wait: FIRST_LIMIT / 2 }, engine.slow ? LIMIT : FIRST_LIMIT).then((answer) => {
+    engine.shorten = answer.shorten ?? 0 // tokens
+    return answer
+  })
 }
 
 // send sends a request. messages, a JSON text, come last.
@@ -104,6 +107,12 @@ async function ask(host, verb, members, limit = SLOW_LIMIT, messages = undefined
       } catch {}
     }
   }
+}
+
+// shorten returns what an output of a tool is handed on as, once lcm has all of it, or undefined for the whole output.
+async function shorten(host, members) {
+  if (!members.session || typeof members.text !== "string" || members.text.length < (engine.shorten ?? 500) * 2 || engine.shorten === 0) return
+  return (await ask(host, "shorten", members, LIMIT * 4))?.text || undefined
 }
 
 const budgetOf = (window) => Math.min((window || 128000) * SHARE, MOST) | 0

@@ -67,6 +67,9 @@ type description struct {
 // content fills in a page of the content, as Expand does.
 func (d *description) content(ctx context.Context, r recall.DescribeRequest, st step) error {
 	a := &d.answer
+	if r.Lines != "" || r.Pattern != "" {
+		return d.lines(ctx, r, st)
+	}
 	digest := question(d.store, "content", a.ID, r.ConversationID, r.AllConversations, r.Current)
 	at, err := unseal[spot](r.Cursor, digest)
 	if err != nil {

@@ -232,3 +232,37 @@ func TestParseIDRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribeLines: some lines of a message come with their numbers.
+func TestDescribeLines(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("s")
+	var b strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&b, "row %d\n", i+1)
+	}
+	f.say(c, llms.User(b.String()))
+	ask := func(r recall.DescribeRequest) (string, error) {
+		r.ID, r.Where = idOf("msg_1"), recall.Where{Current: c}
+		a, err := f.Describe(t.Context(), r)
+		return a.Content, err
+	}
+	for want, r := range map[string]recall.DescribeRequest{
+		"7: row 7\n8: row 8\n":   {Lines: "7-8"},
+		"50: row 50\n":           {Lines: "50-"},
+		"9: row 9\n":             {Lines: " 9 "},
+		"5: row 5\n15: row 15\n": {Lines: "1-20", Pattern: "5$"},
+		"":                       {Pattern: "no such row"},
+		"20: row 20\n":           {Pattern: "row 2", Lines: "20", MaxTokens: 100},
+	} {
+		if got, err := ask(r); err != nil || got != want {
+			t.Errorf("%+v: %q, %v", r, got, err)
+		}
+	}
+	for _, r := range []recall.DescribeRequest{{Lines: "0-4"}, {Lines: "9-4"}, {Lines: "a"}, {Pattern: "("}, {Lines: "1", Cursor: "x"}} {
+		got, err := ask(r)
+		if _, what := hint.Split(err); err == nil || what == "" {
+			t.Errorf("%+v: %q, %v", r, got, err)
+		}
+	}
+}

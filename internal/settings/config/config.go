@@ -27,6 +27,7 @@ type Config struct {
 	Agents     Agents
 	MCP        MCP
 	Hooks      Hooks
+	Tools      Tools
 	Sync       Sync
 	Proxy      Proxy
 	Log        Log
@@ -152,6 +153,11 @@ type Sync struct {
 	PrivateProjectPatterns []string `key:"sync.private_project_patterns"`
 	Hook                   bool     `key:"sync.hook"`
 	RemoteLCM              string   `key:"sync.remote_lcm"`
+}
+
+// Tools says what becomes of the output of an agent's tools.
+type Tools struct {
+	ShortenAbove int `key:"tools.shorten_above"` // 0 is never
 }
 
 // Proxy configures `lcm run`.

@@ -19,6 +19,7 @@ var sections = map[string]string{
 	"chat":       "Talking in a terminal.",
 	"mcp":        "The server for agents, `lcm mcp`.",
 	"hooks":      "What agents are told on their events, `lcm hook`.",
+	"tools":      "What becomes of the output of an agent's tools.",
 	"sync":       "The team's server, `lcm sync` and `--team`.",
 	"proxy":      "The proxy between agents and models, `lcm run`.",
 	"log":        "What the program says about its own work.",

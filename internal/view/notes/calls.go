@@ -284,6 +284,9 @@ var (
 // looking matches commands that change nothing, and say little about the work.
 var looking = lazyregexp.New(`^(?:cd \S+ && )?(?:ls|ll|pwd|cat|head|tail|less|sed -n|awk|rg|grep|find|fd|tree|wc|which|echo|env|date|stat|file|du|git (?:status|log|diff|show|branch|blame))\b`)
 
+// Bad reports whether a line of an output tells of an error.
+func Bad(line string) bool { return badLine().MatchString(line) }
+
 // Looks reports whether a command line only looks at something.
 func Looks(line string) bool { return looking().MatchString(line) }
 

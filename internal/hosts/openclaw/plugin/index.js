@@ -147,6 +147,19 @@ export default function register(api) {
     } catch {}
   }
   try {
+    api.registerAgentToolResultMiddleware(
+      async ({ toolCallId, toolName, cwd, result }, ctx) => {
+        try {
+          if (!result?.content?.every?.((part) => part.type === "text")) return
+          const members = { session: ctx?.sessionId ?? ids.get(ctx?.sessionKey), tool: toolName, call: toolCallId, text: result.content.map((part) => part.text).join("\n") }
+          const text = await shorten({ dir: cwd, tell }, members)
+          if (text) return { result: { ...result, content: [{ type: "text", text }] } }
+        } catch {} // it is handed on whole
+      },
+      { runtimes: ["openclaw"] },
+    )
+  } catch {}
+  try {
     api.on("gateway_stop", () => engine.child?.stdin.end())
   } catch {}
 }
