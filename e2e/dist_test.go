@@ -56,6 +56,8 @@ func TestDistFiles(t *testing.T) {
 		"server.json": nil,
 		"npm/lossless-context-lcm-" + distVersion + ".tgz":      {"package/LICENSE", "package/README.md", "package/bin/lcm.js", "package/package.json"},
 		"npm/lossless-context-opencode-" + distVersion + ".tgz": {"package/LICENSE", "package/index.js", "package/package.json"},
+		"npm/lossless-context-pi-" + distVersion + ".tgz":       {"package/LICENSE", "package/index.js", "package/package.json"},
+		"npm/lossless-context-openclaw-" + distVersion + ".tgz": {"package/LICENSE", "package/index.js", "package/openclaw.plugin.json", "package/package.json"},
 	}
 	for _, f := range []string{"claude/.claude-plugin/marketplace.json", "claude/lcm/.claude-plugin/plugin.json", "claude/lcm/.mcp.json", "claude/lcm/commands/recall.md",
 		"claude/lcm/commands/status.md", "claude/lcm/hooks/hooks.json", "claude/lcm/lcm.sh", "claude/lcm/skills/lcm-memory/SKILL.md",

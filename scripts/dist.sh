@@ -154,12 +154,14 @@ cat >"$work/npm/package/package.json" <<END
 END
 pack "$out/npm/lossless-context-lcm-$VERSION.tgz" "$work/npm" package
 
-# The plugins, of what `lcm setup` writes: for opencode an npm package.
+# The plugins, of what `lcm setup` writes: for opencode, pi and OpenClaw npm packages.
 "$GO" run ./scripts/plugins "$out/plugins" "$VERSION" claude gemini
-"$GO" run ./scripts/plugins "$work/plugins" "$VERSION" opencode
-mv "$work/plugins/opencode" "$work/plugins/package"
-cp LICENSE "$work/plugins/package"
-pack "$out/npm/lossless-context-opencode-$VERSION.tgz" "$work/plugins" package
+for host in opencode pi openclaw; do
+	"$GO" run ./scripts/plugins "$work/plugins-$host" "$VERSION" "$host"
+	mv "$work/plugins-$host/$host" "$work/plugins-$host/package"
+	cp LICENSE "$work/plugins-$host/package"
+	pack "$out/npm/lossless-context-$host-$VERSION.tgz" "$work/plugins-$host" package
+done
 cat >"$out/server.json" <<END
 {
   "\$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",

@@ -24,11 +24,13 @@ func main() {
 }
 
 func write(name, dir, version string) error {
-	h, err := all.Named[setup.PluginHost](name)
-	if err != nil {
-		return err
+	var files map[string]string
+	packaged, err := all.Named[setup.PackageHost](name)
+	if err == nil {
+		files, err = packaged.Package(version)
+	} else if h, missing := all.Named[setup.PluginHost](name); missing == nil {
+		files, err = h.Plugin(version, new(lcm.Engine).Session("").Guidance(lcm.WithProjectScope()))
 	}
-	files, err := h.Plugin(version, new(lcm.Engine).Session("").Guidance(lcm.WithProjectScope()))
 	for file, content := range files {
 		path := filepath.Join(dir, filepath.FromSlash(file))
 		if err == nil {

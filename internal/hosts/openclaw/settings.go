@@ -44,6 +44,12 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	}
 }
 
+// Package implements [setup.PackageHost].
+func (h Host) Package(version string) (map[string]string, error) {
+	more := map[string]any{"openclaw": map[string]any{"extensions": []string{"./index.js"}}}
+	return setup.PackageFiles(h, version, script(setup.Options{Binary: "lcm", Args: []string{"--plugin", Name}}), more, map[string]string{"openclaw.plugin.json": manifest})
+}
+
 // script is the plugin's program with the texts of the tools: they are registered before the
 // engine can be asked for them.
 func script(o setup.Options) string {

@@ -16,10 +16,7 @@ import (
 var packaged string
 
 // packageName is the name of the npm package with the plugin.
-func (h Host) packageName() string { return "@lossless-context/" + h.Name }
-
-// platforms are those of the packages with the program, as npm names them.
-var platforms = []string{"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64", "win32-arm64"}
+func (h Host) packageName() string { return setup.PackageName(h.Name) }
 
 // Plugin implements [setup.PluginHost]: an npm package with the plugin that setup writes, which
 // also adds the MCP server to the settings. Such a package has no skill.
@@ -29,22 +26,7 @@ func (h Host) Plugin(version, _ string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	programs := map[string]string{}
-	for _, platform := range platforms {
-		programs["@lossless-context/lcm-"+platform] = version
-	}
-	manifest, err := json.MarshalIndent(map[string]any{
-		"name": h.packageName(), "version": version, "description": setup.PluginAbout + ", for " + h.Title, "license": "Apache-2.0",
-		"type": "module", "main": "index.js", "files": []string{"index.js"}, "optionalDependencies": programs,
-	}, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	_, code, _ := strings.Cut(h.plugin(o), "\n") // the first line is about setup
-	return map[string]string{
-		"package.json": string(manifest) + "\n",
-		"index.js":     "// lcm for " + h.Title + ", as the npm package " + h.packageName() + ".\n" + strings.Replace(code, "const SERVER = null", "const SERVER = "+string(server), 1) + packaged,
-	}, nil
+	return setup.PackageFiles(h, version, strings.Replace(h.plugin(o), "const SERVER = null", "const SERVER = "+string(server), 1)+packaged, nil, nil)
 }
 
 // HasPlugin implements [setup.PluginHost].

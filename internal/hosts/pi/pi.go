@@ -56,6 +56,12 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	}
 }
 
+// Package implements [setup.PackageHost].
+func (h Host) Package(version string) (map[string]string, error) {
+	more := map[string]any{"keywords": []string{"pi-package"}, "pi": map[string]any{"extensions": []string{"./index.js"}}}
+	return setup.PackageFiles(h, version, setup.WithEngine(extension, setup.Options{Binary: "lcm", Args: []string{"--plugin", Name}}), more, nil)
+}
+
 // session returns the session of a file, whose name has the time before it.
 func session(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
