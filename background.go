@@ -27,7 +27,7 @@ func maintain(ctx context.Context, e *Engine, c record.Conversation) {
 			if err != nil {
 				return record.FoldReport{Conversation: id}, err
 			}
-			return e.runner.Run(ctx, id, e.limitsOf(c), compact.Soft)
+			return e.runner.Run(ctx, id, e.limits(e.budgets.lastOf(c.Key)), compact.Soft)
 		}
 		e.keeper = compact.NewMaintainer(detached{context.WithoutCancel(ctx)}, softly, e.logRun)
 	}

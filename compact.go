@@ -32,11 +32,6 @@ func (e *Engine) limits(budget int) compact.Limits {
 	return compact.Limits{Budget: budget, Soft: int(soft), Hard: int(e.settings.hard * float64(budget)), Low: int(low)}
 }
 
-// limitsOf are the limits for the last budget of a conversation's session.
-func (e *Engine) limitsOf(c record.Conversation) compact.Limits {
-	return e.limits(e.budgets.lastOf(c.Key))
-}
-
 // CompactOptions says how far Compact goes.
 type CompactOptions struct {
 	// Budget is the size of the context window; 0 is the last one that the session
@@ -184,7 +179,7 @@ func (e *Engine) Due(ctx context.Context, of []record.ConversationID) (due []rec
 
 // isDue reports whether a conversation is above the soft threshold.
 func isDue(e *Engine, c record.Conversation) bool {
-	return c.ViewTokens >= e.limitsOf(c).Soft
+	return c.ViewTokens >= e.limits(e.budgets.lastOf(c.Key)).Soft
 }
 
 // foldAll folds conversations in turn. If one fails, it goes on with the next and
@@ -219,7 +214,7 @@ func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, c record
 		if !ends.IsZero() && !e.settings.clock().Before(ends) {
 			return folds, true, nil
 		}
-		r, err := runner.Run(ctx, c.ID, e.limitsOf(c), compact.Soft)
+		r, err := runner.Run(ctx, c.ID, e.limits(e.budgets.lastOf(c.Key)), compact.Soft)
 		folds += r.Folds()
 		if err != nil {
 			return folds, false, err
@@ -229,4 +224,17 @@ func (e *Engine) foldUntil(ctx context.Context, runner *compact.Runner, c record
 			return folds, false, nil
 		}
 	}
+}
+
+// TakeSummaries folds a conversation as another program did, from its summaries, sources
+// first: their ids are those of the program, and their Sources name stored messages, or
+// summaries before them by those ids. Private blocks and secrets are removed as from messages.
+// It returns how many were taken and how many had been taken before. The others have no place,
+// because their sources are folded otherwise.
+func (e *Engine) TakeSummaries(ctx context.Context, id record.ConversationID, given []record.Summary) (taken, known int, err error) {
+	given = slices.Clone(given)
+	for i := range given {
+		given[i].Body = e.Title(given[i].Body)
+	}
+	return e.runner.Take(ctx, id, given)
 }

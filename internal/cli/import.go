@@ -143,7 +143,8 @@ func ofAgents(ctx context.Context, path string) (found bool) {
 			return ctx.Err()
 		}
 		for _, h := range all.Hosts() {
-			if in, err := h.In(ctx, file); err == nil && len(in) > 0 {
+			in, err := h.In(ctx, file)
+			if err == nil && len(in) > 0 || file == path && err != nil && !errors.Is(err, hosts.ErrNoTranscript) { // then the import reports why
 				found = true
 				return fs.SkipAll
 			}

@@ -136,6 +136,12 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 			cmd.note("%s: %s of a type that this version does not know, %q: kept, hidden, and searchable",
 				r.Host, prose.Count(r.Unknown[kind], "record", "records"), safetext.Line(kind))
 		}
+		if r.Summaries > 0 {
+			cmd.note("%s: %s with their links", r.Host, prose.Count(r.Summaries, "summary was taken", "summaries were taken"))
+		}
+		for _, kind := range slices.Sorted(maps.Keys(r.Left)) {
+			cmd.note("%s: no place for %s %s%s", r.Host, prose.Number(r.Left[kind]), safetext.Line(kind), map[string]string{hosts.LeftSummaries: ": their messages are folded otherwise here, or not stored"}[kind])
+		}
 		if r.Ignored > 0 {
 			cmd.note("%s: %s not stored, as the settings say (ingest.ignore_…_patterns)", r.Host, prose.Count(r.Ignored, "session was", "sessions were"))
 		}

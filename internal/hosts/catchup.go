@@ -110,7 +110,10 @@ type reading struct {
 	batch   []Record
 	bytes   int64
 	next    Position // after the last record of the batch
-	unsaved bool     // records are stored that the cursor does not include
+	// elsewhere says that the session was not read from this file the last time. Then begun says
+	// that it has messages.
+	elsewhere, begun bool
+	unsaved          bool // records are stored that the cursor does not include
 }
 
 // peeked is how many records are searched for the session's directory.
@@ -151,7 +154,7 @@ func (r *reading) ignored(ctx context.Context, c cursor) string {
 
 // run reads to the end, or to a limit.
 func (r *reading) run(ctx context.Context) error {
-	if r.held.Path != r.t.Path { // two files or databases may have a session with this id
+	if r.elsewhere = r.held.Path != r.t.Path; r.elsewhere { // two files or databases may have a session with this id
 		if r.held.Head == "" { // else it tells whether the position is one of this file
 			r.held.Position = Position{}
 		}
@@ -176,6 +179,9 @@ func (r *reading) run(ctx context.Context) error {
 		return nil
 	}
 	if err := errors.Join(r.flush(ctx), ctx.Err()); err != nil {
+		return err
+	}
+	if err := r.summaries(ctx); err != nil {
 		return err
 	}
 	r.report.Complete = true
@@ -293,7 +299,7 @@ func (r *reading) count(stored []store.Appended) {
 			r.held.Compacted = rec.Time
 		}
 		if !rec.Known {
-			r.report.unknown(rec.Type, 1)
+			count(&r.report.Unknown, rec.Type, 1)
 		}
 	}
 }
@@ -338,7 +344,7 @@ func (r *reading) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.session, r.conv = session, conv.ID
+	r.session, r.conv, r.begun = session, conv.ID, r.elsewhere && conv.Messages > 0
 	r.held.Conversation, r.held.Dir, r.report.Conversation = conv.ID, r.t.Dir, conv.ID
 	return nil
 }

@@ -58,6 +58,27 @@ type Noticing interface {
 	Notice(ctx context.Context, in Installation) string
 }
 
+// Summarising is a host with transcripts that have summaries of their own, as those of another
+// context engine have.
+type Summarising interface {
+	// Summaries returns what a transcript has beside its records.
+	Summaries(ctx context.Context, t Transcript) (Beside, error)
+}
+
+// Beside is what a transcript has beside its records.
+type Beside struct {
+	Summaries []GivenSummary // sources before those that are made from them
+	Left      map[string]int // what the record has no place for, by kind
+}
+
+// GivenSummary is a summary that another program wrote.
+type GivenSummary struct {
+	ID, Text, Model string
+	// Of are its sources, in order: the ids of records or, if Condensed, of summaries.
+	Of        []string
+	Condensed bool
+}
+
 // About has the facts about a host that do not depend on the machine.
 type About struct {
 	// Name is the short name, such as "claude". Commands take it, conversations carry

@@ -35,6 +35,10 @@ type Record struct {
 	// Mutable says that the host may rewrite the record. The first form counts;
 	// later ones are stored hidden.
 	Mutable bool
+	// Copy says that another program copied the record from the host's transcript: it is not
+	// stored if its id is known, and hidden if it comes to a session that was read elsewhere,
+	// whose newest message it is not.
+	Copy bool
 	// Dir, Title, Parent and Agent describe the session, as in Transcript.
 	Dir    string
 	Title  string

@@ -27,6 +27,10 @@ type Counts struct {
 	Hidden  int            `json:"hidden"`            // of the new ones
 	Unknown map[string]int `json:"unknown,omitempty"` // new ones of unknown types, by type
 	Bytes   int64          `json:"bytes"`             // read
+	// Summaries of another program that were taken, and what of it the record has no place
+	// for, by kind.
+	Summaries int            `json:"summaries,omitempty"`
+	Left      map[string]int `json:"left,omitempty"`
 }
 
 func (c *Counts) add(o Counts) {
@@ -35,16 +39,20 @@ func (c *Counts) add(o Counts) {
 	c.Known += o.Known
 	c.Hidden += o.Hidden
 	c.Bytes += o.Bytes
+	c.Summaries += o.Summaries
 	for kind, n := range o.Unknown {
-		c.unknown(kind, n)
+		count(&c.Unknown, kind, n)
+	}
+	for kind, n := range o.Left {
+		count(&c.Left, kind, n)
 	}
 }
 
-func (c *Counts) unknown(kind string, n int) {
-	if c.Unknown == nil {
-		c.Unknown = map[string]int{}
+func count(by *map[string]int, kind string, n int) {
+	if *by == nil {
+		*by = map[string]int{}
 	}
-	c.Unknown[kind] += n
+	(*by)[kind] += n
 }
 
 // Report is the result of reading one transcript.

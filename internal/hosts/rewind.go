@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -123,6 +124,9 @@ func (r *reading) revisions(ctx context.Context) error {
 		m, ok := known[rec.ID]
 		sum := sha256.Sum256(rec.Raw.Bytes)
 		switch {
+		case rec.Copy && !ok && r.begun:
+			rec.Flags |= store.FlagHidden
+		case rec.Copy:
 		case !rec.Mutable && (!ok || m.Body.Raw.Format == rec.Raw.Format):
 		case !ok:
 			known[rec.ID] = store.Message{SHA256: sum} // another form may follow in this batch
@@ -131,5 +135,9 @@ func (r *reading) revisions(ctx context.Context) error {
 			rec.Flags |= store.FlagHidden
 		}
 	}
+	// The session itself has these, with other bytes.
+	was := len(r.batch)
+	r.batch = slices.DeleteFunc(r.batch, func(rec Record) bool { return rec.Copy && known[rec.ID].ID != 0 })
+	r.report.Known += was - len(r.batch)
 	return nil
 }

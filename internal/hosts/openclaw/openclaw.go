@@ -73,12 +73,13 @@ func (h Host) Transcripts(ctx context.Context, in hosts.Installation) iter.Seq2[
 	}
 }
 
-// In implements [hosts.Host]: every session of a database.
+// In implements [hosts.Host]: every session of a database, or of one of lossless-claw.
 func (Host) In(ctx context.Context, path string) ([]hosts.Transcript, error) {
+	list := sessions
 	if filepath.Base(path) != database {
-		return nil, hosts.ErrNoTranscript
+		list = copied
 	}
-	found, err := sessions(ctx, path)
+	found, err := list(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0 {
 		return nil, hosts.ErrNoTranscript
 	}
@@ -125,7 +126,11 @@ func (Host) Read(ctx context.Context, t hosts.Transcript, from hosts.Position) i
 		if json.Unmarshal([]byte(from.State), &at) != nil {
 			at = state{} // a position that cannot be parsed is the beginning
 		}
-		if err := events(ctx, t, at, func(rec hosts.Record) bool { return yield(rec, nil) }); err != nil && !errors.Is(err, errStop) {
+		read := events
+		if filepath.Base(t.Path) != database {
+			read = copies
+		}
+		if err := read(ctx, t, at, func(rec hosts.Record) bool { return yield(rec, nil) }); err != nil && !errors.Is(err, errStop) {
 			yield(hosts.Record{}, err)
 		}
 	}
