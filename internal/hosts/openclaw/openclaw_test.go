@@ -3,6 +3,7 @@ package openclaw
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/hosttest"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 const schema = `
@@ -144,5 +146,18 @@ func TestOtherFiles(t *testing.T) {
 	}
 	if _, err := (Host{}).In(t.Context(), filepath.Join(dir, "gone", database)); err == nil {
 		t.Error("a file that is not there is a transcript")
+	}
+}
+
+// A setting that lcm does not have would be passed over without a word.
+func TestCounterpartsAreSettings(t *testing.T) {
+	for _, pair := range counterparts {
+		known := slices.ContainsFunc([]string{"1", "50", "1000", "openai"}, func(value string) bool {
+			_, err := config.Set(nil, pair[1], value)
+			return err == nil
+		})
+		if !known {
+			t.Errorf("%s: there is no setting %s", pair[0], pair[1])
+		}
 	}
 }

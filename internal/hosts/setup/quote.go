@@ -15,12 +15,13 @@ var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)
 func shellLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = shellWord(w)
+		quoted[i] = ShellWord(w)
 	}
 	return strings.Join(quoted, " ")
 }
 
-func shellWord(w string) string {
+// ShellWord quotes a word for a shell.
+func ShellWord(w string) string {
 	switch {
 	case plainWord().MatchString(w):
 		return w

@@ -138,6 +138,12 @@ type Plan struct {
 	unchanged []Change // files that are up to date
 }
 
+// Advising is a host in whose settings another program may have left what lcm can take over.
+type Advising interface {
+	// Advice returns notes for the user, from the directory of the settings.
+	Advice(dir string) []string
+}
+
 // For plans the setup of lcm in a host.
 func For(h Host, o Options) (Plan, error) {
 	about, dir := h.About(), h.Settings(o.Machine)
@@ -164,6 +170,9 @@ func For(h Host, o Options) (Plan, error) {
 	}
 	if name := Holder(h, o); name != "" && !o.Replace {
 		p.Notes = append(p.Notes, heldNote(about.Title, about.Name, name))
+	}
+	if a, ok := h.(Advising); ok {
+		p.Notes = append(p.Notes, a.Advice(dir)...)
 	}
 	for _, e := range h.Entries(dir, o) {
 		if e.put == nil || e.what == skillName && skillInPlugin(o.Machine, h) {
