@@ -59,6 +59,8 @@ type server struct {
 	problem  error         // why the last one failed
 	tried    time.Time
 	sessions map[string]*session
+
+	children sync.Map // sub-agents of the host that answer a question, by their keys: *child
 }
 
 // identity is what the adapter has said of its host.

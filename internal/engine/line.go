@@ -90,6 +90,9 @@ type request struct {
 	// subagent
 	Child string `json:"child"`
 	Event string `json:"event"`
+	// expand_query, and reply, which has Text too
+	Delegate bool   `json:"delegate"`
+	Problem  string `json:"problem"`
 
 	// Messages is the array, and Body an object with nothing else. They are not checked.
 	Messages []byte `json:"-"`

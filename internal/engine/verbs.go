@@ -59,7 +59,12 @@ func (s *server) answer(ctx context.Context, r request) (any, error) {
 	if r.Verb == "hello" {
 		return s.hello(ctx, r)
 	}
-	if name, ok := recallTools[r.Verb]; ok {
+	if r.Verb == "reply" {
+		return s.answered(ctx, r)
+	}
+	if name, ok := recallTools[r.Verb]; ok && r.Child != "" {
+		return s.childTool(ctx, r)
+	} else if ok {
 		return s.tool(ctx, r, name)
 	}
 	verb, ok := map[string]func(context.Context, request) (any, error){
@@ -246,8 +251,14 @@ func (s *server) tool(ctx context.Context, r request, name string) (any, error) 
 	if dir := cmp.Or(r.Dir, o.dir); dir != "" {
 		from.Dirs = []string{dir}
 	}
-	text, failed := t.Run(ctx, from, r.Arguments)
-	return said{text, failed}, nil
+	run := func(ctx context.Context) said {
+		text, failed := t.Run(ctx, from, r.Arguments)
+		return said{text, failed}
+	}
+	if r.Delegate && name == lcm.ExpandQueryName {
+		return s.delegate(ctx, run)
+	}
+	return run(ctx), nil
 }
 
 // tool returns a tool by its name.

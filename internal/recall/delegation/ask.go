@@ -50,6 +50,9 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 	if runner == nil && r.Model != nil && d.config.NewRunner != nil {
 		runner = d.config.NewRunner(r.Model)
 	}
+	if runner == nil {
+		runner, _ = ctx.Value(runnerKey{}).(Runner)
+	}
 	switch {
 	case r.Output == recall.OutputEvidence:
 		return d.evidence(ctx, r, p, "")

@@ -72,6 +72,14 @@ type Runner interface {
 	Spawn(ctx context.Context, c Child) (Session, error)
 }
 
+type runnerKey struct{}
+
+// WithRunner has sub-agents of r answer the questions that are asked with the context, where
+// there is no model.
+func WithRunner(ctx context.Context, r Runner) context.Context {
+	return context.WithValue(ctx, runnerKey{}, r)
+}
+
 // Child describes a sub-agent.
 type Child struct {
 	Key    string // agent:<agentId>:subagent:<uuid>
