@@ -6,6 +6,7 @@
 // turn it off until OpenClaw is started again, and waits no longer than its limits: without lcm, OpenClaw works with the
 // messages as they are, and compacts them by itself.
 import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
 
 const HOST = "openclaw"
 const TOOLS = []
@@ -17,9 +18,13 @@ const HISTORY = 0.6 // of the budget of a request: the rest is for the turn that
 const sessions = (engine.sessions ??= new Map())
 const ids = (engine.ids ??= new Map())
 
+// readers has the tasks of the sub-agents that answer a question of lcm_expand_query, by the keys of their sessions.
+const readers = (engine.readers ??= new Map())
+const READ_LIMIT = 110000 // milliseconds, of such a sub-agent
+
 function sessionOf(id, key) {
   if (key) ids.set(key, id)
-  if (!sessions.has(id)) sessions.set(id, { last: null, tight: false })
+  if (!sessions.has(id)) sessions.set(id, { last: null, tight: false, reads: readers.has(key) })
   return sessions.get(id)
 }
 
@@ -47,7 +52,8 @@ async function memory(params) {
 function contextEngine(tell, dir) {
   const host = { dir, tell }
   let budget = 0 // of the turn: the first request says it
-  const read = (session, upto) => ask(host, "ingest", { session, upto })
+  // What a reader reads is in the record, and its session goes when it has answered.
+  const read = (session, upto) => (sessions.get(session)?.reads ? { read: 1 } : ask(host, "ingest", { session, upto }))
   return {
     info: {
       id: "lcm",
@@ -72,6 +78,7 @@ function contextEngine(tell, dir) {
       const text = JSON.stringify(messages)
       let out = messages
       let tokens = Math.ceil(text.length / 4)
+      if (one.reads) return { messages, estimatedTokens: tokens }
       try {
         budget ||= Math.min((params.tokenBudget || budgetOf()) * HISTORY, MOST)
         const members = { session: sessionId, form: "pi", budget: (one.tight ? budget / 2 : budget) | 0, model, tools: availableTools?.has?.("lcm_grep") ?? true }
@@ -114,16 +121,62 @@ function contextEngine(tell, dir) {
     },
     async onSubagentEnded({ childSessionKey }) {
       const child = ids.get(childSessionKey)
+      const reads = sessions.get(child)?.reads
       ids.delete(childSessionKey)
       sessions.delete(child)
-      if (child) await ask(host, "subagent", { session: child, child, event: "ended" }, LIMIT)
+      if (child && !reads) await ask(host, "subagent", { session: child, child, event: "ended" }, LIMIT)
     },
     async dispose() {}, // the process outlives the turn
   }
 }
 
-// tool is a tool of lcm's for one session.
-function tool({ verb, name, description, parameters }, tell, ctx) {
+// readBy has a sub-agent of the host do a task, and returns its reply.
+async function readBy(subagent, sessionKey, task) {
+  const tools = task.tools ?? readers.get(sessionKey)?.tools ?? []
+  readers.set(sessionKey, { child: task.child, tools })
+  try {
+    const { runId } = await subagent.run({
+      sessionKey,
+      message: task.message,
+      extraSystemPrompt: task.system,
+      promptMode: "minimal",
+      lightContext: true,
+      deliver: false,
+      toolsAlsoAllow: tools.map((one) => one.name),
+    })
+    const done = await subagent.waitForRun({ runId, timeoutMs: READ_LIMIT })
+    if (done.status !== "ok") return { problem: `the sub-agent: ${done.error ?? done.status}` }
+    const { messages } = await subagent.getSessionMessages({ sessionKey, limit: 4 })
+    const last = messages.findLast((message) => message.role === "assistant")
+    return { text: typeof last?.content === "string" ? last.content : (last?.content ?? []).map((part) => part.text ?? "").join("") }
+  } catch (problem) {
+    return { problem: String(problem?.message ?? problem) }
+  }
+}
+
+// question has a sub-agent of the host answer lcm_expand_query, where there are some: without its gateway OpenClaw has none,
+// and lcm answers by itself.
+async function question(api, host, members, agent) {
+  const subagent = (await api.runtime?.gateway?.isAvailable?.().catch(() => false)) && api.runtime.subagent
+  const sessions = new Map() // of the sub-agents, by child
+  let answer = await ask(host, "expand_query", { ...members, delegate: Boolean(subagent) })
+  while (answer?.ask) {
+    const { child } = answer.ask
+    if (!sessions.has(child)) sessions.set(child, `agent:${agent || "main"}:subagent:${randomUUID()}`)
+    answer = await ask(host, "reply", { child, ...(await readBy(subagent, sessions.get(child), answer.ask)) })
+  }
+  for (const sessionKey of sessions.values()) {
+    const gone = () => readers.delete(sessionKey)
+    subagent.deleteSession({ sessionKey, deleteTranscript: true }).then(gone, gone) // it takes seconds
+  }
+  return answer
+}
+
+// tool is a tool of lcm's for one session. A reader has those of its task.
+function tool(api, one, tell, ctx) {
+  const reader = readers.get(ctx.sessionKey)
+  const { verb, name, description, parameters } = reader ? (reader.tools.find((other) => other.name === one.name) ?? {}) : one
+  if (!parameters) return null
   return {
     name,
     label: name,
@@ -131,8 +184,9 @@ function tool({ verb, name, description, parameters }, tell, ctx) {
     parameters,
     catalogMode: "direct-only", // else the model would have to search for it
     execute: async (_id, params) => {
-      const members = { session: ctx.sessionId ?? ids.get(ctx.sessionKey) ?? "", dir: ctx.workspaceDir, arguments: params ?? {} }
-      const answer = await ask({ dir: ctx.workspaceDir, tell }, verb, members)
+      const host = { dir: ctx.workspaceDir, tell }
+      const members = { session: ctx.sessionId ?? ids.get(ctx.sessionKey) ?? "", dir: ctx.workspaceDir, arguments: params ?? {}, child: reader?.child }
+      const answer = await (verb === "expand_query" ? question(api, host, members, ctx.agentId) : ask(host, verb, members))
       return { content: [{ type: "text", text: answer?.text ?? "lcm cannot be asked now." }], details: {}, isError: !answer || answer.isError === true }
     },
   }
@@ -141,11 +195,15 @@ function tool({ verb, name, description, parameters }, tell, ctx) {
 export default function register(api) {
   const tell = (text) => (api.logger?.warn ?? console.error)(text)
   api.registerContextEngine("lcm", (ctx) => contextEngine(tell, ctx?.workspaceDir))
-  for (const one of TOOLS) {
+  for (const one of [...TOOLS, { name: "lcm_expand" }]) {
     try {
-      api.registerTool((ctx) => tool(one, tell, ctx ?? {}), { name: one.name })
+      api.registerTool((ctx) => tool(api, one, tell, ctx ?? {}), { name: one.name })
     } catch {}
   }
+  try {
+    // What was recorded is no instruction: who reads it has no other tool.
+    api.on("before_tool_call", (event, ctx) => (readers.has(ctx?.sessionKey) && !event.toolName.startsWith("lcm_") ? { block: true, blockReason: "Only lcm's tools can be used here." } : undefined))
+  } catch {}
   try {
     api.registerAgentToolResultMiddleware(
       async ({ toolCallId, toolName, cwd, result }, ctx) => {
