@@ -89,7 +89,7 @@ func TestErasedMessage(t *testing.T) {
 	b.messages = append(b.messages, answer)
 	b.prompt("Go on.")
 	n := 1
-	for ; n < 80; n++ {
+	for ; n < 400 && (n == 1 || !quoted(b)); n++ { // folds happen behind the requests
 		b.step(n)
 		b.flush()
 		b.send(b.body())
