@@ -26,10 +26,10 @@ import (
 	"github.com/lossless-context/lcm/bench/scale"
 	"github.com/lossless-context/lcm/bench/soak"
 	"github.com/lossless-context/lcm/bench/why"
+	"github.com/lossless-context/lcm/internal/cli/fromconfig"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
-	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 )
 

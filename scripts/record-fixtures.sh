@@ -30,7 +30,7 @@ done
 lcm=$(mktemp -d)
 trap 'rm -rf "$lcm"' EXIT
 CGO_ENABLED=0 go build -o "$lcm/lcm" ./cmd/lcm
-CGO_ENABLED=0 go test -c -tags record -o "$lcm/record" ./internal/hosts/internal/record
+CGO_ENABLED=0 go test -c -tags record -o "$lcm/record" ./internal/hosts/internal/fixtures
 
 user=
 [ "$(id -u)" = 0 ] || user=-r

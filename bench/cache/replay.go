@@ -9,7 +9,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/bench/harness"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

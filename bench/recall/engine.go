@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/llms"
 )
 

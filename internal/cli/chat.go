@@ -16,10 +16,10 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/agents"
 	"github.com/lossless-context/lcm/core"
+	"github.com/lossless-context/lcm/internal/cli/fromconfig"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/settings/config"
-	"github.com/lossless-context/lcm/internal/settings/fromconfig"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -10,7 +10,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 )
 
 // maxLine is the longest line that is read. The messages of the longest session that was seen

@@ -1,4 +1,3 @@
 // Package settings is a folder: config is the table of settings, engineconfig
-// the part of it that an engine takes, fromconfig makes models and stores from
-// it. Only fromconfig imports the engine.
+// the part of it that an engine takes. The command makes models and stores from it.
 package settings

@@ -10,7 +10,7 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

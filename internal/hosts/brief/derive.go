@@ -9,8 +9,8 @@ import (
 
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/record/wire"
 	"github.com/lossless-context/lcm/internal/view/notes"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/record"
 )

@@ -24,7 +24,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/sessionfiles"
 	"github.com/lossless-context/lcm/internal/kit/regularfile"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

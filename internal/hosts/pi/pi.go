@@ -15,7 +15,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/internal/sessionfiles"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/analysis"
 	"github.com/lossless-context/lcm/llms"
 )
 

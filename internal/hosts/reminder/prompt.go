@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
-	"github.com/lossless-context/lcm/internal/recall/search/analysis"
+	"github.com/lossless-context/lcm/internal/search/analysis"
 )
 
 // reference is how a prompt is put. It decides how much evidence is enough.

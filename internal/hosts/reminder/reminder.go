@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
-	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -33,7 +33,7 @@ var Layers = [][]string{
 		"internal/kit/otlp",
 		"internal/kit/process",
 		"internal/kit/regularfile",
-		"internal/recall/search/...",
+		"internal/search/...",
 		"internal/kit/tomledit",
 		"internal/kit/toolname",
 		"internal/kit/tracing",
@@ -48,7 +48,7 @@ var Layers = [][]string{
 		"internal/record/redact/...",
 		"recall",
 	}, {
-		"internal/record/wire",
+		"internal/wire",
 	}, {
 		"internal/view/notes",
 	}, {
@@ -71,7 +71,7 @@ var Layers = [][]string{
 		"internal/record/sqldb/state",
 		"internal/record/sqldb/tombstone",
 	}, {
-		"internal/record/sqldb/record",
+		"internal/record/sqldb/rows",
 	}, {
 		"internal/record/sqldb/erase",
 		"internal/record/sqldb/search",
@@ -128,8 +128,8 @@ var Layers = [][]string{
 		"llms/tiktoken",
 	}, {
 		"internal/proof/backendtest",
-		"internal/record/doctor",
-		"internal/settings/fromconfig",
+		"internal/cli/doctor",
+		"internal/cli/fromconfig",
 		"internal/proxy/...",
 		"internal/team/teamserver",
 		"store/postgres",

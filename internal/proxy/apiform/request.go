@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 )
 
 // Form is the form of an API's requests.

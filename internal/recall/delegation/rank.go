@@ -14,9 +14,9 @@ import (
 	"unicode"
 
 	"github.com/lossless-context/lcm/internal/recall/lookup"
-	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/analysis"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 )

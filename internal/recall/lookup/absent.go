@@ -3,8 +3,8 @@ package lookup
 import (
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/recall"
 )
 

@@ -3,8 +3,8 @@ package lookup
 import (
 	"testing"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
 )
 
 // A word is absent if no lane has it, be it the first or the last one, whole or in a longer

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/tracing"
-	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/recall"
 )
 

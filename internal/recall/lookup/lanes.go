@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/recall"
 )
 

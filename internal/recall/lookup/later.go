@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/internal/view/notes"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"

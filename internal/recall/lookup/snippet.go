@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/recall"
 )
 

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/recall/search/analysis"
 	"github.com/lossless-context/lcm/internal/recall/secondhand"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search/analysis"
 	"github.com/lossless-context/lcm/llms"
 )
 

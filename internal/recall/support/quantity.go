@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
-	"github.com/lossless-context/lcm/internal/recall/search/dates"
+	"github.com/lossless-context/lcm/internal/search/dates"
 )
 
 //go:embed quantities.txt

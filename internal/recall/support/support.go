@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
-	"github.com/lossless-context/lcm/internal/recall/search/analysis"
-	"github.com/lossless-context/lcm/internal/recall/search/dates"
+	"github.com/lossless-context/lcm/internal/search/analysis"
+	"github.com/lossless-context/lcm/internal/search/dates"
 )
 
 // Text collects what was read. The zero value is ready to use.

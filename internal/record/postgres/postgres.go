@@ -25,7 +25,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/backend"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -143,7 +143,7 @@ func (db *DB) Update(ctx context.Context, id store.ConversationID, fn func(store
 // if the server says that the transaction was aborted; it is not believed when it says
 // the opposite, because after a crash it may use a number again. A caller whose ctx ends
 // waits for lookupTime at most.
-func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done record.Written, cause error) (stored, known bool) {
+func (p *pool) wasStored(ctx context.Context, id store.ConversationID, done rows.Written, cause error) (stored, known bool) {
 	lost, ok := errors.AsType[*commitError](cause)
 	if !ok {
 		return false, false

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/sqldb/search"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
 // TestOneProcessIndexes: of several that have the file open, one builds the

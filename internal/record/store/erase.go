@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 

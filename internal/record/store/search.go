@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
+	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/llms"
 )
 

@@ -5,9 +5,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/record/wire"
-	"github.com/lossless-context/lcm/internal/view/summary"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
 // NewConversation describes a conversation to open. Only Key is required.
@@ -136,7 +136,7 @@ type NewSummary struct {
 type Wording struct {
 	Body      string
 	Tokens    int // as rendered
-	Level     summary.Level
+	Level     record.SummaryLevel
 	Method    string
 	Model     string
 	TokensIn  int

@@ -8,7 +8,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
 	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/search"
 	"github.com/lossless-context/lcm/internal/record/sqldb/state"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
@@ -20,7 +20,7 @@ import (
 // Store is all of a [store.Store] but Update, ReleaseMemory and Close. The embedded types
 // implement the parts of the contract that concern only one package each.
 type Store struct {
-	record.Records
+	rows.Records
 	state.Table
 	verify.Checker
 	erase.Eraser
@@ -32,7 +32,7 @@ type Store struct {
 
 // New returns the store of a database.
 func New(db sqldb.DB) Store {
-	return Store{Records: record.Records{DB: db}, Table: state.Table{DB: db}, Checker: verify.Checker{DB: db}, Eraser: erase.Eraser{DB: db},
+	return Store{Records: rows.Records{DB: db}, Table: state.Table{DB: db}, Checker: verify.Checker{DB: db}, Eraser: erase.Eraser{DB: db},
 		Cache: vectors.Cache{DB: db}, Maps: mapitems.Maps{DB: db}, Index: search.New(db), db: db}
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -141,7 +141,7 @@ func (e *erasing) collect() error {
 	}
 	e.whole = map[int64]bool{}
 	for _, id := range e.order.Conversations {
-		r, err := record.ReadConversation(e.Conn, id)
+		r, err := rows.ReadConversation(e.Conn, id)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (e *erasing) collect() error {
 			continue
 		}
 		e.whole[int64(id)] = true
-		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND `+record.NotErased, int64(id))
+		err = e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE conversation = ? AND `+rows.NotErased, int64(id))
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (e *erasing) collect() error {
 		} else if !found {
 			return store.Missing(id.String())
 		}
-		err := e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE id = ? AND `+record.NotErased+` ON CONFLICT DO NOTHING`, int64(id))
+		err := e.Exec(`INSERT INTO temp.erasing SELECT id FROM messages WHERE id = ? AND `+rows.NotErased+` ON CONFLICT DO NOTHING`, int64(id))
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (e *erasing) findAffected() (err error) {
 		return err
 	}
 	for _, id := range e.out.Affected {
-		r, err := record.ReadConversation(e.Conn, id)
+		r, err := rows.ReadConversation(e.Conn, id)
 		if err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (e *erasing) findAffected() (err error) {
 	}
 	e.inherits = map[store.ConversationID]bool{}
 	return sqldb.Each(forks, func(id store.ConversationID) error {
-		r, err := record.ReadConversation(e.Conn, id)
+		r, err := rows.ReadConversation(e.Conn, id)
 		if err != nil {
 			return err
 		}
@@ -223,18 +223,18 @@ func (e *erasing) findAffected() (err error) {
 func (e *erasing) unindexed() error {
 	err := e.ExecAll([]string{
 		`DELETE FROM vectors WHERE message IN (SELECT id FROM temp.erasing)`,
-		`DELETE FROM vector_blocks WHERE block IN (SELECT id / ` + strconv.Itoa(record.VectorBlockSize) + ` FROM temp.erasing)`,
+		`DELETE FROM vector_blocks WHERE block IN (SELECT id / ` + strconv.Itoa(rows.VectorBlockSize) + ` FROM temp.erasing)`,
 	})
 	if err != nil {
 		return err
 	}
 	for lane, first := range map[int]string{
-		record.LaneMessages:  `SELECT min(id) FROM temp.erasing`,
-		record.LaneSummaries: `SELECT min(num) FROM temp.unwording`,
+		rows.LaneMessages:  `SELECT min(id) FROM temp.erasing`,
+		rows.LaneSummaries: `SELECT min(num) FROM temp.unwording`,
 	} {
 		from, err := sqldb.Value[int64](e.Conn, first)
 		if err == nil && from != 0 {
-			err = record.DropIndexFrom(e.Conn, lane, from)
+			err = rows.DropIndexFrom(e.Conn, lane, from)
 		}
 		if err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -94,7 +94,7 @@ func (e *erasing) names() (map[int64]*name, error) {
 		if e.whole[s.ColumnInt64(4)] && role == llms.RoleSystem {
 			return nil
 		}
-		data, err := record.Join(e.Conn, s.ColumnBlob(7, nil), s.ColumnText(8))
+		data, err := rows.Join(e.Conn, s.ColumnBlob(7, nil), s.ColumnText(8))
 		if err != nil {
 			return nil // a damaged record has no content hash
 		}
@@ -135,7 +135,7 @@ func (e *erasing) refuseUntil(key string, through time.Time) error {
 // too. It is never after now: a message with a future date must not close its
 // session.
 func (e *erasing) closeSession(id int64) error {
-	r, err := record.ReadConversation(e.Conn, store.ConversationID(id))
+	r, err := rows.ReadConversation(e.Conn, store.ConversationID(id))
 	if err != nil {
 		return err
 	}

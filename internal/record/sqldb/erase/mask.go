@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -42,7 +42,7 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) (err error) {
 			err = fmt.Errorf("%s: %w", m.ID, err)
 		}
 	}()
-	w := &record.Writer{Conn: e.Conn, Now: e.now}
+	w := &rows.Writer{Conn: e.Conn, Now: e.now}
 	for i, p := range m.Payloads {
 		id, err := w.PutPayload(ctx, p)
 		if err != nil {
@@ -52,11 +52,11 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) (err error) {
 			return fmt.Errorf("its payload %s is stored as %s", m.Row.Payloads[i], id)
 		}
 	}
-	body, err := record.EncodeBody(m.Row.Body)
+	body, err := rows.EncodeBody(m.Row.Body)
 	if err != nil {
 		return err
 	}
-	cuts, err := record.CutsOf(m.Row.Cuts)
+	cuts, err := rows.CutsOf(m.Row.Cuts)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) (err error) {
 	}
 	err = seal.Messages.Keep(e.Conn, "m.id = ?", func() error {
 		return e.Exec(`UPDATE messages SET flags = flags | ?, record = ?, cuts = ?, body = ? WHERE id = ? AND sha256 = ?`,
-			int64(store.FlagMasked), m.Row.Record, cuts, record.BodyColumn(body), int64(m.ID), m.Row.SHA256[:])
+			int64(store.FlagMasked), m.Row.Record, cuts, rows.BodyColumn(body), int64(m.ID), m.Row.SHA256[:])
 	}, int64(m.ID))
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) (err error) {
 		return err
 	}
 	return sqldb.Each(held, func(num int64) error {
-		_, _, err := record.DropUnusedPayload(e.Conn, num)
+		_, _, err := rows.DropUnusedPayload(e.Conn, num)
 		return err
 	})
 }
@@ -92,8 +92,8 @@ func (e *erasing) relink(id store.ConversationID) error {
 	}
 	var links []link
 	head := store.Genesis
-	err := e.Stream(`SELECT `+record.MessageColumns+` FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
-		m := record.ScanMessage(s, 0)
+	err := e.Stream(`SELECT `+rows.MessageColumns+` FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
+		m := rows.ScanMessage(s, 0)
 		if m.Flags&store.FlagErased != 0 {
 			head = m.Chain
 			return nil

@@ -2,7 +2,7 @@ package erase
 
 import (
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/state"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -24,7 +24,7 @@ func (e *erasing) dropTraces() error {
 	err = e.Query(`
 		SELECT m.id, m.conversation, 0, m.role, m.flags, m.format, m.record, m.body FROM temp.erasing e JOIN messages m ON m.id = e.id`,
 		func(s sqldb.Row) error {
-			text, err := record.SearchText(e.Conn, s)
+			text, err := rows.SearchText(e.Conn, s)
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,7 @@ package erase
 
 import (
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -19,7 +19,7 @@ func (e *erasing) dropPayloads() error {
 		return err
 	}
 	for _, num := range held {
-		size, gone, err := record.DropUnusedPayload(e.Conn, num)
+		size, gone, err := rows.DropUnusedPayload(e.Conn, num)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (e *erasing) recount() error {
 			UPDATE conversations SET (tokens, bytes) = (SELECT coalesce(sum(tokens), 0), coalesce(sum(size), 0) FROM messages WHERE conversation = ?1)
 			WHERE id = ?1`, int64(id))
 		if err == nil {
-			err = record.Recount(e.Conn, id)
+			err = rows.Recount(e.Conn, id)
 		}
 		if err != nil || !e.inherits[id] {
 			return err
@@ -108,23 +108,23 @@ func (e *erasing) dropProjects() error {
 // inheritedDigest digests the messages of other conversations that a fork
 // leads to, as Verify does.
 func inheritedDigest(c sqldb.Conn, id store.ConversationID) ([]byte, error) {
-	items, err := record.AllItems(c, id)
+	items, err := rows.AllItems(c, id)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := record.Kept(c, id, 0)
+	kept, err := rows.Kept(c, id, 0)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range kept {
-		items = append(items, record.ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}})
+		items = append(items, rows.ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}})
 	}
-	var all []record.MessageRef
-	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
+	var all []rows.MessageRef
+	err = rows.WalkMessages(c, items, func(m rows.MessageRef) error {
 		if m.Conversation != id {
 			all = append(all, m)
 		}
 		return nil
 	})
-	return record.InheritedDigest(all), err
+	return rows.InheritedDigest(all), err
 }

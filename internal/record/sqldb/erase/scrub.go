@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -12,8 +12,8 @@ import (
 // Unworded implements [store.Eraser].
 func (e Eraser) Unworded(ctx context.Context) ([]store.Summary, error) {
 	return sqldb.Read(ctx, e.DB, func(c sqldb.Conn) (all []store.Summary, err error) {
-		err = c.Query(`SELECT`+record.SummaryColumns+` WHERE s.method = 'erased' ORDER BY s.depth, s.num`, func(s sqldb.Row) error {
-			sum, err := record.ScanSummary(s)
+		err = c.Query(`SELECT`+rows.SummaryColumns+` WHERE s.method = 'erased' ORDER BY s.depth, s.num`, func(s sqldb.Row) error {
+			sum, err := rows.ScanSummary(s)
 			all = append(all, sum.Summary)
 			return err
 		})

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/view/summary"
+	"github.com/lossless-context/lcm/record"
 )
 
 // unwordedTokens is roughly the size of a summary without text in a view.
@@ -91,14 +91,14 @@ func (e *erasing) moveBranches() error {
 // before returns the last remaining message before an erased one on its path; 0
 // if there is none.
 func (e *erasing) before(conversation store.ConversationID, id store.MessageID) (store.MessageID, error) {
-	r, err := record.ReadConversation(e.Conn, conversation)
+	r, err := rows.ReadConversation(e.Conn, conversation)
 	if err != nil {
 		return 0, err
 	}
-	w := &record.Writer{Conn: e.Conn, Row: r, Now: e.now}
+	w := &rows.Writer{Conn: e.Conn, Row: r, Now: e.now}
 	for id != 0 {
 		var start store.MessageID // where the branch of the message left the view
-		items, err := record.AllItems(e.Conn, conversation)
+		items, err := rows.AllItems(e.Conn, conversation)
 		if err != nil {
 			return 0, err
 		}
@@ -136,9 +136,9 @@ func (e *erasing) goes(id store.MessageID) (bool, error) {
 	return e.Has(`SELECT 1 FROM temp.erasing WHERE id = ?`, int64(id))
 }
 
-func messagesBelow(c sqldb.Conn, items []record.ViewItem) ([]store.MessageID, error) {
+func messagesBelow(c sqldb.Conn, items []rows.ViewItem) ([]store.MessageID, error) {
 	var ids []store.MessageID
-	err := record.WalkMessages(c, items, func(m record.MessageRef) error {
+	err := rows.WalkMessages(c, items, func(m rows.MessageRef) error {
 		ids = append(ids, m.ID)
 		return nil
 	})
@@ -205,23 +205,23 @@ func (e *erasing) dropEmpty() error {
 // unword removes the text of a summary and derives its numbers again.
 // Missing sources are damage, which an erasure does not repair.
 func (e *erasing) unword(num int64) error {
-	total, err := record.Derive(e.Conn, num, nil)
+	total, err := rows.Derive(e.Conn, num, nil)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	old, err := record.NodePosition(e.Conn, record.Edge{Num: num})
+	old, err := rows.NodePosition(e.Conn, rows.Edge{Num: num})
 	if err != nil {
 		return err
 	}
 	total.Pos = cmp.Or(total.Pos, old)
-	if err := record.UpdateDerived(e.Conn, num, total); err != nil {
+	if err := rows.UpdateDerived(e.Conn, num, total); err != nil {
 		return err
 	}
 	err = e.Exec(`
 		UPDATE summaries SET body = ?, tokens = ?, source_tokens = ?, level = ?, method = ?, model = '', tokens_in = 0, tokens_out = 0, revision = revision + 1, earlier = 0
-		WHERE num = ?`, store.UnwordedBody, unwordedTokens, total.SourceTokens, string(summary.Fallback), store.MethodErased, num)
+		WHERE num = ?`, store.UnwordedBody, unwordedTokens, total.SourceTokens, string(record.Fallback), store.MethodErased, num)
 	if err == nil {
-		err = record.SealSummary(e.Conn, num)
+		err = rows.SealSummary(e.Conn, num)
 	}
 	if err != nil {
 		return err

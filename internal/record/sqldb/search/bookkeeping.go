@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 )
 
 // bookkeeping is the set of messages that hosts wrote for themselves:
@@ -33,7 +33,7 @@ func (b *bookkeeping) snapshot(ctx context.Context, f sqldb.DB) (func(id int64) 
 		// Searches under way still read the old slice.
 		bits = make([]uint64, last/64+1)
 		copy(bits, b.bits)
-		err := c.Query(`SELECT id FROM messages WHERE `+record.IsBookkeeping+` AND id > ?`,
+		err := c.Query(`SELECT id FROM messages WHERE `+rows.IsBookkeeping+` AND id > ?`,
 			func(s sqldb.Row) error {
 				id := s.ColumnInt64(0)
 				bits[id/64] |= 1 << (id % 64)

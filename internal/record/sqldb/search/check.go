@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
+	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
 // unsound finds the first damaged segment of a lane. at is the id of the first
@@ -27,8 +27,8 @@ func (l *lane) unsound(ctx context.Context, c sqldb.Conn) (at int64, why string,
 	from := int64(0)
 	for i, id := range ids {
 		docs := 0
-		sql := `SELECT count(*) FROM messages WHERE id > ? AND id <= ? AND ` + record.NotErased
-		if l.kind == record.LaneSummaries {
+		sql := `SELECT count(*) FROM messages WHERE id > ? AND id <= ? AND ` + rows.NotErased
+		if l.kind == rows.LaneSummaries {
 			sql = `SELECT count(*) FROM summaries WHERE num > ? AND num <= ?`
 		}
 		_, err := c.One(sql, sqldb.Into(&docs), from, infos[i].LastID)

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -40,7 +40,7 @@ type Index struct {
 // New returns the index of a database.
 func New(f sqldb.DB) *Index {
 	ix := &Index{file: f, sections: sectionCache{size: cmp.Or(f.Settings().IndexCache, cacheBytes)}}
-	ix.messages, ix.summaries = newLane(ix, record.LaneMessages), newLane(ix, record.LaneSummaries)
+	ix.messages, ix.summaries = newLane(ix, rows.LaneMessages), newLane(ix, rows.LaneSummaries)
 	return ix
 }
 
@@ -64,7 +64,7 @@ func (ix *Index) Load(ctx context.Context) error {
 
 // Written runs after a write. It starts the background indexer when enough is
 // unindexed, and indexes in the foreground when too much is.
-func (ix *Index) Written(ctx context.Context, w record.Written) {
+func (ix *Index) Written(ctx context.Context, w rows.Written) {
 	if ix.file.Settings().DeferIndex {
 		return
 	}
@@ -112,7 +112,7 @@ type backlog struct {
 func (l *lane) grown(last, bytes int64) backlog {
 	l.unsealed += bytes
 	b, much := backlog{l, last - l.sealed, due}, int64(heavy)
-	if l.kind == record.LaneSummaries {
+	if l.kind == rows.LaneSummaries {
 		much = dueBytes // they are long and few, and searches beside a fold index the rest
 	}
 	if l.unsealed >= much {
@@ -222,7 +222,7 @@ func (ix *Index) Repair(ctx context.Context) error {
 // Check reports unsound segments, and an index that is far behind.
 func (ix *Index) Check(ctx context.Context, c sqldb.Conn) (faults []store.Fault, err error) {
 	for _, l := range ix.lanes() {
-		name := "search index of " + map[int]string{record.LaneMessages: "messages", record.LaneSummaries: "summaries"}[l.kind]
+		name := "search index of " + map[int]string{rows.LaneMessages: "messages", rows.LaneSummaries: "summaries"}[l.kind]
 		at, why, err := l.unsound(ctx, c)
 		if err != nil {
 			return faults, err

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
 // flagEcho marks indexed documents that lcm itself wrote.
@@ -54,7 +54,7 @@ func newLane(ix *Index, kind int) *lane {
 	l := &lane{
 		ix: ix, kind: kind, segments: map[int64]*segment.Segment{}, tail: segment.NewTail(segment.Options{}),
 	}
-	if kind == record.LaneSummaries {
+	if kind == rows.LaneSummaries {
 		l.sql = laneSQL{
 			last: `SELECT coalesce(max(num), 0) FROM summaries`,
 			size: `SELECT count(*), coalesce(sum(length(body)), 0), coalesce(max(num), 0) FROM summaries WHERE num > ?`,
@@ -69,10 +69,10 @@ func newLane(ix *Index, kind int) *lane {
 	l.sql = laneSQL{
 		last: `SELECT coalesce(max(id), 0) FROM messages`,
 		size: `SELECT count(*), coalesce(sum(size), 0), coalesce(max(id), 0) FROM messages WHERE id > ?`,
-		docs: columns + `WHERE id > ? AND id <= ? AND ` + record.NotErased + ` ORDER BY id`,
-		byID: columns + `WHERE id IN (SELECT j.value FROM json_each(?) j) AND ` + record.NotErased,
+		docs: columns + `WHERE id > ? AND id <= ? AND ` + rows.NotErased + ` ORDER BY id`,
+		byID: columns + `WHERE id IN (SELECT j.value FROM json_each(?) j) AND ` + rows.NotErased,
 		scan: scanMessageDoc,
-		text: record.PeekText,
+		text: rows.PeekText,
 	}
 	return l
 }
@@ -93,7 +93,7 @@ func scanMessageDoc(c sqldb.Conn, s sqldb.Row) (segment.Doc, error) {
 		d.Flags = flagEcho
 	}
 	var err error
-	d.Text, err = record.SearchText(c, s)
+	d.Text, err = rows.SearchText(c, s)
 	return d, err
 }
 
@@ -168,7 +168,7 @@ func (l *lane) open(ctx context.Context) (search.Index, error) {
 
 // settledOf returns the highest number below which no document can still appear.
 func settledOf(l *lane, s sqldb.Settled) int64 {
-	if l.kind == record.LaneSummaries {
+	if l.kind == rows.LaneSummaries {
 		return s.Summaries
 	}
 	return s.Messages

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search/segment"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -38,7 +38,7 @@ func openStore(t *testing.T, path string, o dbfile.Options) *Index {
 // say stores messages of about a size each.
 func say(t *testing.T, ix *Index, n, size int) {
 	t.Helper()
-	records := &record.Records{DB: ix.file}
+	records := &rows.Records{DB: ix.file}
 	c, err := records.Open(t.Context(), store.NewConversation{Key: "many"})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestSearchDoesNotSeal(t *testing.T) {
 func TestSummariesAreSealed(t *testing.T) {
 	ix := openStore(t, filepath.Join(t.TempDir(), "lcm.db"), dbfile.Options{})
 	say(t, ix, 40, 10)
-	records := &record.Records{DB: ix.file}
+	records := &rows.Records{DB: ix.file}
 	for i := range 20 {
 		v, err := records.View(t.Context(), 1, store.Window{})
 		if err != nil {

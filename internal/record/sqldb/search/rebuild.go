@@ -5,7 +5,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 )
 
 // rebuild builds the index of a lane again, because a segment is damaged or has
@@ -16,7 +16,7 @@ func (l *lane) rebuild(ctx context.Context, cause error) error {
 		return &hint.Error{Err: cause, Hint: "open the database for writing once: the search index is then built again"}
 	}
 	l.ix.file.Settings().Log.Warn("the search index is damaged or of another version, and is built again", "err", cause)
-	err := l.ix.file.Transact(ctx, func(c sqldb.Conn) error { return record.DropIndexFrom(c, l.kind, 0) })
+	err := l.ix.file.Transact(ctx, func(c sqldb.Conn) error { return rows.DropIndexFrom(c, l.kind, 0) })
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (l *lane) repair(ctx context.Context) error {
 		if err := c.Exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
 			return err
 		}
-		return record.DropIndexFrom(c, l.kind, at)
+		return rows.DropIndexFrom(c, l.kind, at)
 	})
 	if err == nil && unsound {
 		l.dropped()

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/tracing"
-	"github.com/lossless-context/lcm/internal/recall/search"
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/search"
+	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
 // maxRetries is how often a search starts again because segments were merged
@@ -138,7 +138,7 @@ func (l *lane) filter(ctx context.Context, q store.Search) (search.Filter, error
 	for _, r := range q.Roles {
 		f.Roles = append(f.Roles, store.RoleCode(r))
 	}
-	if l.kind == record.LaneSummaries {
+	if l.kind == rows.LaneSummaries {
 		return f, nil
 	}
 	if len(q.Except) > 0 {
@@ -274,7 +274,7 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 	at := map[int64]*store.Hit{}
 	for i, h := range hits {
 		out[i] = store.Hit{Score: h.Rank, Session: h.Session, Beside: !h.Matched}
-		if l.kind == record.LaneMessages {
+		if l.kind == rows.LaneMessages {
 			out[i].Message = store.MessageID(h.ID)
 			for _, id := range h.NextTo {
 				out[i].NextTo = append(out[i].NextTo, store.MessageID(id))
@@ -285,8 +285,8 @@ func (l *lane) resolve(ctx context.Context, hits []search.Hit) ([]store.Hit, err
 	if len(ids) == 0 {
 		return out, nil
 	}
-	sql := `SELECT id, '', conversation, coalesce(said, stored), role FROM messages WHERE id IN (SELECT j.value FROM json_each(?) j) AND ` + record.NotErased
-	if l.kind == record.LaneSummaries {
+	sql := `SELECT id, '', conversation, coalesce(said, stored), role FROM messages WHERE id IN (SELECT j.value FROM json_each(?) j) AND ` + rows.NotErased
+	if l.kind == rows.LaneSummaries {
 		sql = `SELECT num, id, conversation, latest, 0 FROM summaries WHERE num IN (SELECT j.value FROM json_each(?) j)`
 	}
 	err := l.ix.file.Reader(ctx, func(c sqldb.Conn) error {

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/lossless-context/lcm/internal/recall/search/segment"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
 // How far the index may be behind, in documents and in bytes of records. Past

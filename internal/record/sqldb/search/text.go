@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/recall/search"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
+	"github.com/lossless-context/lcm/internal/search"
 )
 
 // texts returns the texts that a search reads. Of a document that lacks literal the text

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -53,7 +53,7 @@ func (f *toolFilter) failed() error {
 }
 
 func (f *toolFilter) uses(id store.MessageID) (bool, error) {
-	for m, err := range (&record.Records{DB: f.file}).Messages(f.ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
+	for m, err := range (&rows.Records{DB: f.file}).Messages(f.ctx, store.MessageQuery{IDs: []store.MessageID{id}}) {
 		if err != nil {
 			return false, err
 		}
@@ -78,7 +78,7 @@ func (f *toolFilter) nameOf(m store.Message, r *llms.ToolResult) (string, error)
 		return r.Name, nil
 	}
 	before := store.MessageQuery{Conversation: m.Conversation, Before: m.Seq, Newest: true, Limit: callReach}
-	for earlier, err := range (&record.Records{DB: f.file}).Messages(f.ctx, before) {
+	for earlier, err := range (&rows.Records{DB: f.file}).Messages(f.ctx, before) {
 		if err != nil {
 			return "", err
 		}

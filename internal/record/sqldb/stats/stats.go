@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -50,7 +50,7 @@ func Read(ctx context.Context, db sqldb.DB) (Stats, error) {
 func count(c sqldb.Conn) (st Stats, err error) {
 	if _, err := c.One(`
 		SELECT count(*), count(archived_at), sum(messages - erased), sum(tokens), sum(bytes), (SELECT sum(messages) FROM erasures),
-		       (SELECT count(*) FROM messages WHERE `+record.AnyFlag(store.FlagRedacted)+`), (SELECT count(*) FROM payloads), (SELECT sum(size) FROM payloads)
+		       (SELECT count(*) FROM messages WHERE `+rows.AnyFlag(store.FlagRedacted)+`), (SELECT count(*) FROM payloads), (SELECT sum(size) FROM payloads)
 		FROM conversations WHERE erased_at IS NULL`,
 		sqldb.Into(&st.Conversations, &st.Archived, &st.Messages, &st.Tokens, &st.Bytes, &st.Erased,
 			&st.Redacted, &st.Payloads, &st.PayloadBytes)); err != nil {

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-const blockSize = record.VectorBlockSize
+const blockSize = rows.VectorBlockSize
 
 // An entry of a block is the number of the message within the block (2 bytes),
 // its conversation (8), the length of the vector (4, a float) and its bytes. All
@@ -68,7 +68,7 @@ func (v Cache) PendingBlocks(ctx context.Context, model string) (pending []store
 // BlockMessages implements [store.VectorIndex].
 func (v Cache) BlockMessages(ctx context.Context, b store.VectorBlock) ([]store.MessageID, error) {
 	return sqldb.Read(ctx, v.DB, func(c sqldb.Conn) ([]store.MessageID, error) {
-		return sqldb.Column[store.MessageID](c, `SELECT id FROM messages WHERE id >= ? AND id <= ? AND `+record.NotErased+` ORDER BY id`,
+		return sqldb.Column[store.MessageID](c, `SELECT id FROM messages WHERE id >= ? AND id <= ? AND `+rows.NotErased+` ORDER BY id`,
 			b.Number*blockSize, int64(b.Through))
 	})
 }
@@ -84,7 +84,7 @@ func (v Cache) PutBlock(ctx context.Context, model string, b store.VectorBlock, 
 		n, data, through := 0, make([]byte, 0, len(vectors)*(entryHead+size)), int64(b.Through)
 		// Messages may have been erased or masked while their texts were embedded. An
 		// erasure that comes later waits, and then sees the block.
-		err := c.Query(`SELECT m.id, m.conversation, m.flags FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.`+record.NotErased+` ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
+		err := c.Query(`SELECT m.id, m.conversation, m.flags FROM messages m WHERE m.id >= ? AND m.id <= ? AND m.`+rows.NotErased+` ORDER BY m.id`+c.Dialect().ForUnchanged, func(s sqldb.Row) error {
 			id := s.ColumnInt64(0)
 			one := byMessage[id]
 			switch {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -38,11 +38,11 @@ const BranchStart = `coalesce((SELECT a.seq + o.base FROM messages a JOIN conver
 
 // BasePosition computes the position before the first message of a
 // conversation.
-func BasePosition(c sqldb.Conn, r record.Row) (int64, error) {
+func BasePosition(c sqldb.Conn, r rows.Row) (int64, error) {
 	if r.ForkedAt == 0 {
 		return 0, nil
 	}
-	pos, err := record.MessagePosition(c, r.ForkedAt)
+	pos, err := rows.MessagePosition(c, r.ForkedAt)
 	if errors.Is(err, store.ErrNotFound) {
 		return r.Base, nil // nothing to compute it from
 	}
@@ -51,7 +51,7 @@ func BasePosition(c sqldb.Conn, r record.Row) (int64, error) {
 
 // NewestTime returns the time of the last message, or 0 if it may have been
 // erased.
-func NewestTime(c sqldb.Conn, r record.Row) (ms int64, err error) {
+func NewestTime(c sqldb.Conn, r rows.Row) (ms int64, err error) {
 	if r.Erased > 0 {
 		return 0, nil
 	}
@@ -71,8 +71,8 @@ func (v *verifier) summaryQuality(s store.Summary) {
 
 // SummariesOf returns the summaries of a conversation, sources first.
 func SummariesOf(c sqldb.Conn, id store.ConversationID) ([]SummaryNode, error) {
-	return sqldb.List(c, `SELECT`+record.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s sqldb.Row) SummaryNode {
-		sum, err := record.ScanSummary(s)
+	return sqldb.List(c, `SELECT`+rows.SummaryColumns+` WHERE s.conversation = ? ORDER BY s.num`, func(s sqldb.Row) SummaryNode {
+		sum, err := rows.ScanSummary(s)
 		return SummaryNode{sum, err}
 	}, int64(id))
 }
@@ -105,12 +105,12 @@ const methodBare = "reference"
 
 // isInherited reports whether a summary belongs to another conversation.
 func isInherited(c sqldb.Conn, id store.ConversationID, num int64) bool {
-	s, err := record.SummaryByNum(c, num)
+	s, err := rows.SummaryByNum(c, num)
 	return err == nil && s.Conversation != id
 }
 
 // itemDifference names a wrong property of a view item, or returns "".
-func itemDifference(have, want record.ViewItem) string {
+func itemDifference(have, want rows.ViewItem) string {
 	switch {
 	case have.Stub && have.Tokens >= want.Tokens, !have.Stub && have.Tokens != want.Tokens:
 		return "size"

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -50,7 +50,7 @@ func SetFaults(c sqldb.Conn) ([]store.Fault, error) {
 
 // unlisted checks the rows of conversations that are not shown, and so not verified.
 func unlisted(c sqldb.Conn, f *Findings) error {
-	broken, err := seal.Conversations.Broken(c, "NOT ("+record.Listed+")")
+	broken, err := seal.Conversations.Broken(c, "NOT ("+rows.Listed+")")
 	for _, key := range broken {
 		f.Fault("session", fmt.Sprintf("conversation %d", key[0]), "%s", rowChanged)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -42,7 +42,7 @@ func Prove(ctx context.Context, f sqldb.DB) (Proof, error) {
 // [Conversation]. If ctx ends before, left says how many were not verified. An unreadable
 // conversation is a fault.
 func Conversations(ctx context.Context, f sqldb.DB, whole bool) (p Proof, left string, err error) {
-	records := &record.Records{DB: f}
+	records := &rows.Records{DB: f}
 	all, err := records.Conversations(ctx, store.ConversationQuery{Erased: true})
 	if err != nil {
 		return p, "", err

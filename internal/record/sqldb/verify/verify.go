@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -33,7 +33,7 @@ func Conversation(ctx context.Context, f sqldb.DB, id store.ConversationID, whol
 	_, err := sqldb.Read(ctx, f, func(c sqldb.Conn) (_ bool, err error) {
 		v = verifier{Conn: c, Verification: store.Verification{Conversation: id}, whole: whole, own: map[store.MessageID]int{}, hidden: map[store.MessageID]bool{},
 			nodes: map[int64]int{}, head: store.Genesis}
-		if v.Row, err = record.ReadConversation(c, id); err != nil {
+		if v.Row, err = rows.ReadConversation(c, id); err != nil {
 			return false, err
 		}
 		return true, sqldb.Steps(v.messages, v.coverage, v.summaries, v.rows, v.derived)
@@ -45,14 +45,14 @@ func Conversation(ctx context.Context, f sqldb.DB, id store.ConversationID, whol
 
 type verifier struct {
 	sqldb.Conn
-	record.Row
+	rows.Row
 	store.Verification
 	Findings
 	whole   bool                    // check derived data too
 	own     map[store.MessageID]int // how often each of its messages was reached
 	hidden  map[store.MessageID]bool
-	nodes   map[int64]int       // how often each summary was reached
-	reached []record.MessageRef // messages of other conversations
+	nodes   map[int64]int     // how often each summary was reached
+	reached []rows.MessageRef // messages of other conversations
 	head    [sha256.Size]byte
 }
 
@@ -63,8 +63,8 @@ func (v *verifier) name() string { return fmt.Sprintf("conversation %d", v.Row.I
 func (v *verifier) messages() error {
 	var tokens, gone int64
 	err := v.Stream(`
-		SELECT `+record.MessageColumns+` FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
-		m := record.ScanMessage(s, 0)
+		SELECT `+rows.MessageColumns+` FROM messages m WHERE m.conversation = ? ORDER BY m.seq`, func(s sqldb.Row) error {
+		m := rows.ScanMessage(s, 0)
 		tokens += int64(m.Tokens)
 		if m.Flags&store.FlagErased != 0 {
 			gone++
@@ -92,7 +92,7 @@ func (v *verifier) messages() error {
 	return nil
 }
 
-func (v *verifier) message(s sqldb.Row, m record.MessageRow) error {
+func (v *verifier) message(s sqldb.Row, m rows.MessageRow) error {
 	id, known := m.ID, len(v.List)
 	v.Verification.Messages++
 	v.own[id] = 0
@@ -107,7 +107,7 @@ func (v *verifier) message(s sqldb.Row, m record.MessageRow) error {
 	if m.Flags&store.FlagErased != 0 {
 		return v.erasedMessage(s, m)
 	}
-	data, err := record.Join(v.Conn, bytes.Clone(m.Record), m.CutList)
+	data, err := rows.Join(v.Conn, bytes.Clone(m.Record), m.CutList)
 	switch {
 	case err != nil && sqldb.Fatal(err):
 		return err
@@ -135,7 +135,7 @@ func (v *verifier) message(s sqldb.Row, m record.MessageRow) error {
 // coverage verifies that the view and the kept branches lead to every message
 // exactly once.
 func (v *verifier) coverage() error {
-	items, err := record.AllItems(v.Conn, v.Row.ID)
+	items, err := rows.AllItems(v.Conn, v.Row.ID)
 	if err != nil {
 		return err
 	}
@@ -145,11 +145,11 @@ func (v *verifier) coverage() error {
 		if err := v.checkItem(it); err != nil {
 			return err
 		}
-		if err := v.reach(record.Edge{Node: it.Node, Num: it.Num}, nil); err != nil {
+		if err := v.reach(rows.Edge{Node: it.Node, Num: it.Num}, nil); err != nil {
 			return err
 		}
 	}
-	if newest, err := record.NewestUser(v.Conn, v.Row.ID); err != nil {
+	if newest, err := rows.NewestUser(v.Conn, v.Row.ID); err != nil {
 		return err
 	} else if newest != v.LastUser {
 		v.Fault("view-totals", v.name(), "it says that the user's newest message stands at %d, it stands at %d", v.LastUser, newest)
@@ -158,7 +158,7 @@ func (v *verifier) coverage() error {
 		v.Fault("view-totals", v.name(), "it says its view has %d items and %d tokens, there are %d and %d",
 			v.ViewItems, v.ViewTokens, len(items), tokens)
 	}
-	kept, err := record.Kept(v.Conn, v.Row.ID, 0)
+	kept, err := rows.Kept(v.Conn, v.Row.ID, 0)
 	if err != nil {
 		return err
 	}
@@ -174,8 +174,8 @@ func (v *verifier) coverage() error {
 
 // checkItem verifies the position of a view item, and its other columns if
 // derived data are checked.
-func (v *verifier) checkItem(it record.ViewItem) error {
-	all, err := record.ItemsOf(v.Conn, []record.Edge{{Node: it.Node, Num: it.Num}})
+func (v *verifier) checkItem(it rows.ViewItem) error {
+	all, err := rows.ItemsOf(v.Conn, []rows.Edge{{Node: it.Node, Num: it.Num}})
 	if err != nil && !sqldb.Fatal(err) {
 		return nil // reach reports missing nodes, and messages undecodable ones
 	}
@@ -201,13 +201,13 @@ func (v *verifier) checkItem(it record.ViewItem) error {
 
 // reach counts every node below a node. path holds the summaries above it, so
 // that a cycle is found and not followed.
-func (v *verifier) reach(e record.Edge, path []int64) error {
+func (v *verifier) reach(e rows.Edge, path []int64) error {
 	if !e.IsSummary() && e.Num == 0 {
 		if _, own := v.own[e.Message]; own {
 			v.own[e.Message]++
 			return nil
 		}
-		m, err := record.FindMessage(v.Conn, e.Message)
+		m, err := rows.FindMessage(v.Conn, e.Message)
 		if errors.Is(err, store.ErrNotFound) {
 			v.Fault("missing", e.String(), "the view or a summary leads to it, but it is not there")
 			return nil
@@ -226,7 +226,7 @@ func (v *verifier) reach(e record.Edge, path []int64) error {
 		v.Fault("doubly-covered", e.String(), "the view leads to it %d times", v.nodes[e.Num])
 		return nil
 	}
-	sources, err := record.Edges(v.Conn, e.Num)
+	sources, err := rows.Edges(v.Conn, e.Num)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (v *verifier) reach(e record.Edge, path []int64) error {
 		v.Fault("no-sources", e.String(), "it has no sources")
 	}
 	path = append(path, e.Num)
-	return sqldb.Each(sources, func(s record.Edge) error { return v.reach(s, path) })
+	return sqldb.Each(sources, func(s rows.Edge) error { return v.reach(s, path) })
 }
 
 func (v *verifier) checkOwn() {
@@ -256,14 +256,14 @@ func (v *verifier) checkInherited() {
 	switch {
 	case v.Inherited == nil && len(v.reached) > 0:
 		v.Fault("foreign", v.name(), "its view leads to %d messages of other conversations", len(v.reached))
-	case v.Inherited != nil && !bytes.Equal(record.InheritedDigest(v.reached), v.Inherited):
+	case v.Inherited != nil && !bytes.Equal(rows.InheritedDigest(v.reached), v.Inherited):
 		v.Fault("inherited", v.name(), "its view does not lead to the messages it inherited when it was forked")
 	}
 }
 
 // SummaryNode is a summary with its number.
 type SummaryNode struct {
-	record.SummaryRow
+	rows.SummaryRow
 	Unreadable error // of its list of files
 }
 
@@ -302,7 +302,7 @@ func (v *verifier) summaries() error {
 // its id follows from its text. known has the numbers of summaries that were
 // derived already.
 func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
-	sources, err := record.SourceItems(v.Conn, n.Num)
+	sources, err := rows.SourceItems(v.Conn, n.Num)
 	if errors.Is(err, store.ErrNotFound) || err != nil && !sqldb.Fatal(err) {
 		return nil // it is reported already
 	}
@@ -314,7 +314,7 @@ func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
 			v.Fault("source-order", string(n.ID), "%s is out of order among its sources", it.Node)
 		}
 	}
-	want, err := record.Derive(v.Conn, n.Num, known)
+	want, err := rows.Derive(v.Conn, n.Num, known)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // it has no sources
 		return err
 	}
@@ -337,8 +337,8 @@ func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
 	if err := v.revisions(n); err != nil {
 		return err
 	}
-	provable := n.Revision == 0 && !strings.HasPrefix(v.Key, record.RecoveredKey)
-	if digest := "sum_" + record.SummaryDigest(v.Row.Conversation, sources, n.Body); provable && !strings.HasPrefix(digest, string(n.ID)) {
+	provable := n.Revision == 0 && !strings.HasPrefix(v.Key, rows.RecoveredKey)
+	if digest := "sum_" + rows.SummaryDigest(v.Row.Conversation, sources, n.Body); provable && !strings.HasPrefix(digest, string(n.ID)) {
 		v.Fault("summary-text", string(n.ID), "its text or its sources are not those that its id was made from")
 	}
 	return nil
@@ -357,7 +357,7 @@ func ConversationDigest(key string, segment int, messages int64, head [sha256.Si
 // erasedMessage verifies that nothing is left of an erased message. Its link is
 // trusted, because its content is gone. The next link depends on it, so that an
 // erasure cannot be moved, added or undone without breaking the chain.
-func (v *verifier) erasedMessage(s sqldb.Row, m record.MessageRow) error {
+func (v *verifier) erasedMessage(s sqldb.Row, m rows.MessageRow) error {
 	v.head = m.Chain
 	if m.Flags&store.FlagErased == 0 {
 		v.Fault("erased-mark", v.name(), "it is marked as erased, but its messages are there")

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/search"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -131,6 +131,6 @@ func (k *checkup) conversations(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	k.proof.Messages, err = sqldb.Value[int64](k.Conn, `SELECT count(*) FROM messages WHERE `+record.NotErased)
+	k.proof.Messages, err = sqldb.Value[int64](k.Conn, `SELECT count(*) FROM messages WHERE `+rows.NotErased)
 	return err
 }

@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 )
 
 // payloads verifies the content of every payload.
 func (k *checkup) payloads(ctx context.Context) error {
-	rows, err := record.PayloadRows(k.Conn, "TRUE")
+	list, err := rows.PayloadRows(k.Conn, "TRUE")
 	if err != nil {
 		return err
 	}
-	for _, p := range rows {
+	for _, p := range list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		found, err := record.ReadContent(k.Conn, p)
+		found, err := rows.ReadContent(k.Conn, p)
 		switch {
 		case err != nil && sqldb.Fatal(err):
 			k.Fault("payload", p.ID, "its content cannot be read: %s", sqldb.WithoutHint(err))

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -72,7 +72,7 @@ func (e *export) write(ids []store.ConversationID, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	unlisted, err := sqldb.Column[store.ConversationID](e.Conn, `SELECT c.id FROM conversations c WHERE NOT (`+record.Listed+`)`)
+	unlisted, err := sqldb.Column[store.ConversationID](e.Conn, `SELECT c.id FROM conversations c WHERE NOT (`+rows.Listed+`)`)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (e *export) write(ids []store.ConversationID, w io.Writer) error {
 // rows writes the rows, and then the content of the payloads among them.
 func (e *export) rows(chosen []store.ConversationID) error {
 	list := slices.DeleteFunc(slices.Clone(tables), func(t table) bool { return slices.Contains(unarchived, t.name) })
-	var payloads []record.PayloadRow
+	var payloads []rows.PayloadRow
 	messages := int64(0)
 	err := readTables(e.Conn, list, chosen, func(r portable.Row) error {
 		value := func(column string) any { return r.Values[slices.Index(r.Columns, column)] }
@@ -114,7 +114,7 @@ func (e *export) rows(chosen []store.ConversationID) error {
 			r.Damaged = e.damage[value("id").(string)]
 		case "payloads":
 			r.Damaged = e.damage[value("id").(string)]
-			p := record.PayloadRow{Num: r.Values[0].(int64), ID: value("id").(string), Size: value("size").(int64)}
+			p := rows.PayloadRow{Num: r.Values[0].(int64), ID: value("id").(string), Size: value("size").(int64)}
 			copy(p.Sum[:], value("sha256").([]byte))
 			payloads = append(payloads, p)
 		}
@@ -132,12 +132,12 @@ func (e *export) rows(chosen []store.ConversationID) error {
 }
 
 // payload writes the content of a payload, of a damaged one the chunks that can be read.
-func (e *export) payload(p record.PayloadRow) error {
+func (e *export) payload(p rows.PayloadRow) error {
 	if _, isDamaged := e.damage[p.ID]; isDamaged {
 		var content []byte
 		chunks, err := sqldb.Column[int64](e.Conn, `SELECT n FROM chunks WHERE payload = ? ORDER BY n`, p.Num)
 		for _, n := range chunks {
-			_ = record.ReadChunks(e.Conn, p.Num, n, n, func(_ int64, raw []byte) error { // the archive says that it is damaged
+			_ = rows.ReadChunks(e.Conn, p.Num, n, n, func(_ int64, raw []byte) error { // the archive says that it is damaged
 				content = append(content, raw...)
 				return nil
 			})
@@ -154,12 +154,12 @@ func related(c sqldb.Conn, ids []store.ConversationID) ([]store.Conversation, er
 	if err != nil {
 		return nil, err
 	}
-	all, err := sqldb.List(c, `SELECT`+record.ConversationColumns+` WHERE ?1 = 'null' OR c.id IN (
+	all, err := sqldb.List(c, `SELECT`+rows.ConversationColumns+` WHERE ?1 = 'null' OR c.id IN (
 		WITH RECURSIVE need (id) AS (
 			SELECT value FROM json_each(?1)
 			UNION SELECT x.value FROM need JOIN conversations c ON c.id = need.id, json_each(json_array(c.forked_from, c.parent)) x WHERE x.value IS NOT NULL
 		) SELECT id FROM need) ORDER BY c.key COLLATE BINARY, c.segment`,
-		func(s sqldb.Row) store.Conversation { return record.ScanConversation(s).Conversation }, string(list))
+		func(s sqldb.Row) store.Conversation { return rows.ScanConversation(s).Conversation }, string(list))
 	for _, id := range ids {
 		if err == nil && !slices.ContainsFunc(all, func(c store.Conversation) bool { return c.ID == id }) {
 			err = store.Missing(fmt.Sprintf("conversation %d", id))
@@ -176,7 +176,7 @@ type chunks struct {
 
 // WriteTo implements [io.WriterTo].
 func (c chunks) WriteTo(w io.Writer) (n int64, err error) {
-	err = record.ReadChunks(c.Conn, c.num, 0, math.MaxInt64, func(_ int64, raw []byte) error {
+	err = rows.ReadChunks(c.Conn, c.num, 0, math.MaxInt64, func(_ int64, raw []byte) error {
 		done, err := w.Write(raw)
 		n += int64(done)
 		return err

@@ -10,14 +10,14 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // growing appends the messages that conversations have in another database and not here.
 type growing struct {
-	here, there *record.Records
+	here, there *rows.Records
 	from        *dbfile.Conn // reads there
 	out         Merged
 	same        map[int64]int64 // the conversations that are here, by their number there
@@ -25,11 +25,11 @@ type growing struct {
 
 // all visits the conversations of the other database. Origins come before their forks.
 func (g *growing) all(ctx context.Context) error {
-	list, err := sqldb.List(g.from, unerased, record.ScanConversation)
+	list, err := sqldb.List(g.from, unerased, rows.ScanConversation)
 	if err != nil {
 		return err
 	}
-	return sqldb.Each(list, func(c record.Row) error {
+	return sqldb.Each(list, func(c rows.Row) error {
 		here, forked, err := g.find(ctx, c)
 		if err != nil || here.ID == 0 || !here.ErasedAt.IsZero() { // [merging] adds it, or tells why not
 			return err
@@ -57,10 +57,10 @@ func (g *growing) all(ctx context.Context) error {
 
 // find returns the conversation that is here, or none. Of a conversation that is here it makes
 // the forks that are new.
-func (g *growing) find(ctx context.Context, c record.Row) (here store.Conversation, forked bool, err error) {
+func (g *growing) find(ctx context.Context, c rows.Row) (here store.Conversation, forked bool, err error) {
 	var at store.MessageID
 	err = g.here.DB.Reader(ctx, func(conn sqldb.Conn) error {
-		all, err := sqldb.List(conn, `SELECT`+record.ConversationColumns+` WHERE c.key = ?`, record.ScanConversation, c.Key)
+		all, err := sqldb.List(conn, `SELECT`+rows.ConversationColumns+` WHERE c.key = ?`, rows.ScanConversation, c.Key)
 		for _, r := range all {
 			if r.Segment == c.Segment {
 				here = r.Conversation
@@ -88,12 +88,12 @@ func (g *growing) find(ctx context.Context, c record.Row) (here store.Conversati
 
 // grow appends the messages after those that both databases begin with. A conversation that is
 // archived there is archived here too, unless it has messages of its own here.
-func (g *growing) grow(ctx context.Context, c record.Row, here store.Conversation) (added int64, damaged int, err error) {
+func (g *growing) grow(ctx context.Context, c rows.Row, here store.Conversation) (added int64, damaged int, err error) {
 	known, err := g.common(ctx, c, here)
 	head := here.Head
 	if err == nil && known < c.Messages {
 		_, err = g.here.Update(ctx, here.ID, func(w store.Writer) (err error) {
-			damaged, err = g.tail(ctx, w.(*record.Writer), c.ID, known)
+			damaged, err = g.tail(ctx, w.(*rows.Writer), c.ID, known)
 			added, head = w.Conversation().Messages-here.Messages, w.Conversation().Head
 			return err
 		})
@@ -106,12 +106,12 @@ func (g *growing) grow(ctx context.Context, c record.Row, here store.Conversatio
 
 // common returns how many messages both conversations begin with: the link of a message covers
 // those before it.
-func (g *growing) common(ctx context.Context, c record.Row, here store.Conversation) (n int64, err error) {
+func (g *growing) common(ctx context.Context, c rows.Row, here store.Conversation) (n int64, err error) {
 	err = g.here.DB.Reader(ctx, func(conn sqldb.Conn) error {
 		var failed error
 		n = int64(sort.Search(int(min(here.Messages, c.Messages)), func(i int) bool {
-			mine, _, err := record.LinkAt(conn, here.ID, int64(i)+1)
-			theirs, _, errThere := record.LinkAt(g.from, c.ID, int64(i)+1)
+			mine, _, err := rows.LinkAt(conn, here.ID, int64(i)+1)
+			theirs, _, errThere := rows.LinkAt(g.from, c.ID, int64(i)+1)
 			failed = errors.Join(failed, err, errThere)
 			return mine != theirs
 		}))
@@ -122,13 +122,13 @@ func (g *growing) common(ctx context.Context, c record.Row, here store.Conversat
 
 // tail appends the messages of a conversation after the first ones, and counts the damaged ones,
 // which it leaves out.
-func (g *growing) tail(ctx context.Context, w *record.Writer, id store.ConversationID, after int64) (damaged int, err error) {
-	link, _, err := record.LinkAt(g.from, id, after)
+func (g *growing) tail(ctx context.Context, w *rows.Writer, id store.ConversationID, after int64) (damaged int, err error) {
+	link, _, err := rows.LinkAt(g.from, id, after)
 	if err != nil {
 		return 0, err
 	}
-	err = g.from.Stream(`SELECT `+record.MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq > ? ORDER BY m.seq`, func(s sqldb.Row) error {
-		m := record.ScanMessage(s, 0)
+	err = g.from.Stream(`SELECT `+rows.MessageColumns+` FROM messages m WHERE m.conversation = ? AND m.seq > ? ORDER BY m.seq`, func(s sqldb.Row) error {
+		m := rows.ScanMessage(s, 0)
 		together := w.Head == link
 		link = m.Chain
 		if m.Flags&store.FlagErased != 0 {
@@ -150,7 +150,7 @@ func (g *growing) tail(ctx context.Context, w *record.Writer, id store.Conversat
 
 // put stores a message with its payloads, unless it was erased here. It reports whether they are
 // whole. together says that the messages before it are the same here.
-func (g *growing) put(ctx context.Context, w *record.Writer, m record.MessageRow, together bool) (whole bool, err error) {
+func (g *growing) put(ctx context.Context, w *rows.Writer, m rows.MessageRow, together bool) (whole bool, err error) {
 	row, err := m.Again()
 	if err != nil {
 		return false, nil // it is damaged

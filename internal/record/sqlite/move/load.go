@@ -9,7 +9,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 )
 
@@ -79,11 +79,11 @@ func (l *loader) payload(item portable.Item) error {
 	if !found {
 		return fmt.Errorf("the payload %x… of %d bytes belongs to nothing", item.SHA256[:8], item.Size)
 	}
-	raw := make([]byte, record.ChunkSize)
+	raw := make([]byte, rows.ChunkSize)
 	for n := 0; ; n++ {
 		got, err := io.ReadFull(item.Content, raw)
 		if got > 0 {
-			if err := record.PutChunk(l.Conn, num, n, raw[:got]); err != nil {
+			if err := rows.PutChunk(l.Conn, num, n, raw[:got]); err != nil {
 				return err
 			}
 		}

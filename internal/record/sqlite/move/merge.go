@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/search"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -37,7 +37,7 @@ type Conflict struct {
 }
 
 // conflict notes why a conversation, or something of it, is left out.
-func (m *Merged) conflict(c record.Row, why string) {
+func (m *Merged) conflict(c rows.Row, why string) {
 	m.Conflicts = append(m.Conflicts, Conflict{Key: c.Key, Segment: c.Segment, Why: why})
 }
 
@@ -54,7 +54,7 @@ func Merge(ctx context.Context, f *dbfile.File, b *Built) (Merged, error) {
 		refused, err := refused(ctx, f, other)
 		if err == nil {
 			err = other.Reader(ctx, func(from *dbfile.Conn) error {
-				g := &growing{here: &record.Records{DB: f.DB()}, there: &record.Records{DB: other.DB()}, from: from, same: map[int64]int64{}}
+				g := &growing{here: &rows.Records{DB: f.DB()}, there: &rows.Records{DB: other.DB()}, from: from, same: map[int64]int64{}}
 				if err := g.all(ctx); err != nil {
 					return err
 				}
@@ -78,7 +78,7 @@ func Merge(ctx context.Context, f *dbfile.File, b *Built) (Merged, error) {
 // refused returns the sessions of another database with messages that were
 // erased here.
 func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[string]bool, error) {
-	records := &record.Records{DB: other.DB()}
+	records := &rows.Records{DB: other.DB()}
 	list, err := records.Conversations(ctx, store.ConversationQuery{})
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func refused(ctx context.Context, f *dbfile.File, other *dbfile.File) (map[strin
 }
 
 // fingerprint is what a message is known by if it was erased.
-func fingerprint(ctx context.Context, records *record.Records, id store.MessageID, m store.NewMessage) store.Fingerprint {
+func fingerprint(ctx context.Context, records *rows.Records, id store.MessageID, m store.NewMessage) store.Fingerprint {
 	return store.Fingerprint{Native: m.Native, Said: m.Said, SHA256: m.SHA256, Content: func() (sum [32]byte, long bool) {
 		record, _ := records.Record(ctx, id) // one that cannot be read has no content to be known by
 		return store.ContentSum(m.Format, m.Role, record)
@@ -127,11 +127,11 @@ type merging struct {
 }
 
 // unerased selects the conversations that have messages, origins before their forks.
-var unerased = `SELECT` + record.ConversationColumns + ` WHERE c.erased_at IS NULL ORDER BY c.id`
+var unerased = `SELECT` + rows.ConversationColumns + ` WHERE c.erased_at IS NULL ORDER BY c.id`
 
 // sort separates conversations that are added from conflicts.
 func (m *merging) sort() error {
-	all, err := sqldb.List(m.other, unerased, record.ScanConversation)
+	all, err := sqldb.List(m.other, unerased, rows.ScanConversation)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (m *merging) sort() error {
 }
 
 // conflict says why a conversation cannot be added.
-func (m *merging) conflict(c record.Row) (why string, err error) {
+func (m *merging) conflict(c rows.Row) (why string, err error) {
 	erased, err := m.Has(`SELECT 1 FROM conversations WHERE key = ? AND segment = ?`, c.Key, c.Segment)
 	active := false
 	if err == nil && c.ArchivedAt.IsZero() {

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -16,7 +16,7 @@ import (
 // summaries.
 type rebuild struct {
 	*dbfile.Conn
-	record.Row
+	rows.Row
 	messages  map[store.MessageID]message // its own
 	summaries []verify.SummaryNode        // its own, sources first
 	sources   map[int64][]source          // of its summaries
@@ -24,7 +24,7 @@ type rebuild struct {
 	origin    inheritance                 // of a fork
 
 	placed  []placement
-	claimed map[record.Edge]bool // nodes that a placement leads to
+	claimed map[rows.Edge]bool // nodes that a placement leads to
 }
 
 // message is a message of the conversation.
@@ -44,7 +44,7 @@ func fixConversation(c *dbfile.Conn, id store.ConversationID) error {
 }
 
 func rebuildConversation(c *dbfile.Conn, id store.ConversationID) error {
-	row, err := record.ReadConversation(c, id)
+	row, err := rows.ReadConversation(c, id)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func rebuildConversation(c *dbfile.Conn, id store.ConversationID) error {
 		return err
 	}
 	r := &rebuild{Conn: c, Row: row, messages: map[store.MessageID]message{}, sources: map[int64][]source{},
-		derived: map[int64]store.Summary{}, claimed: map[record.Edge]bool{}}
+		derived: map[int64]store.Summary{}, claimed: map[rows.Edge]bool{}}
 	return sqldb.Steps(r.load, r.findInherited, r.rebuildGraph, r.rebuildView, r.countTotals)
 }
 
@@ -107,7 +107,7 @@ func (r *rebuild) countTotals() error {
 	if err := r.Exec(`UPDATE conversations SET updated_at = ?1 WHERE id = ?2 AND ?1 <> 0`, newest, int64(r.ID)); err != nil {
 		return err
 	}
-	return record.Recount(r.Conn, r.ID)
+	return rows.Recount(r.Conn, r.ID)
 }
 
 // lastPlace returns the place of the newest message. The place of a row that is not as it was

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -14,7 +14,7 @@ import (
 
 // source is a source of a summary with its position.
 type source struct {
-	record.Edge
+	rows.Edge
 	pos int64
 }
 
@@ -64,7 +64,7 @@ func (r *rebuild) rebuildGraph() error {
 // was written from. A summary whose edges do not have that sum gets the run of free nodes
 // that does; where none does, it keeps those of its edges that can be right.
 func (r *rebuild) findSources() error {
-	taken, proven := map[record.Edge]bool{}, map[int64]bool{}
+	taken, proven := map[rows.Edge]bool{}, map[int64]bool{}
 	take := func(n verify.SummaryNode) {
 		for _, s := range r.sources[n.Num] {
 			taken[s.Edge] = taken[s.Edge] || !n.Retired
@@ -112,13 +112,13 @@ func (r *rebuild) isEmpty(num int64) bool {
 func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, err error) {
 	edges, err := sqldb.List(r.Conn, `SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		func(s sqldb.Row) source {
-			e := record.Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+			e := rows.Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
 			return source{e, s.ColumnInt64(3)}
 		}, n.Num)
 	if err != nil {
 		return nil, err
 	}
-	seen := map[record.Edge]bool{}
+	seen := map[rows.Edge]bool{}
 	for _, s := range edges {
 		if seen[s.Edge] || s.Num >= n.Num || s.Num != 0 && s.Summary == "" {
 			continue
@@ -129,7 +129,7 @@ func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, err error) {
 			continue
 		}
 		if err == nil {
-			s.pos, err = record.NodePosition(r.Conn, s.Edge)
+			s.pos, err = rows.NodePosition(r.Conn, s.Edge)
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // its edge still has the position
 			return nil, err
@@ -145,21 +145,21 @@ const maxRun = 256
 
 // findRun looks for the run of neighbouring nodes that a summary was made from.
 // It tries the known sources and the nodes that no other summary has taken.
-func (r *rebuild) findRun(n verify.SummaryNode, known []source, taken map[record.Edge]bool) []source {
+func (r *rebuild) findRun(n verify.SummaryNode, known []source, taken map[rows.Edge]bool) []source {
 	nodes := slices.Clone(known)
-	add := func(e record.Edge, pos int64) {
+	add := func(e rows.Edge, pos int64) {
 		if !taken[e] && !slices.ContainsFunc(known, func(s source) bool { return s.Edge == e }) {
 			nodes = append(nodes, source{e, pos})
 		}
 	}
 	for id, m := range r.messages {
 		if !m.hidden {
-			add(record.Edge{Node: store.Node{Message: id}}, m.pos)
+			add(rows.Edge{Node: store.Node{Message: id}}, m.pos)
 		}
 	}
 	for _, s := range r.summaries {
 		if s.Num < n.Num && !s.Retired && !r.isEmpty(s.Num) {
-			add(record.Edge{Num: s.Num, Node: store.Node{Summary: s.ID}}, r.sources[s.Num][0].pos)
+			add(rows.Edge{Num: s.Num, Node: store.Node{Summary: s.ID}}, r.sources[s.Num][0].pos)
 		}
 	}
 	slices.SortFunc(nodes, byPosition)
@@ -180,7 +180,7 @@ func (r *rebuild) findRun(n verify.SummaryNode, known []source, taken map[record
 // writeNumbers computes the numbers of a summary from its sources. Where a
 // message is missing, the old numbers stay: they show the loss.
 func (r *rebuild) writeNumbers(n verify.SummaryNode) error {
-	want, err := record.Derive(r.Conn, n.Num, r.derived)
+	want, err := rows.Derive(r.Conn, n.Num, r.derived)
 	if errors.Is(err, store.ErrNotFound) {
 		r.derived[n.Num] = n.Summary
 		return nil
@@ -189,5 +189,5 @@ func (r *rebuild) writeNumbers(n verify.SummaryNode) error {
 		return err
 	}
 	r.derived[n.Num] = want
-	return record.UpdateDerived(r.Conn, n.Num, want)
+	return rows.UpdateDerived(r.Conn, n.Num, want)
 }

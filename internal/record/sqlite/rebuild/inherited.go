@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -31,11 +31,11 @@ func (r *rebuild) findInherited() error {
 		if _, again := r.origin.until[at.ForkedFrom]; again {
 			break
 		}
-		pos, err := record.MessagePosition(r.Conn, at.ForkedAt)
+		pos, err := rows.MessagePosition(r.Conn, at.ForkedAt)
 		if err == nil {
 			last = min(last, pos)
 			r.origin.until[at.ForkedFrom] = last
-			at, err = record.ReadConversation(r.Conn, at.ForkedFrom)
+			at, err = rows.ReadConversation(r.Conn, at.ForkedFrom)
 		}
 		if errors.Is(err, store.ErrNotFound) {
 			break
@@ -54,17 +54,17 @@ func (r *rebuild) proveInherited() error {
 	if !known {
 		return nil
 	}
-	items, err := record.ViewItems(r.Conn, r.ForkedFrom, 0, last)
+	items, err := rows.ViewItems(r.Conn, r.ForkedFrom, 0, last)
 	if err != nil {
 		return nil // the origin cannot be read
 	}
-	if items, err = record.UnfoldTo(r.Conn, items, r.ForkedAt, last); err != nil {
+	if items, err = rows.UnfoldTo(r.Conn, items, r.ForkedAt, last); err != nil {
 		return nil // the origin has left that branch
 	}
-	items, _ = record.Split(items, last)
-	var found []record.MessageRef
-	err = record.WalkMessages(r.Conn, items, func(m record.MessageRef) error { found = append(found, m); return nil })
-	if err == nil && bytes.Equal(record.InheritedDigest(found), r.Inherited) { // else some are missing
+	items, _ = rows.Split(items, last)
+	var found []rows.MessageRef
+	err = rows.WalkMessages(r.Conn, items, func(m rows.MessageRef) error { found = append(found, m); return nil })
+	if err == nil && bytes.Equal(rows.InheritedDigest(found), r.Inherited) { // else some are missing
 		r.origin.messages = map[store.MessageID]int64{}
 		for _, m := range found {
 			r.origin.messages[m.ID] = m.Pos
@@ -75,7 +75,7 @@ func (r *rebuild) proveInherited() error {
 
 // belongs reports whether the conversation may lead to a node: one of its own,
 // or, in a fork, an inherited one. A message that is missing is [store.ErrNotFound].
-func (r *rebuild) belongs(e record.Edge) (bool, error) {
+func (r *rebuild) belongs(e rows.Edge) (bool, error) {
 	if e.Num != 0 {
 		of, err := sqldb.Value[store.ConversationID](r.Conn, `SELECT conversation FROM summaries WHERE num = ?`, e.Num)
 		_, shared := r.origin.until[of]
@@ -84,7 +84,7 @@ func (r *rebuild) belongs(e record.Edge) (bool, error) {
 	if _, own := r.messages[e.Message]; own {
 		return true, nil
 	}
-	m, err := record.FindMessage(r.Conn, e.Message)
+	m, err := rows.FindMessage(r.Conn, e.Message)
 	if r.origin.messages != nil {
 		_, inherited := r.origin.messages[e.Message]
 		return inherited, err

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -18,7 +18,7 @@ func fixOrphans(c *dbfile.Conn) error {
 	const lost = ` FROM conversations WHERE project NOT IN (SELECT id FROM projects)`
 	moved, err := sqldb.Column[int64](c, `SELECT id`+lost)
 	if err == nil {
-		err = c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project`+lost, record.RecoveredKey)
+		err = c.Exec(`INSERT INTO projects (id, origin, root) SELECT DISTINCT project, '', ? || project`+lost, rows.RecoveredKey)
 	}
 	if err == nil {
 		err = sqldb.Each(moved, func(id int64) error { return seal.Conversations.Again(c, "c.id = ?", id) })
@@ -82,7 +82,7 @@ const missingBranches = `
 // restoreConversation makes the row of a conversation again from its messages.
 // It takes the session key from the cursor of a host, or else makes one up.
 func restoreConversation(c *dbfile.Conn, id int64) error {
-	key, root := fmt.Sprintf("%s%d", record.RecoveredKey, id), ""
+	key, root := fmt.Sprintf("%s%d", rows.RecoveredKey, id), ""
 	// The cursor of a transcript; see package hosts.
 	_, err := c.One(`
 		SELECT s.key, ifnull(json_extract(s.data, '$.dir'), '') FROM state s
@@ -92,7 +92,7 @@ func restoreConversation(c *dbfile.Conn, id int64) error {
 		return err
 	}
 	agent, _, _ := strings.Cut(key, ":")
-	if strings.HasPrefix(key, record.RecoveredKey) {
+	if strings.HasPrefix(key, rows.RecoveredKey) {
 		agent = ""
 	}
 	if err := c.Exec(`INSERT INTO projects (origin, root) VALUES ('', ?) ON CONFLICT DO NOTHING`, root); err != nil {
@@ -122,18 +122,18 @@ func findForkPoint(c *dbfile.Conn, id int64) error {
 	if err != nil || base <= 0 {
 		return err
 	}
-	items, err := record.ViewItems(c, store.ConversationID(id), 0, base)
+	items, err := rows.ViewItems(c, store.ConversationID(id), 0, base)
 	if err != nil {
 		return err
 	}
 	var from, at, last int64
-	err = record.WalkMessages(c, items, func(m record.MessageRef) error {
+	err = rows.WalkMessages(c, items, func(m rows.MessageRef) error {
 		if int64(m.Conversation) != id && m.Pos > last {
 			from, at, last = int64(m.Conversation), int64(m.ID), m.Pos
 		}
 		return nil
 	})
-	inherited, failed := record.CoverageDigest(c, items)
+	inherited, failed := rows.CoverageDigest(c, items)
 	if from == 0 || err != nil || failed != nil {
 		return nil // it was not forked, or what it began with cannot be read
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/record/wire"
+	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 )
 
 // fixPayloads makes the row of each payload fit its content, and links payloads to the
 // messages that refer to them.
 func fixPayloads(c *dbfile.Conn) error {
-	rows, err := record.PayloadRows(c, "TRUE")
+	list, err := rows.PayloadRows(c, "TRUE")
 	if err != nil {
 		return err
 	}
@@ -29,10 +29,10 @@ func fixPayloads(c *dbfile.Conn) error {
 		return err
 	}
 	for _, num := range lost {
-		rows = append(rows, record.PayloadRow{Num: num})
+		list = append(list, rows.PayloadRow{Num: num})
 	}
-	for _, p := range rows {
-		found, err := record.ReadContent(c, p)
+	for _, p := range list {
+		found, err := rows.ReadContent(c, p)
 		if err == nil {
 			err = fixPayload(c, p, found)
 		} else if !errors.As(err, new(*sqlite3.Error)) {
@@ -47,8 +47,8 @@ func fixPayloads(c *dbfile.Conn) error {
 
 // fixPayload corrects the row of a payload whose content is sound, or makes it again with
 // the id that the hash gives.
-func fixPayload(c *dbfile.Conn, p record.PayloadRow, found record.FoundContent) error {
-	right := record.PayloadRow{Num: p.Num, ID: p.ID, Sum: found.Sum, Size: found.Size}
+func fixPayload(c *dbfile.Conn, p rows.PayloadRow, found rows.FoundContent) error {
+	right := rows.PayloadRow{Num: p.Num, ID: p.ID, Sum: found.Sum, Size: found.Size}
 	if p.ID != "" && found.Sum != p.Sum && !right.Named() {
 		return nil // neither hash nor id matches it
 	}
@@ -70,7 +70,7 @@ func fixPayload(c *dbfile.Conn, p record.PayloadRow, found record.FoundContent) 
 	if !found.Mislabelled {
 		return nil
 	}
-	return c.Exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, record.ZstdMagic, p.Num)
+	return c.Exec(`UPDATE chunks SET compressed = (substr(data, 1, 4) = ?) WHERE payload = ?`, rows.ZstdMagic, p.Num)
 }
 
 // fixReferences links payloads to the messages that need them, and restores
@@ -93,7 +93,7 @@ func fixReferences(c *dbfile.Conn) error {
 		return err
 	}
 	for _, n := range all {
-		if err := sqldb.Each(n.ids, func(id string) error { return record.LinkPayload(c, n.message, id) }); err != nil {
+		if err := sqldb.Each(n.ids, func(id string) error { return rows.LinkPayload(c, n.message, id) }); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
@@ -34,7 +34,7 @@ func Run(ctx context.Context, f *dbfile.File) error {
 	try("rows without parents", fixOrphans)
 	try("the payloads", fixPayloads)
 	try("the unfinished maps", func(c *dbfile.Conn) error { return mapitems.Repair(c) })
-	ids, err := sqldb.Read(ctx, f.DB(), record.ConversationIDs)
+	ids, err := sqldb.Read(ctx, f.DB(), rows.ConversationIDs)
 	errs = append(errs, err)
 	for _, id := range ids { // origins come before their forks
 		if ctx.Err() != nil {

@@ -8,14 +8,14 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/record"
+	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // placement is an item of the view, or of a kept branch.
 type placement struct {
-	record.Edge
+	rows.Edge
 	pos    int64
 	branch int64 // 0 for the view
 	stub   bool
@@ -44,14 +44,14 @@ func (r *rebuild) place(all []placement) error {
 	rank := func(p placement) int { return r.derived[p.Num].Depth + min(1, int(p.Num)) }
 	slices.SortStableFunc(all, func(a, b placement) int { return cmp.Compare(rank(b), rank(a)) })
 	for _, p := range all {
-		pos, err := record.NodePosition(r.Conn, p.Edge)
+		pos, err := rows.NodePosition(r.Conn, p.Edge)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
 		p.pos = pos
-		free, below := true, map[record.Edge]bool{}
+		free, below := true, map[rows.Edge]bool{}
 		if err == nil {
-			err = r.descend(p.Edge, func(e record.Edge) error {
+			err = r.descend(p.Edge, func(e rows.Edge) error {
 				belongs, err := r.belongs(e)
 				if errors.Is(err, store.ErrNotFound) { // a missing message is left out
 					return nil
@@ -80,29 +80,29 @@ func (r *rebuild) readPlacements() ([]placement, error) {
 		UNION ALL SELECT b.id, bi.pos, bi.message, bi.summary, s.id, 0, 0
 		FROM branches b JOIN branch_items bi ON bi.branch = b.id LEFT JOIN summaries s ON s.num = bi.summary
 		WHERE b.conversation = ?1 AND bi.pos > `+verify.BranchStart+` ORDER BY branch, pos`, func(s sqldb.Row) placement {
-		p := placement{Edge: record.Edge{Num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
+		p := placement{Edge: rows.Edge{Num: s.ColumnInt64(3)}, pos: s.ColumnInt64(1), branch: s.ColumnInt64(0), stub: s.ColumnBool(5), tokens: s.ColumnInt(6)}
 		p.Message, p.Summary = store.MessageID(s.ColumnInt64(2)), store.SummaryID(s.ColumnText(4))
 		return p
 	}, int64(r.ID))
 }
 
 // descend visits a node and the nodes below it.
-func (r *rebuild) descend(e record.Edge, visit func(record.Edge) error) error {
+func (r *rebuild) descend(e rows.Edge, visit func(rows.Edge) error) error {
 	if err := visit(e); err != nil || e.Num == 0 {
 		return err
 	}
-	sources, err := record.Edges(r.Conn, e.Num) // they were made again, and are older
+	sources, err := rows.Edges(r.Conn, e.Num) // they were made again, and are older
 	if err != nil {
 		return err
 	}
-	return sqldb.Each(sources, func(s record.Edge) error { return r.descend(s, visit) })
+	return sqldb.Each(sources, func(s rows.Edge) error { return r.descend(s, visit) })
 }
 
 // looseNodes returns the nodes that nothing leads to: summaries, messages, and messages that
 // a fork started with. They belong to the branch that was cut off before their position when
 // they existed already, else to the view.
 func (r *rebuild) looseNodes() (loose []placement, err error) {
-	add := func(e record.Edge, pos, stored int64) {
+	add := func(e rows.Edge, pos, stored int64) {
 		if r.claimed[e] || err != nil {
 			return
 		}
@@ -113,14 +113,14 @@ func (r *rebuild) looseNodes() (loose []placement, err error) {
 	}
 	for _, n := range r.summaries {
 		if want := r.derived[n.Num]; !n.Retired && want.Messages > 0 {
-			add(record.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}, want.Pos, want.Latest.UnixMilli())
+			add(rows.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}, want.Pos, want.Latest.UnixMilli())
 		}
 	}
 	for id, m := range r.messages {
-		add(record.Edge{Node: store.Node{Message: id}}, m.pos, m.stored)
+		add(rows.Edge{Node: store.Node{Message: id}}, m.pos, m.stored)
 	}
 	for id, pos := range r.origin.messages {
-		add(record.Edge{Node: store.Node{Message: id}}, pos, math.MaxInt64)
+		add(rows.Edge{Node: store.Node{Message: id}}, pos, math.MaxInt64)
 	}
 	return loose, err
 }
@@ -128,7 +128,7 @@ func (r *rebuild) looseNodes() (loose []placement, err error) {
 // markRetired marks the summaries that nothing leads to, and only those.
 func (r *rebuild) markRetired() error {
 	for _, n := range r.summaries {
-		retired := !r.claimed[record.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}]
+		retired := !r.claimed[rows.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}]
 		if err := r.Exec(`UPDATE summaries SET retired = ? WHERE num = ?`, retired, n.Num); err != nil {
 			return err
 		}
@@ -149,9 +149,9 @@ func (r *rebuild) writePlacements() error {
 		if p.branch != 0 {
 			err = r.Exec(`INSERT INTO branch_items (branch, pos, message, summary) VALUES (?, ?, ?, ?)`, p.branch, p.pos, sqldb.Null(int64(p.Message)), sqldb.Null(p.Num))
 		} else {
-			var it record.ViewItem
+			var it rows.ViewItem
 			if it, err = r.itemOf(p); err == nil {
-				err = record.InsertItem(r.Conn, r.ID, it)
+				err = rows.InsertItem(r.Conn, r.ID, it)
 			}
 		}
 		if err != nil {
@@ -163,10 +163,10 @@ func (r *rebuild) writePlacements() error {
 
 // itemOf returns the view item of a placement. The item of a message that does
 // not decode has no tool calls.
-func (r *rebuild) itemOf(p placement) (record.ViewItem, error) {
-	items, err := record.ItemsOf(r.Conn, []record.Edge{p.Edge})
+func (r *rebuild) itemOf(p placement) (rows.ViewItem, error) {
+	items, err := rows.ItemsOf(r.Conn, []rows.Edge{p.Edge})
 	if err != nil {
-		items = []record.ViewItem{{Item: store.Item{Node: p.Node}}}
+		items = []rows.ViewItem{{Item: store.Item{Node: p.Node}}}
 		var role int
 		_, err = r.One(`SELECT tokens, role FROM messages WHERE id = ?`, sqldb.Into(&items[0].Tokens, &role), int64(p.Message))
 		items[0].Role = store.RoleOf(role)

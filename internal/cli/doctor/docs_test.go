@@ -1,0 +1,60 @@
+package doctor
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of codes in docs/OPERATIONS.md")
+
+const (
+	tableBegins = "<!-- codes: go test ./internal/cli/doctor -run Docs -update -->\n"
+	tableEnds   = "<!-- end of codes -->\n"
+)
+
+// The table of codes in the docs is the one in the program.
+func TestDocsListEveryCode(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| severity | codes | `--fix` | otherwise |\n|---|---|---|---|\n")
+	rows := map[string][]string{} // the codes by the other cells
+	for _, code := range slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(catalogue)), strings.Fields(derived)...))) {
+		e := explain(code)
+		row := fmt.Sprintf("| %s | %%s | %s | %s |\n", e.severity, orDash(e.fix), orDash(e.advice))
+		rows[row] = append(rows[row], "`"+code+"`")
+	}
+	for _, row := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return strings.Compare(rows[a][0], rows[b][0]) }) {
+		fmt.Fprintf(&b, row, strings.Join(rows[row], ", "))
+	}
+	path := filepath.Join("..", "..", "..", "docs", "OPERATIONS.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), tableBegins)
+	have, after, closed := strings.Cut(rest, tableEnds)
+	if !ok || !closed {
+		t.Fatal("docs/OPERATIONS.md has no place for the table")
+	}
+	if have == b.String() {
+		return
+	}
+	if !*update {
+		t.Fatal("the table of codes in docs/OPERATIONS.md is not that of the program: run go test ./internal/cli/doctor -run Docs -update")
+	}
+	if err := os.WriteFile(path, []byte(before+tableBegins+b.String()+tableEnds+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
