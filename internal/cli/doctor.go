@@ -244,6 +244,7 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 	}{
 		{"the last sync", func() []doctor.Finding { return syncFindings(ctx, cfg, db) }},
 		{"the runs", func() []doctor.Finding { return runFindings(ctx, db, time.Now()) }},
+		{"deleted sessions", func() []doctor.Finding { return cmd.deleted(ctx, cfg, db) }},
 		{"older messages for secrets", func() []doctor.Finding { return cmd.unmasked(ctx, cfg, db) }},
 	} {
 		more := part.look()
@@ -253,6 +254,23 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 		found = append(found, more...)
 	}
 	return found
+}
+
+// deleted counts the sessions that agents have deleted and lcm has.
+func (cmd *doctorCommand) deleted(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
+	feed, err := cmd.feedOf(cfg, db)
+	if err != nil {
+		return nil // the checks of the settings say why
+	}
+	lost, _ := feed.Lost(ctx) // an error is one of the database
+	n := len(hosts.Resumable(lost))
+	if n == 0 {
+		return nil
+	}
+	return []doctor.Finding{{
+		Code: "deleted-sessions", Severity: doctor.Note, Where: "hosts", Message: prose.Count(n, "stored session was", "stored sessions were") + " deleted since by the agents",
+		Advice: "`lcm undelete` lists them and writes them back",
+	}}
 }
 
 // hostFindings checks the connection with each host. db is nil if it cannot be opened.

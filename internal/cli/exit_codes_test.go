@@ -35,7 +35,7 @@ func writeExitCodes(b *strings.Builder) {
 
 // readers are the commands that need a database that exists, with right arguments.
 var readers = []string{
-	"grep x", "ask x", "describe msg_1", "show", "conversations", "forget --list", "verify --all", "context", "compact --all", "sync", "ui --no-open",
+	"grep x", "ask x", "describe msg_1", "show", "conversations", "undelete", "forget --list", "verify --all", "context", "compact --all", "sync", "ui --no-open",
 	"team token list", "team token revoke x", "team audit", "db status", "db backup", "db export F", "db embed", "run --list",
 }
 
@@ -46,7 +46,7 @@ var others = []struct {
 }{
 	{"import missing.jsonl", exitNotFound}, {"import telepathy", exitNotFound}, {"import", exitNotFound}, {"import --session x", exitUsage},
 	{"db restore missing.db", exitNotFound}, {"db copy missing.db to.db", exitNotFound}, {"db backup missing/b.db", exitNotFound}, {"db export missing/e", exitNotFound},
-	{"describe nonsense", exitUsage}, {"describe msg_99", exitNotFound}, {"describe sum_0123456789abcdef", exitNotFound}, {"show 99", exitNotFound},
+	{"undelete x", exitNotFound}, {"describe nonsense", exitUsage}, {"describe msg_99", exitNotFound}, {"describe sum_0123456789abcdef", exitNotFound}, {"show 99", exitNotFound},
 	{"describe msg_99", exitNotFound}, {"context 99", exitNotFound}, {"compact 99", exitNotFound}, {"verify 99", exitNotFound}, {"forget 99 --yes", exitNotFound},
 	{"grep nothing-has-this", exitFailure}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig}, {"db embed", exitConfig}, {"chat", exitConfig},
 	{"map items", exitUsage}, {"map items --prompt x", exitConfig},

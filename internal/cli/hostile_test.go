@@ -89,13 +89,13 @@ var mute = []string{
 // printing has what the others are called with, in such an order that what
 // changes the record comes last. SUM, FILE and MSG stand for ids.
 var printing = []string{
-	"conversations", "show 1", "show 1 --full", "show 2 --newest", "verify --all", "db status", "run --list", "context 1 --budget 4000", "show 1 --tree",
+	"conversations", "undelete", "show 1", "show 1 --full", "show 2 --newest", "verify --all", "db status", "run --list", "context 1 --budget 4000", "show 1 --tree",
 	"grep needle --all", "grep needle --all --mode full_text", "grep needle --context 3 --all", "describe MSG", "describe SUM", "describe FILE", "describe --expand SUM",
 	"ask needle --all", "context --brief", "doctor", "forget 1 --dry-run", "forget --older-than 1d --dry-run", "compact 2 --budget 2000", "import transcript",
 	"show 1 --raw", "describe MSG --raw", "describe FILE --raw", "describe SUM --raw", "describe --expand SUM --raw",
 	"db export --raw -c 1", "team audit", "team token list",
 	// What was typed, and files that are hostile, come back in errors.
-	"show EVIL", "describe EVIL", "grep EVIL(", "grep x --since EVIL", "verify EVIL", "import EVIL", "EVIL",
+	"show EVIL", "undelete EVIL", "describe EVIL", "grep EVIL(", "grep x --since EVIL", "verify EVIL", "import EVIL", "EVIL",
 }
 
 // Whatever is stored, and whatever command prints it, a terminal has nothing to

@@ -131,7 +131,9 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		t.add(s.Title, prose.Number(s.Sessions), prose.Number(s.Unchanged), prose.Number(s.Records), prose.Number(s.New), prose.Number(s.Known), prose.Number(s.Hidden), prose.Size(s.Bytes))
 	}
 	cmd.printTable(t)
+	deleted := 0
 	for _, r := range out.Hosts {
+		deleted += r.Deleted
 		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
 			cmd.note("%s: %s of a type that this version does not know, %q: kept, hidden, and searchable",
 				r.Host, prose.Count(r.Unknown[kind], "record", "records"), safetext.Line(kind))
@@ -145,6 +147,9 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		if r.Ignored > 0 {
 			cmd.note("%s: %s not stored, as the settings say (ingest.ignore_…_patterns)", r.Host, prose.Count(r.Ignored, "session was", "sessions were"))
 		}
+	}
+	if deleted > 0 {
+		cmd.note("%s deleted since by the agents: `lcm undelete` lists them and writes them back", prose.Count(deleted, "stored session was", "stored sessions were"))
 	}
 	if filter.DryRun {
 		cmd.note("nothing was stored; without --dry-run these sessions would be read")

@@ -65,13 +65,13 @@ func newRoot(p *program) *cobra.Command {
 			root.AddGroup(&cobra.Group{ID: group, Title: group})
 		}
 	}
-	add(recalling, newGrep(p), newAsk(p), newDescribe(p), newWhy(p), newShow(p), newConversations(p), newUI(p), newChat(p), newMap(p))
+	add(recalling, newGrep(p), newAsk(p), newDescribe(p), newWhy(p), newShow(p), newConversations(p), newUI(p))
 	add(theHosts, newSetup(p), newRun(p), newMCP(p), newEngineCommand(p))
-	add(theRecord, newImport(p), newForget(p), newVerify(p))
+	add(theRecord, newImport(p), newUndelete(p), newForget(p), newVerify(p))
 	add(theView, newContext(p))
 	add(theTeam, newSync(p), newTeamGroup(p))
 	add(upkeep, newDoctor(p), newDBGroup(p), newConfig(p))
-	add("", newCompact(p), newDemo(p), newHook(p), newStatusline(p), newVersion(p))
+	add("", newChat(p), newCompact(p), newDemo(p), newHook(p), newMap(p), newStatusline(p), newVersion(p))
 	root.SetHelpCommand(newHelp(root))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.InitDefaultCompletionCmd()

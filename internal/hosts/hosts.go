@@ -3,8 +3,9 @@
 //
 // A host is one package (hosts/claude, hosts/codex, hosts/opencode), which has everything
 // that lcm knows of the program, and hosts/all lists them. A [Host] has facts ([About]) and
-// finds and reads transcripts. Two more interfaces are optional: setup.Host, for a program
-// whose settings can name lcm, and launch.Host, for one that `lcm run` can start.
+// finds and reads transcripts. More interfaces are optional: setup.Host, for a program
+// whose settings can name lcm, launch.Host, for one that `lcm run` can start, and
+// [Restoring], for one that opens a session again that was deleted.
 // docs/hosts/ADDING.md shows how to add a host.
 //
 // A [Feed] stores transcripts: it continues each from the position of the last reading and

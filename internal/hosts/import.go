@@ -91,11 +91,14 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 		in := h.Find(f.machine)
 		sums = append(sums, Summary{Host: h.About().Name, Title: h.About().Title, Present: in.Present})
 		sum := &sums[len(sums)-1]
+		have, unread := map[string]bool{}, []string(nil)
 		for t, err := range f.found(ctx, h, in, filter.Path) {
 			if ctx.Err() != nil {
 				return sums, nil, ctx.Err()
 			}
+			have[t.Key()] = true
 			if err != nil {
+				unread = append(unread, cmp.Or(t.Path, in.Data))
 				sum.Failures = append(sum.Failures, Failure{t.Path, err})
 				continue
 			}
@@ -113,6 +116,12 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 				one.from = min(c.Size, t.Size)
 			}
 			todo = append(todo, one)
+		}
+		if filter.Path == "" {
+			if sum.lost, err = f.lost(ctx, cursors, sum.Host, in.Data, have, unread); err != nil {
+				return nil, nil, err
+			}
+			sum.Deleted = len(Resumable(sum.lost))
 		}
 	}
 	oldestFirst(todo)

@@ -86,6 +86,9 @@ const aside = "aside:"
 // IsAside reports whether an id is one of those, which exports leave out.
 func IsAside(native string) bool { return strings.HasPrefix(native, aside) }
 
+// AsideName returns the name that was given to [Aside].
+func AsideName(native string) string { return strings.TrimPrefix(native, aside) }
+
 // MaxAside is the largest such file that is stored.
 const MaxAside = 64 << 20
 

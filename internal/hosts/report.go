@@ -93,8 +93,11 @@ type Summary struct {
 	Sessions  int    `json:"sessions"`          // transcripts that the filter selects
 	Unchanged int    `json:"unchanged"`         // of them, without new records
 	Ignored   int    `json:"ignored,omitempty"` // of them, must not be stored
+	Deleted   int    `json:"deleted,omitempty"` // stored sessions that the host no longer has
 	Counts
 	Failures []Failure `json:"failures,omitempty"`
+
+	lost []Lost // the deleted ones, and their sub-agents
 }
 
 // Failure is a transcript that could not be read to its end.
