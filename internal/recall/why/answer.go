@@ -52,6 +52,8 @@ type Commit struct {
 	At      time.Time `json:"at"`
 	Author  string    `json:"author"`
 	Subject string    `json:"subject"`
+	// File is what the commit calls the file, where it is called otherwise now.
+	File string `json:"file,omitempty"`
 }
 
 // maxFile bounds the files that are read, and maxOrigins how many changes of a file are named.
@@ -108,14 +110,21 @@ func AskIn(ctx context.Context, s Store, root, rel string, n int, conversations 
 			began = c.CreatedAt
 		}
 	}
-	all, err := Changes(ctx, s, in, path.Base(a.File), isFile(root, a.File))
+	names := []string{a.File}
+	if n > 0 {
+		a.Text = strings.TrimSpace(lines[n-1])
+		if a.Commit = blame(ctx, root, a.File, n); a.Commit != nil && a.Commit.File != "" {
+			names = append(names, a.Commit.File)
+		}
+	}
+	all, err := Changes(ctx, s, in, root, names)
 	if err != nil {
 		return a, err
 	}
 	if n == 0 {
 		return a.ofFile(ctx, s, all)
 	}
-	return a.ofLine(ctx, s, all, lines, root, began)
+	return a.ofLine(ctx, s, in, all, lines, began)
 }
 
 // ofFile adds the prompts that changed the file.
@@ -143,13 +152,20 @@ func (a Answer) ofFile(ctx context.Context, s Store, all []Change) (Answer, erro
 }
 
 // ofLine adds the change behind the line.
-func (a Answer) ofLine(ctx context.Context, s Store, all []Change, lines []string, root string, began time.Time) (Answer, error) {
-	a.Text = strings.TrimSpace(lines[a.Line-1])
+func (a Answer) ofLine(ctx context.Context, s Store, in []store.ConversationID, all []Change, lines []string, began time.Time) (Answer, error) {
 	before := time.Now()
-	if a.Commit = blame(ctx, root, a.File, a.Line); a.Commit != nil {
+	if a.Commit != nil {
 		before = a.Commit.At
 	}
-	for _, c := range Behind(all, lines, a.Line-1, before) {
+	behind := Behind(all, lines, a.Line-1, before, 0)
+	if len(behind) == 0 && len(a.Text) >= rare && before.After(began) {
+		moved, err := elsewhere(ctx, s, in, a, before)
+		if err != nil {
+			return a, err
+		}
+		behind = Behind(moved, lines, a.Line-1, before, surely)
+	}
+	for _, c := range behind {
 		if failed, err := Failed(ctx, s, c); err != nil || failed {
 			if err != nil {
 				return a, err
@@ -178,24 +194,22 @@ func origin(ctx context.Context, s Store, c Change) (Origin, error) {
 	return o, err
 }
 
-// isFile reports paths of the file in the project, or in another work tree of it: not those
-// that lead to a file of the same name in another directory.
-func isFile(root, file string) func(string) bool {
-	return func(name string) bool {
-		name = filepath.ToSlash(name)
-		if name == file {
-			return true
-		}
-		above, ok := strings.CutSuffix(name, "/"+file)
-		if !ok || !path.IsAbs(above) && !filepath.IsAbs(above) {
-			return false
-		}
-		if below, ok := strings.CutPrefix(above, filepath.ToSlash(root)+"/"); ok {
-			_, err := os.Lstat(filepath.Join(root, below, ".git"))
-			return err == nil // a work tree inside the project
-		}
+// isFile reports whether a path leads to a file of the project, or of another work tree of it:
+// not to a file of the same name in another directory.
+func isFile(root, file, name string) bool {
+	name = filepath.ToSlash(name)
+	if name == file {
 		return true
 	}
+	above, ok := strings.CutSuffix(name, "/"+file)
+	if !ok || !path.IsAbs(above) && !filepath.IsAbs(above) {
+		return false
+	}
+	if below, ok := strings.CutPrefix(above, filepath.ToSlash(root)+"/"); ok {
+		_, err := os.Lstat(filepath.Join(root, below, ".git"))
+		return err == nil // a work tree inside the project
+	}
+	return true
 }
 
 // read returns the lines of a file.
@@ -213,10 +227,11 @@ func read(root, rel string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
 }
 
-// blame returns the commit of a line, or nil: for one that is not committed, and without git.
+// blame returns the commit that brought a line, also where a later one moved or indented it, or
+// nil: for a line that is not committed, and without git.
 func blame(ctx context.Context, root, file string, line int) *Commit {
 	at := fmt.Sprintf("-L%d,%d", line, line)
-	out, err := exec.CommandContext(ctx, "git", "-C", root, "-c", "core.fsmonitor=false", "blame", "--no-textconv", "--porcelain", at, "--", file).Output()
+	out, err := exec.CommandContext(ctx, "git", "-C", root, "-c", "core.fsmonitor=false", "blame", "--no-textconv", "-w", "--porcelain", at, "--", file).Output()
 	if err != nil {
 		return nil
 	}
@@ -231,6 +246,10 @@ func blame(ctx context.Context, root, file string, line int) *Commit {
 			c.At = time.Unix(seconds, 0).UTC()
 		case "summary":
 			c.Subject = rest
+		case "filename":
+			if rest != file {
+				c.File = rest
+			}
 		default:
 			if c.Hash == "" {
 				c.Hash = word

@@ -3,13 +3,15 @@
 //
 // The calls that changed the file are joined with its present lines by text, white space
 // aside. Among those that brought the line, those count whose lines around it are those of
-// the file; the newest of them that is older than the line's commit is the answer. A line
-// that too many texts have in common gets none: no answer is better than a guess.
+// the file and of no other place in it; the newest of them that is older than the line's commit is the answer. A line
+// that too many texts have in common gets none: no answer is better than a guess. A file that
+// was renamed in a commit is followed by git; what was moved from another file by its text.
 package why
 
 import (
 	"cmp"
 	"context"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,10 +37,35 @@ type Change struct {
 	parts   []notes.Change
 }
 
-// Changes lists the calls of some conversations that changed a file, oldest first, except
-// those that failed. isFile reports whether a path in a call is the file.
-func Changes(ctx context.Context, s Store, in []store.ConversationID, base string, isFile func(string) bool) ([]Change, error) {
-	q := store.Search{Mode: store.Regex, Pattern: regexp.QuoteMeta(base), Conversations: in, Roles: []llms.Role{llms.RoleAssistant}, Sort: store.ByRecency, Limit: 1000}
+// Changes lists the calls of some conversations that changed the file of a work tree that has,
+// or had, these names, oldest first.
+func Changes(ctx context.Context, s Store, in []store.ConversationID, root string, names []string) ([]Change, error) {
+	var pattern []string
+	for _, name := range names {
+		pattern = append(pattern, regexp.QuoteMeta(path.Base(name)))
+	}
+	return calls(ctx, s, store.Search{Conversations: in, Pattern: strings.Join(pattern, "|")}, func(name string) bool {
+		return slices.ContainsFunc(names, func(file string) bool { return isFile(root, file, name) })
+	})
+}
+
+// elsewhere lists the calls that wrote the text of a line into any file of the same kind in the
+// day before a time: the file may have had another name, or the line another file. Older ones
+// would mostly be lines that were copied.
+func elsewhere(ctx context.Context, s Store, in []store.ConversationID, a Answer, before time.Time) ([]Change, error) {
+	longest := "" // without what the JSON of a call may escape
+	for _, text := range strings.FieldsFunc(a.Text, func(r rune) bool { return strings.ContainsRune("\"\\<>&\t", r) }) {
+		if len(text) > len(longest) {
+			longest = text
+		}
+	}
+	q := store.Search{Conversations: in, Pattern: regexp.QuoteMeta(longest), Since: before.Add(-24 * time.Hour), Before: before}
+	return calls(ctx, s, q, func(name string) bool { return path.Ext(name) == path.Ext(a.File) })
+}
+
+// calls lists the calls that a search finds and that changed a file, oldest first.
+func calls(ctx context.Context, s Store, q store.Search, isFile func(string) bool) ([]Change, error) {
+	q.Mode, q.Roles, q.Sort, q.Limit = store.Regex, []llms.Role{llms.RoleAssistant}, store.ByRecency, 1000
 	var all []Change
 	for {
 		found, err := s.Search(ctx, q)
@@ -100,16 +127,18 @@ func Failed(ctx context.Context, s Store, c Change) (bool, error) {
 	return false, nil
 }
 
-// enough is how many lines around a line have to be those of the file, and rare how many
-// characters a line needs to be looked for without them.
+// enough is how many lines around a line have to be those of the file, surely how many if the
+// change was of another file, and rare how many characters a line needs to be looked for
+// without them.
 const (
 	enough = 2
+	surely = 4
 	rare   = 12
 )
 
 // Behind lists the changes that may have brought a line of a file, the likeliest first: those
-// before a time that have it, among lines that are around it in the file.
-func Behind(all []Change, lines []string, n int, before time.Time) []Change {
+// before a time that have it, among lines that are around it in the file, at least so many.
+func Behind(all []Change, lines []string, n int, before time.Time, least int) []Change {
 	want := plain(lines[n])
 	if want == "" {
 		return nil
@@ -133,6 +162,9 @@ func Behind(all []Change, lines []string, n int, before time.Time) []Change {
 			best = max(best, around)
 		}
 	}
+	if best < least {
+		return nil
+	}
 	if best == 0 && (len(want) < rare || count(lines, want) > 1) {
 		return nil
 	}
@@ -146,16 +178,28 @@ func Behind(all []Change, lines []string, n int, before time.Time) []Change {
 }
 
 // brought returns how many lines around line n of a file are also around it in the text that
-// a change wrote, or -1 if the change did not bring the line.
+// a change wrote, or -1 if the change did not bring the line, or brought another one of the
+// same text.
 func brought(p notes.Change, lines []string, n int, want string) int {
 	if count(p.Old, want) >= max(1, count(p.New, want)) {
 		return -1
 	}
 	best := -1
 	for i, line := range p.New {
-		if plain(line) == want {
-			best = max(best, agree(lines[:n], p.New[:i], true)+agree(lines[n+1:], p.New[i+1:], false))
+		if plain(line) != want {
+			continue
 		}
+		around := func(n int) int {
+			return agree(lines[:n], p.New[:i], true) + agree(lines[n+1:], p.New[i+1:], false)
+		}
+		here := around(n)
+		for m := range lines {
+			if plain(lines[m]) == want && around(m) > here {
+				here = -1
+				break
+			}
+		}
+		best = max(best, here)
 	}
 	return best
 }

@@ -122,7 +122,7 @@ func TestAsk(t *testing.T) {
 	w.write("package a\n\n\tvar  counted = one()\nvar written = before()\nvar patched = true\nvar typed = byHand()\n")
 	w.git("commit", "-qam", "patch")
 	for line, want := range map[int]string{
-		3: "say it in a patch", // formatted anew in the last commit: its newest text
+		3: "make it count", // formatted anew in the last commit
 		4: "before the record began",
 		5: "say it in a patch",
 		6: "surely brought this line",
@@ -147,6 +147,55 @@ func TestLinesAround(t *testing.T) {
 	w.change("c2", "Edit", false, edit("}\n", "}\n\nfunc shut() {\n\tif err != nil {\n\t\treturn err\n\t}\n\twindow.shut()\n}\n"))
 	w.write("func open() {\n\tif err != nil {\n\t\treturn err\n\t}\n\tdoor.open()\n}\n\nfunc shut() {\n\tif err != nil {\n\t\treturn err\n\t}\n\twindow.shut()\n}\n")
 	for line, want := range map[int]string{2: "open the door", 9: "close the window"} {
+		if got := w.ask(line); got != want {
+			t.Errorf("line %d: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// A line is followed into a file that git knows as renamed, and into another file by its text.
+func TestMoved(t *testing.T) {
+	w := newWork(t)
+	const text = "package a\n\nfunc count() {\n\tone := first()\n\ttwo := second(one)\n\tprint(one, two)\n}\n"
+	w.prompt("count to two")
+	w.change("c1", "Write", false, map[string]any{"file_path": "/elsewhere/b.go", "content": text})
+	if err := os.WriteFile(filepath.Join(w.dir, "b.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.git("add", "b.go")
+	w.git("commit", "-qm", "count")
+	w.at = w.at.Add(48 * time.Hour)
+	w.git("mv", "b.go", "a.go")
+	w.git("commit", "-qm", "rename")
+	if got := w.ask(5); got != "count to two" {
+		t.Errorf("renamed in a commit: %q", got)
+	}
+	w.prompt("shout")
+	w.change("c2", "Write", false, map[string]any{"file_path": "/elsewhere/loud.go", "content": strings.ReplaceAll(text, "print", "shout")})
+	w.write(strings.ReplaceAll(text, "print", "shout"))
+	w.git("commit", "-qam", "shout")
+	if got := w.ask(6); got != "shout" {
+		t.Errorf("renamed before the commit: %q", got)
+	}
+	w.at = w.at.Add(48 * time.Hour)
+	w.write("package a\n\nfunc copied() {\n\tone := first()\n\ttwo := second(one)\n\tshout(one, two)\n}\n")
+	w.git("rm", "-q", "--cached", "a.go")
+	w.git("commit", "-qm", "gone")
+	w.git("add", "a.go")
+	w.git("commit", "-qm", "copied")
+	if got := w.ask(3); !strings.Contains(got, "surely brought this line") {
+		t.Errorf("written days later: %q", got)
+	}
+}
+
+// Of two lines with the same text, the one that a person wrote is not the agent's.
+func TestSameText(t *testing.T) {
+	w := newWork(t)
+	const open = "func open() {\n\tif err != nil {\n\t\treturn err\n\t}\n\tdoor.open()\n}\n"
+	w.prompt("open the door")
+	w.change("c1", "Write", false, map[string]any{"file_path": "a.go", "content": open})
+	w.write(open + "\nfunc shut() {\n\tif err != nil {\n\t\treturn err\n\t}\n\twindow.shut()\n}\n")
+	for line, want := range map[int]string{3: "open the door", 10: "no change in the record surely brought this line: a person or a command may have written it"} {
 		if got := w.ask(line); got != want {
 			t.Errorf("line %d: %q, want %q", line, got, want)
 		}
