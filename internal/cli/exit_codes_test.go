@@ -35,7 +35,7 @@ func writeExitCodes(b *strings.Builder) {
 
 // readers are the commands that need a database that exists, with right arguments.
 var readers = []string{
-	"grep x", "ask x", "describe msg_1", "show", "conversations", "undelete", "forget --list", "verify --all", "context", "compact --all", "sync", "ui --no-open",
+	"grep x", "ask x", "describe msg_1", "why x", "show", "conversations", "undelete", "forget --list", "verify --all", "context", "compact --all", "sync", "ui --no-open",
 	"team token list", "team token revoke x", "team audit", "db status", "db backup", "db export F", "db embed", "run --list",
 }
 

@@ -93,9 +93,9 @@ var printing = []string{
 	"grep needle --all", "grep needle --all --mode full_text", "grep needle --context 3 --all", "describe MSG", "describe SUM", "describe FILE", "describe --expand SUM",
 	"ask needle --all", "context --brief", "doctor", "forget 1 --dry-run", "forget --older-than 1d --dry-run", "compact 2 --budget 2000", "import transcript",
 	"show 1 --raw", "describe MSG --raw", "describe FILE --raw", "describe SUM --raw", "describe --expand SUM --raw",
-	"db export --raw -c 1", "team audit", "team token list",
+	"why transcript", "why transcript:1", "db export --raw -c 1", "team audit", "team token list",
 	// What was typed, and files that are hostile, come back in errors.
-	"show EVIL", "undelete EVIL", "describe EVIL", "grep EVIL(", "grep x --since EVIL", "verify EVIL", "import EVIL", "EVIL",
+	"show EVIL", "undelete EVIL", "describe EVIL", "grep EVIL(", "grep x --since EVIL", "verify EVIL", "why EVIL:1", "import EVIL", "EVIL",
 }
 
 // Whatever is stored, and whatever command prints it, a terminal has nothing to

@@ -71,6 +71,9 @@ func printWhy(p *program, a why.Answer) {
 		if o.Prompt != "" {
 			p.printf("  prompt %s: %s\n", o.PromptID, safetext.Line(prose.Clip(o.Prompt, 400)))
 		}
+		if o.Asked != "" {
+			p.printf("  in answer to: %s\n", safetext.Line(o.Asked))
+		}
 		if o.Said != "" && a.Line > 0 {
 			p.printf("  agent: %s\n", safetext.Line(prose.Clip(o.Said, 400)))
 		}

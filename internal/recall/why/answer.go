@@ -43,7 +43,8 @@ type Origin struct {
 	Changes      int                  `json:"changes,omitempty"` // of the file after this prompt
 	PromptID     store.MessageID      `json:"promptId,omitempty"`
 	Prompt       string               `json:"prompt,omitempty"`
-	Said         string               `json:"said,omitempty"` // by the agent, before the call
+	Asked        string               `json:"asked,omitempty"` // by the agent at the end, which a short prompt answers
+	Said         string               `json:"said,omitempty"`  // by the agent, before the call
 }
 
 // Commit is the commit that has a line.
@@ -190,8 +191,18 @@ func (a Answer) ofLine(ctx context.Context, s Store, in []store.ConversationID, 
 func origin(ctx context.Context, s Store, c Change) (Origin, error) {
 	o := Origin{ID: c.Message.ID, Conversation: c.Message.Conversation, At: c.Message.Body.Time, Tool: c.Tool}
 	r, err := Before(ctx, s, c)
-	o.PromptID, o.Prompt, o.Said = r.Prompt.ID, r.Prompt.Body.PlainText(), r.Said
+	o.PromptID, o.Prompt, o.Asked, o.Said = r.Prompt.ID, r.Prompt.Body.PlainText(), ending(r.Asked), r.Said
 	return o, err
+}
+
+// ending returns the last words of a text.
+func ending(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	_, rest, _ := strings.Cut(text[len(text)-most:], " ") // a word that is cut could be half a secret
+	return "…" + rest
 }
 
 // isFile reports whether a path leads to a file of the project, or of another work tree of it:
@@ -277,6 +288,9 @@ func (a Answer) ForModel() string {
 		fmt.Fprintf(&b, "\n%s, %s, %s", o.ID, o.At.UTC().Format("2006-01-02 15:04"), safetext.Line(o.Tool))
 		if o.Prompt != "" {
 			fmt.Fprintf(&b, "\n  the user asked (%s): %q", o.PromptID, prose.Clip(o.Prompt, 300))
+		}
+		if o.Asked != "" {
+			fmt.Fprintf(&b, "\n  in answer to the agent: %q", o.Asked)
 		}
 		if o.Said != "" && a.Line > 0 {
 			fmt.Fprintf(&b, "\n  the agent said before the call: %q", prose.Clip(o.Said, 300))

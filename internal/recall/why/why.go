@@ -239,7 +239,11 @@ func plain(line string) string { return strings.Join(strings.Fields(line), " ") 
 type Reason struct {
 	Prompt store.Message // that asked for it; its ID is 0 if it is not known
 	Said   string        // by the agent, last before the call
+	Asked  string        // by the agent, last before a prompt that is too short to be understood alone
 }
+
+// terse is how many bytes make a prompt like "yes" or "fix 2 and 3".
+const terse = 30
 
 // Before returns what was said before a change.
 func Before(ctx context.Context, s Store, c Change) (r Reason, err error) {
@@ -251,8 +255,14 @@ func Before(ctx context.Context, s Store, c Change) (r Reason, err error) {
 		text := strings.TrimSpace(m.Body.PlainText())
 		switch {
 		case !m.Flags.Said() || text == "" || len(m.Body.ToolResults()) > 0:
+		case m.Body.Role == llms.RoleUser && r.Prompt.ID == 0:
+			if r.Prompt = m; len(text) >= terse {
+				return r, nil
+			}
 		case m.Body.Role == llms.RoleUser:
-			r.Prompt = m
+			return r, nil
+		case m.Body.Role == llms.RoleAssistant && r.Prompt.ID != 0:
+			r.Asked = text
 			return r, nil
 		case m.Body.Role == llms.RoleAssistant:
 			r.Said = cmp.Or(r.Said, text)

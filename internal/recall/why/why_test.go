@@ -201,3 +201,20 @@ func TestSameText(t *testing.T) {
 		}
 	}
 }
+
+// A prompt that says little is shown with what it answers.
+func TestShortPrompt(t *testing.T) {
+	w := newWork(t)
+	w.prompt("what can we do about the door?")
+	w.say(llms.Message{Role: llms.RoleAssistant, Parts: []llms.Part{{Kind: llms.PartText, Text: strings.Repeat("It is shut. ", 50) + "Shall I open it?"}}})
+	w.prompt("yes")
+	w.change("c1", "Write", false, map[string]any{"file_path": "a.go", "content": "package a\n\nvar door = opened()\n"})
+	w.write("package a\n\nvar door = opened()\n")
+	a, err := why.Ask(t.Context(), w.db, w.dir, "a.go", 3)
+	if err != nil || len(a.Origins) != 1 || a.Origins[0].Prompt != "yes" || !strings.HasSuffix(a.Origins[0].Asked, "shut. Shall I open it?") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if text := a.ForModel(); len(text) > 600 || !strings.Contains(text, "Shall I open it?") {
+		t.Errorf("%s", text)
+	}
+}
