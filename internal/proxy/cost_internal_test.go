@@ -27,6 +27,19 @@ func TestObservedCost(t *testing.T) {
 	}
 }
 
+// A history that shrinks to more than half of itself goes on: what is left of it is in the cache.
+func TestCostOfAHistoryThatShrinks(t *testing.T) {
+	var g growing
+	for i, r := range []struct {
+		tokens int
+		want   float64
+	}{{100_000, 100_000}, {60_000, 6_000}, {29_000, 29_000}, {61_000, 6_000 + 1_000}} {
+		if cost := g.add(r.tokens, false, 1); cost != r.want {
+			t.Errorf("request %d costs %.0f, want %.0f", i, cost, r.want)
+		}
+	}
+}
+
 // A provider that does not charge for writes to its cache has no such price.
 func TestCostWithoutWrites(t *testing.T) {
 	var c costs

@@ -205,6 +205,23 @@ func TestTheRecordIsKeptWhateverIsMovedOutOfIt(t *testing.T) {
 	}
 }
 
+// Text of exactly the threshold stays in the conversation, and one token more leaves it.
+func TestTheThresholdItself(t *testing.T) {
+	const threshold = 1000
+	b := newBed(t, threshold)
+	text := strings.Repeat("word ", threshold/2)
+	for llms.Estimate.Count(text) < threshold {
+		text += "w "
+	}
+	if n := llms.Estimate.Count(text); n != threshold {
+		t.Fatalf("the text has %d tokens", n)
+	}
+	b.append(t, llms.User(text), llms.User(text+" and more"))
+	if all := b.all(t); all[0].Body.Parts[0].Ref != nil || all[1].Body.Parts[0].Ref == nil {
+		t.Errorf("references: %v and %v", all[0].Body.Parts[0].Ref, all[1].Body.Parts[0].Ref)
+	}
+}
+
 func TestLargeContentIsStoredOnce(t *testing.T) {
 	b := newBed(t, 1000)
 	var long strings.Builder

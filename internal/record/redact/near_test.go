@@ -46,6 +46,8 @@ func TestListedHashes(t *testing.T) {
 	for text, found := range map[string]bool{
 		hash + "  backup-passwords.tar.gz":             false,
 		"ok\n+" + hash + " vendor/secret (v1)":         false,
+		hash + hash[:8] + "  backup-passwords.tar.gz":  false,
+		hash + hash + "  backup-passwords.tar.gz":      false,
 		"the password is " + hash + " for the gateway": true,
 	} {
 		if got := redact.Secrets([]byte(text)); (len(got) > 0) != found {

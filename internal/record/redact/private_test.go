@@ -25,7 +25,7 @@ func oddTags() []string {
 		"KEEP <ᴘʀɪᴠᴀᴛᴇ>HUSH</ᴘʀɪᴠᴀᴛᴇ> KEEP", "KEEP <ρrινατε>HUSH</private> KEEP", "KEEP <pri\nvate>HUSH</private> KEEP", "KEEP <private:note>HUSH</private:note> KEEP", "KEEP <**private**>HUSH</**private**> KEEP",
 		"KEEP <Ⓟⓡⓘⓥⓐⓣⓔ>HUSH</private> KEEP", "KEEP <private>HUSH</private done KEEP", "KEEP <private\x00>HUSH</private> KEEP", "KEEP &amp;amp;lt;private&amp;amp;gt;HUSH&lt;/private> KEEP",
 		"KEEP \\<private\\>HUSH\\</private\\> KEEP", "KEEP =3Cprivate=3EHUSH=3C/private=3E KEEP", "KEEP ❮private❯HUSH❮/private❯ KEEP", "KEEP <private><b>HUSH</b></private> KEEP", "KEEP \\\\u003cprivate\\\\u003eHUSH\\\\u003c/private\\\\u003e KEEP",
-		"KEEP &lang;private&rang;HUSH&lang;/private&rang; KEEP", "KEEP 〈private〉HUSH〈/private〉 KEEP", "KEEP < p r i v a t e >HUSH< / p r i v a t e > KEEP", "KEEP <private >HUSH", "KEEP <private a=b c>HUSH",
+		"KEEP &lang;private&rang;HUSH&lang;/private&rang; KEEP", "KEEP 〈private〉HUSH〈/private〉 KEEP", "KEEP < p r i v a t e >HUSH< / p r i v a t e > KEEP", "KEEP <private >HUSH", "KEEP <pri=\nvate>HUSH", "KEEP <pri=\r\nvate>HUSH", "KEEP <private a=b c>HUSH",
 		"KEEP <priv\u200bate>HUSH</private>", "KEEP [PRIVATE]HUSH[/PRIVATE]", "KEEP [private note=x]HUSH[/private]", "KEEP <pri\x1b[0mvate>HUSH</private> KEEP",
 	}
 }

@@ -186,6 +186,7 @@ func privateTexts() []redaction {
 	return []redaction{
 		{"a <private>b</private> c", "a [private] c"},
 		{"<private>all of it", "[private]"},
+		{"it is " + b64("<private>") + " here", "it is " + b64("[private]") + " here"}, // the shortest that is decoded
 		{"a <PRIVATE>b</Private > c", "a [private] c"},
 		{"a <private>b <private>c</private> d</private> e", "a [private] e"},
 		{"a <private>b</private><private>c</private>", "a [private][private]"},

@@ -58,6 +58,24 @@ func TestPush(t *testing.T) {
 	}
 }
 
+// A session that was erased here is erased there whole, also if the receipt of its messages got lost.
+func TestPushOfAnErasureAfterALostReceipt(t *testing.T) {
+	m := newMachine(t)
+	m.say("a", "one two three")
+	m.keeper.answer = func(request string) (int, any) {
+		if strings.HasPrefix(request, "push") {
+			return http.StatusBadGateway, nil
+		}
+		return 0, nil
+	}
+	if _, err := m.Push(t.Context()); err == nil {
+		t.Error("a receipt that did not arrive is no error")
+	}
+	m.keeper.answer = nil
+	m.forget("a")
+	m.push(teamsync.Report{}, "erase a [] true")
+}
+
 // What is private or not the token's stays here, also the messages that a session adds after it was pushed.
 func TestPushLeavesOut(t *testing.T) {
 	m := newMachine(t)
@@ -77,22 +95,32 @@ func TestPushLeavesOut(t *testing.T) {
 	m.push(teamsync.Report{Private: 1, EraseDenied: 1}, "erase c [] true")
 }
 
-// A session is pushed up to where it enters a private project: what is said there stays.
+// A session is pushed up to where it enters a private or an ignored project: what is said there stays.
 func TestPushOfASessionThatEntersAPrivateProject(t *testing.T) {
-	m := newMachine(t)
-	m.Private = []string{"/secret"}
-	in := func(dir string) {
+	private, ignored := newMachine(t), newMachine(t)
+	private.Private, ignored.Privacy.IgnoreProjects = []string{"/secret"}, []string{"/secret"}
+	enters(t, private)
+	enters(t, ignored)
+}
+
+// enters pushes a session that goes to /secret.
+func enters(t *testing.T, m *machine) {
+	in := func(key, dir, pad string) {
 		t.Helper()
-		one := llms.Message{Role: llms.RoleUser, Raw: llms.Raw{Format: llms.FormatText, Bytes: []byte(`{"cwd":"` + dir + `"}`)}}
-		if err := m.engine.Session("a").Append(t.Context(), one); err != nil {
+		one := llms.Message{Role: llms.RoleUser, Raw: llms.Raw{Format: llms.FormatText, Bytes: []byte(`{"cwd":"` + dir + `"}` + pad)}}
+		if err := m.engine.Session(key).Append(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
 	}
-	in("/src")
+	in("a", "/src", "")
 	m.push(teamsync.Report{Conversations: 1, Messages: 1}, `push a 0-1: {"cwd":"/src"}`)
-	in("/src")
-	in("/secret/x")
+	in("a", "/src", "")
+	in("a", "/secret/x", "")
 	m.push(teamsync.Report{Entered: 1})
+	// Nothing of it was pushed so far, and the first batch would be without the private project.
+	in("b", "/src", strings.Repeat(" ", teamsync.BatchBytes))
+	in("b", "/secret", "")
+	m.push(teamsync.Report{Entered: 2})
 }
 
 // A secret that was masked for the server is compared in its masked form, also after more messages and
