@@ -26,6 +26,7 @@ type importCommand struct {
 	session, agent, title string
 	since, project        string
 	dryRun                bool
+	stored                int // new records of agents' sessions
 }
 
 func newImport(p *program) *cobra.Command {
@@ -40,6 +41,9 @@ func newImport(p *program) *cobra.Command {
 				if problem := cmd.foldDue(c.Context()); problem != nil {
 					cmd.warn("what was imported is stored, and could not be folded: %v", problem)
 				}
+			}
+			if !cmd.dryRun && cmd.stored > 0 {
+				cmd.printNext()
 			}
 			return err
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 )
@@ -114,6 +115,7 @@ func nothingFound(missing []string, filter hosts.Filter) error {
 
 func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
 	out := hostImport{DryRun: filter.DryRun, Hosts: []hosts.Summary{}, Seconds: took.Seconds()}
+	var missing []string
 	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">hidden", ">read")
 	for _, s := range sums {
 		if filter.Path != "" && s.Sessions == 0 && len(s.Failures) == 0 {
@@ -125,13 +127,17 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		}
 		out.Hosts = append(out.Hosts, s)
 		if !s.Present && filter.Path == "" {
-			t.add(s.Title, "not found", "", "", "", "", "", "")
+			missing = append(missing, s.Title)
 			continue
 		}
+		cmd.stored += s.New
 		t.add(s.Title, prose.Number(s.Sessions), prose.Number(s.Unchanged), prose.Number(s.Records), prose.Number(s.New), prose.Number(s.Known), prose.Number(s.Hidden), prose.Size(s.Bytes))
 	}
 	cmd.printTable(t)
 	deleted := 0
+	if len(missing) > 0 && len(filter.Hosts) == 0 { // the error names those that were asked for
+		cmd.note("not on this machine: %s", strings.Join(missing, ", "))
+	}
 	for _, r := range out.Hosts {
 		deleted += r.Deleted
 		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
@@ -155,4 +161,15 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		cmd.note("nothing was stored; without --dry-run these sessions would be read")
 	}
 	return cmd.emit(out)
+}
+
+// printNext says what to do after an import that stored something.
+func (cmd *importCommand) printNext() {
+	step := "`lcm ui` shows what was stored"
+	if m, err := machine(); err == nil {
+		if connected, installed := setup.Connected(m, all.Those[setup.Host]()); len(connected) == 0 && len(installed) > 0 {
+			step = "`lcm setup --all` connects the agents of this machine, and " + step
+		}
+	}
+	cmd.note("next: %s", step)
 }

@@ -75,13 +75,16 @@ func aboutSession(ctx context.Context, db database, key string) (parts []string,
 	}
 	parts = []string{"new session"}
 	if len(found) > 0 {
-		parts = []string{"view " + thousands(found[0].ViewTokens) + " of " + thousands(int(found[0].Tokens)), prose.Count(found[0].Summaries, "fold", "folds")}
+		parts = []string{prose.Count(found[0].Messages, "message", "messages") + " stored"}
+		if n := found[0].Summaries; n > 0 {
+			parts = append(parts, prose.Count(n, "summary", "summaries"))
+		}
 	}
 	v, err := db.Get(ctx, store.RecallSpace, key)
 	if err == nil {
 		var at time.Time
 		err = json.Unmarshal(v.Data, &at)
-		parts = append(parts, "recalled "+at.Local().Format("15:04"))
+		parts = append(parts, "earlier work recalled at "+at.Local().Format("15:04"))
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
@@ -94,7 +97,7 @@ func aboutSession(ctx context.Context, db database, key string) (parts []string,
 		return nil, err
 	}
 	if m := requests[proxy.LastTurn(requests)]; m.Dropped > 0 && !m.Observe {
-		parts = append(parts, fmt.Sprintf("lcm run saved %d %% of %s", 100-100*m.Tokens/m.FullTokens, thousands(m.FullTokens)))
+		parts = append(parts, fmt.Sprintf("lcm run saved %d %% of %s tokens", 100-100*m.Tokens/m.FullTokens, thousands(m.FullTokens)))
 	}
 	return parts, nil
 }
