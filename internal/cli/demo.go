@@ -40,10 +40,19 @@ var demoSteps = []struct {
 	without string // that the output must not have; it is not printed
 }{
 	{title: "Nine days of a coding session are stored, every message word for word", command: []string{"import", "session.jsonl", "--session", "demo"}},
-	{title: "They are far more than a small window holds: the older ones become summaries", command: []string{"compact", "1", "--budget", "16000"}},
-	{title: "A rule from the third day is no longer in what the model sees", command: []string{"context", "1", "--budget", "16000"}, without: demoFact},
-	{title: "The record still has it: a question finds the exact message", command: []string{"ask", demoQuestion, "-c", "1", "--max-tokens", "80"}},
-	{title: "Proof: nothing was lost or changed on the way", command: []string{"verify", "1"}},
+	{title: "A window of 16,000 tokens is too small for that: the older ones become summaries", command: []string{"compact", "1", "--budget", "16000"}},
+	{title: "Lost: what the model sees now has no word of a rule from the third day", command: []string{"context", "1", "--budget", "16000"}, without: demoFact},
+	{title: "Found: a question gets the exact message from the record", command: []string{"ask", demoQuestion, "-c", "1", "--max-tokens", "80"}},
+	{title: "Proof: every message is there, unchanged", command: []string{"verify", "1"}},
+}
+
+// demoEnv is the environment of the demonstration: its import does not fold, so that the fold of
+// the next step shows all there is.
+func demoEnv(name string) string {
+	if name == "LCM_BACKGROUND_COMPACTION" {
+		return config.BackgroundOff
+	}
+	return ""
 }
 
 // demo runs commands on a database of its own, whatever the settings of this machine are.
@@ -95,7 +104,7 @@ func demoStep(ctx context.Context, p *program, dir string, args []string, withou
 		step.out = &out
 	}
 	step.terminal, step.colour, step.colours = p.terminal, p.colour, p.colours
-	step.options = config.Options{Home: dir, Getenv: func(string) string { return "" }, ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist }}
+	step.options = config.Options{Home: dir, Getenv: demoEnv, ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist }}
 	if code := run(ctx, step, args); code != exitOK {
 		return fmt.Errorf("it ended with %d", code)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,5 +137,33 @@ func TestFewCommandsAreVisible(t *testing.T) {
 	}
 	if len(visible) > 22 {
 		t.Errorf("%d commands are visible: %v", len(visible), visible)
+	}
+}
+
+// TestDocsNameCommandsThatHelpLists: whoever reads of a command finds it in `lcm --help`.
+func TestDocsNameCommandsThatHelpLists(t *testing.T) {
+	var out strings.Builder
+	p := newProgram(nil, &out, nil)
+	root := newRoot(p)
+	p.help(root)
+	listed := regexp.MustCompile(`[a-z-]+`).FindAllString(out.String(), -1)
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts, err := filepath.Glob("../../docs/hosts/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(append(pages, hosts...), "../../README.md", "demo.go") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:^    |^\\$ |`)lcm ([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1) {
+			if c, _, err := root.Find(m[1:]); err != nil || c == root || m[1] != "engine" && !slices.Contains(listed, m[1]) {
+				t.Errorf("%s has %q, which lcm --help does not list", page, m[0])
+			}
+		}
 	}
 }

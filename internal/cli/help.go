@@ -62,6 +62,7 @@ func (p *program) help(c *cobra.Command) {
 		for _, g := range c.Groups() {
 			p.printCommands(c, g.ID, g.Title)
 		}
+		p.printf("%s %s\n", p.paint(bold, "Also   "), strings.Join(unlisted(c), ", "))
 		p.printf("All take --db FILE|URL, --color auto|always|never, --log-level, -format, -file.\n")
 		p.printf("Exit codes: 0 done 1 failed 2 usage 3 not found 4 settings 5 database 6 damage\n")
 		return
@@ -85,6 +86,17 @@ func (p *program) help(c *cobra.Command) {
 	if flags := c.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
 		p.printf("\n%s\n%s", p.paint(bold, "Flags:"), flags.FlagUsagesWrapped(80))
 	}
+}
+
+// unlisted names the commands that belong to no group: those that are seldom typed, and those
+// that agents start.
+func unlisted(root *cobra.Command) (names []string) {
+	for _, c := range root.Commands() {
+		if c.GroupID == "" && c.Name() != "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 // printCommands lists the commands of a group.

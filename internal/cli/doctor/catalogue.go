@@ -66,9 +66,15 @@ var catalogue = map[string]entry{
 	"erasure-unfinished": {Problem, "", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
 }
 
-// derived are the codes of what a new database has right: its pages and schema, and rows
-// that follow from the messages.
-const derived = ` file truncated appended wal-orphan wal-damaged page unreadable schema missing erased-mark conversation-missing dangling head totals base view-order view-totals view-item cycle doubly-covered uncovered no-sources orphan retired foreign inherited source-order branch-order summary summary-numbers payload-numbers payload-link payload-about erasure-missing `
+// derived are the codes of what a new database has right, by what they are about: its pages
+// and schema, and rows that follow from the messages.
+var derived = [...]struct{ about, codes string }{
+	{"the file", " file truncated appended wal-orphan wal-damaged page unreadable schema "},
+	{"messages and conversations", " missing erased-mark conversation-missing dangling head totals foreign inherited erasure-missing "},
+	{"views and branches", " base view-order view-totals view-item branch-order "},
+	{"summaries", " cycle doubly-covered uncovered no-sources orphan retired source-order summary summary-numbers "},
+	{"payloads", " payload-numbers payload-link payload-about "},
+}
 
 // explain returns the entry of a code.
 func explain(code string) entry {
@@ -76,8 +82,10 @@ func explain(code string) entry {
 		return e
 	}
 	e := entry{severity: Problem, advice: fromBackup}
-	if strings.Contains(derived, " "+code+" ") {
-		e.fix = rebuilt
+	for _, d := range derived {
+		if strings.Contains(d.codes, " "+code+" ") {
+			e.fix = rebuilt
+		}
 	}
 	return e
 }

@@ -137,13 +137,13 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCodesAreDocumented: docs/hosts/README.md explains the code of every finding.
+// TestCodesAreDocumented: docs/TROUBLE.md explains the code of every finding.
 func TestCodesAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("check.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../../docs/hosts/README.md")
+	page, err := os.ReadFile("../../../docs/TROUBLE.md")
 	if err != nil {
 		t.Fatal(err)
 	}

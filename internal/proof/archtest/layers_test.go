@@ -148,6 +148,7 @@ var Layers = [][]string{
 		"bench",
 		"cmd/lcm",
 		"e2e",
+		"scripts",
 		"scripts/plugins",
 		"internal/proof/archtest",
 	},
