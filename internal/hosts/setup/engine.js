@@ -118,19 +118,21 @@ async function shorten(host, members) {
 const budgetOf = (window) => Math.min((window || 128000) * SHARE, MOST) | 0
 
 // assemble returns the answer with the parts of the messages to send, or undefined for all of them. messages is the JSON
-// text of count messages. Without the engine the last answer holds, with the new messages behind it: the request is no
-// longer than it has to be, and begins with the same bytes.
+// text of count messages. Without the engine, or if its answer is longer, the last answer holds, with the new messages
+// behind it: the request is no longer than it has to be, and begins with the same bytes.
 async function assemble(host, members, messages, count) {
   if (!members.session || messages.length < members.budget * 2 || process.env.LCM_RUN === HOST) return // far below the budget, or `lcm run` folds
   const limit = engine.warm || engine.slow ? LIMIT : FIRST_LIMIT
   const answer = await ask(host, "assemble", { ...members, wait: limit * 0.6 }, limit, messages)
-  if (!Array.isArray(answer?.parts)) {
-    const last = engine.last
-    if (last?.session !== members.session || !messages.startsWith(last.text)) return
-    return { tokens: messages.length / 4, parts: last.parts.concat(last.count < count ? [{ keep: [last.count, count] }] : []) }
+  engine.warm ||= Array.isArray(answer?.parts)
+  const last = engine.last
+  const before = last?.session === members.session && messages.startsWith(last.text) ? last : undefined
+  const tokens = before && before.tokens + (messages.length - before.text.length) / 4
+  // A process that has just begun may be above the budget because its folds are late.
+  if (!Array.isArray(answer?.parts) || (answer.over && tokens < answer.tokens)) {
+    return before && { tokens, parts: before.parts.concat(before.count < count ? [{ keep: [before.count, count] }] : []) }
   }
-  engine.warm = true
-  engine.last = { session: members.session, text: messages.slice(0, -1), count, parts: structuredClone(answer.parts) }
+  engine.last = { session: members.session, text: messages.slice(0, -1), count, tokens: answer.tokens, parts: structuredClone(answer.parts) }
   return answer
 }
 

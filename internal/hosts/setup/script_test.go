@@ -1,6 +1,8 @@
 package setup_test
 
 import (
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -34,5 +36,55 @@ func TestAdapters(t *testing.T) {
 		if out, err := check.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", file, err, out)
 		}
+	}
+}
+
+// lateEngine folds in its first answer, and is late with its folds in the second.
+const lateEngine = `
+let n = 0
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, verb } = JSON.parse(line)
+  const folded = { parts: [{ say: ["old"] }, { keep: [8, 10] }], tokens: 20 }
+  const late = { parts: [{ keep: [0, 11] }], tokens: 90000, over: "not folded yet" }
+  console.log(JSON.stringify({ id, ok: verb === "assemble" ? (n++ ? late : folded) : {} }))
+})`
+
+const lateHost = `
+const text = (n) => JSON.stringify(Array.from({ length: n }, (_, i) => "message " + i))
+const host = { dir: ".", tell: console.log }
+for (const n of [10, 11]) console.log(JSON.stringify((await assemble(host, { session: "s", budget: 10 }, text(n), n)).parts))
+console.log(JSON.stringify((await assemble(host, { session: "t", budget: 10 }, text(11), 11)).parts))
+engine.child.stdin.end()
+`
+
+// TestLateFolds: an engine that is above the budget because it is late does not make a request
+// longer than the last answer makes it.
+func TestLateFolds(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("Node.js is not installed")
+	}
+	part, err := os.ReadFile("engine.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	command, err := json.Marshal([]string{node, filepath.Join(dir, "engine.cjs")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := strings.Replace(string(part), `["lcm", "engine"]`, string(command), 1)
+	for name, text := range map[string]string{"engine.cjs": lateEngine, "host.mjs": "import { spawn } from \"node:child_process\"\nconst HOST = \"x\"\n" + script + lateHost} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), node, filepath.Join(dir, "host.mjs")).CombinedOutput()
+	want := `[{"say":["old"]},{"keep":[8,10]}]
+[{"say":["old"]},{"keep":[8,10]},{"keep":[10,11]}]
+[{"keep":[0,11]}]
+`
+	if err != nil || string(out) != want {
+		t.Errorf("%v, %s, want\n%s", err, out, want)
 	}
 }
