@@ -91,10 +91,21 @@ func (opencodeAgent) records(b *bed) [][]byte {
 	return b.texts(filepath.Join(b.home, ".local", "share", "opencode", "opencode.db"))
 }
 
+// transcript are the parts of messages in their order.
+func (opencodeAgent) transcript(b *bed) [][]byte {
+	return b.column(filepath.Join(b.home, ".local", "share", "opencode", "opencode.db"), `SELECT data FROM part WHERE data ->> 'type' IN ('text', 'tool') ORDER BY id`)
+}
+
 func (opencodeAgent) rewritten() []string { return nil }
 
 // texts are the texts of a database of opencode's, which has rows instead of lines.
 func (b *bed) texts(database string) [][]byte {
+	b.Helper()
+	return b.column(database, `SELECT data ->> 'text' FROM part WHERE data ->> 'type' = 'text'`)
+}
+
+// column is the column that a query of a database gives.
+func (b *bed) column(database, query string) [][]byte {
 	b.Helper()
 	db, err := sqlite3.OpenFlags("file:"+database+"?mode=ro", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
 	if err != nil {
@@ -104,7 +115,7 @@ func (b *bed) texts(database string) [][]byte {
 	if err := db.BusyTimeout(10 * time.Second); err != nil {
 		b.Fatal(err)
 	}
-	rows, _, err := db.Prepare(`SELECT data ->> 'text' FROM part WHERE data ->> 'type' = 'text'`)
+	rows, _, err := db.Prepare(query)
 	if err != nil {
 		b.Fatal(err)
 	}

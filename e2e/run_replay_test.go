@@ -57,7 +57,7 @@ func TestRunReplay(t *testing.T) {
 }
 
 // replayWork plays the turns and counts the facts in the last request.
-func replayWork(t *testing.T, h agent, wrap []string, turns []replayTurn, facts []carry.Fact) apiTotals {
+func replayWork(t *testing.T, h agent, wrap []string, turns []replayTurn, facts []replayFact) apiTotals {
 	var b *runBed
 	var last []byte
 	b = newRunBed(t, h, wrap, apiOptions{
@@ -79,15 +79,7 @@ func replayWork(t *testing.T, h agent, wrap []string, turns []replayTurn, facts 
 			t.Errorf("turn %d ends with %d: %s", n, o.Code, tail(o.log))
 		}
 	}
-	text := strings.Join(strings.Fields(strings.ToLower(allStrings(t, last))), " ")
-	by, all := map[string]int{}, map[string]int{}
-	for _, f := range facts {
-		all[f.Kind]++
-		if f.In(text) {
-			by[f.Kind]++
-			by["all"]++
-		}
-	}
+	by, all := countFacts(facts, allStrings(t, last))
 	t.Logf("%d of %d facts in the last request: %v of %v", by["all"], len(facts), by, all)
 	sum := b.totals()
 	folds, before := 0, 0
@@ -100,6 +92,28 @@ func replayWork(t *testing.T, h agent, wrap []string, turns []replayTurn, facts 
 	t.Logf("%d times the cached prefix was not read whole", folds)
 	return sum
 }
+
+// replayFact is a fact, and the words by which somebody would look for it, if any.
+type replayFact struct {
+	carry.Fact
+	Ask string
+}
+
+// countFacts counts the facts that a text states, and all of them, by kind.
+func countFacts(facts []replayFact, text string) (by, all map[string]int) {
+	by, all = map[string]int{}, map[string]int{}
+	text = foldSpaces(text)
+	for _, f := range facts {
+		all[f.Kind]++
+		if f.In(text) {
+			by[f.Kind]++
+			by["all"]++
+		}
+	}
+	return by, all
+}
+
+func foldSpaces(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
 
 // replayTurn is a prompt and what the model did until the next one.
 type replayTurn struct {
@@ -137,6 +151,9 @@ func (b *runBed) again(s playStep, turns []replayTurn) llmtest.Reply {
 		b.write(filepath.Join(b.work, name), fmt.Sprintf("%.28000s", c.output))
 		command := "cat " + name
 		if c.path != "" {
+			command = fmt.Sprintf("mkdir -p files; cat > files/%s <<'EOF'\n%s\nEOF", filepath.Base(c.path), c.content)
+		}
+		if c.path != "" && offers(s.Request, "exec_command") { // Codex
 			command = fmt.Sprintf("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: files/%s\n+%s\n*** End Patch\nEOF",
 				filepath.Base(c.path), strings.ReplaceAll(c.content, "\n", "\n+"))
 			_ = os.Remove(filepath.Join(b.work, "files", filepath.Base(c.path)))
@@ -246,13 +263,13 @@ func allStrings(t *testing.T, data []byte) string {
 }
 
 // readReplayFacts reads the facts of the transcripts that are named.
-func readReplayFacts(t *testing.T, path, files string) (facts []carry.Fact) {
+func readReplayFacts(t *testing.T, path, files string) (facts []replayFact) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%s: %v", factsEnv, err)
 	}
 	for line := range strings.Lines(string(data)) {
-		var f carry.Fact
+		var f replayFact
 		if err := json.Unmarshal([]byte(line), &f); err != nil {
 			t.Fatal(err)
 		}
