@@ -18,6 +18,10 @@ import (
 	"github.com/lossless-context/lcm/llms/llmtest"
 )
 
+// stepsEnv is how many steps of the transcript are one step of the replay, with one command that
+// prints what they gave; 1 if it is empty. An agent that takes seconds for a call then ends in minutes.
+const stepsEnv = "LCM_E2E_STEPS"
+
 // TestEngineReplay plays real work in an agent with an adapter, without lcm and with it, as
 // TestRunReplay does behind the proxy. Facts with an "ask" are looked for from a new session.
 func TestEngineReplay(t *testing.T) {
@@ -37,6 +41,11 @@ func TestEngineReplay(t *testing.T) {
 	r := replayed{host: h, facts: readReplayFacts(t, os.Getenv(factsEnv), files)}
 	for _, f := range strings.Split(files, ":") {
 		r.turns = append(r.turns, readTurns(t, f)...)
+	}
+	if n, err := strconv.Atoi(os.Getenv(stepsEnv)); err == nil && n > 1 {
+		for i := range r.turns {
+			r.turns[i].steps = joinSteps(r.turns[i].steps, n)
+		}
 	}
 	var plain, through apiTotals
 	var alone, beside []string
@@ -139,6 +148,24 @@ func (r replayed) play(t *testing.T, setup bool) (apiTotals, []string) {
 		t.Logf("recall from a new session: %d of %d", found, len(asked))
 	}
 	return sum, messages
+}
+
+// joinSteps makes one step with one call of n, but leaves the last one, which has no call, as it is.
+func joinSteps(steps []*replayStep, n int) (out []*replayStep) {
+	for i, s := range steps {
+		if i%n == 0 || len(s.calls) == 0 {
+			out = append(out, &replayStep{})
+		}
+		to := out[len(out)-1]
+		to.text = strings.TrimSpace(to.text + "\n" + s.text)
+		for _, c := range s.calls {
+			if to.calls == nil {
+				to.calls = []*replayCall{{}}
+			}
+			to.calls[0].output += c.content + "\n" + c.output + "\n"
+		}
+	}
+	return out
 }
 
 // smallWindow gives opencode the window that the others have.
