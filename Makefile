@@ -71,7 +71,7 @@ lint: ## Check formatting, vet (also for Windows and macOS) and staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)
-	LCM_E2E_LONG=$(LONG) LCM_E2E_HOST=$(HOST) LCM_E2E_NEWEST=$(NEWEST) $(GO) test -tags e2e -count=1 -v -timeout 90m $(if $(filter-out all,$(HOST)),-run '^Test(Hosts|Plugins)$$') ./e2e
+	LCM_E2E_LONG=$(LONG) LCM_E2E_HOST=$(HOST) LCM_E2E_NEWEST=$(NEWEST) $(GO) test -tags e2e -count=1 -v -timeout 90m $(if $(filter-out all,$(HOST)),-run '^Test(Hosts|Plugins|EngineReplay)$$') ./e2e
 
 ui-test: ## Drive the pages of lcm ui in Chromium (installs it and axe-core if they are missing)
 	GO="$(GO)" sh scripts/ui-test.sh
