@@ -53,8 +53,9 @@ func newUI(p *program) *cobra.Command {
 
 // newUIServer returns a server of the pages of a database.
 func (p *program) newUIServer(rec *openRecord) (*ui.Server, error) {
+	home, _ := os.UserHomeDir() // without one, paths are shown whole
 	return ui.New(ui.Config{
-		Engine: rec.engine, Budget: rec.cfg.Context.TokenBudget,
+		Engine: rec.engine, Budget: rec.cfg.Context.TokenBudget, Home: home,
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, rec) },
 		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
 			return stats.Branches(ctx, rec.db.SQL(), id)

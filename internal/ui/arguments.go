@@ -2,10 +2,13 @@ package ui
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/view/notes"
+	"github.com/lossless-context/lcm/llms"
 )
 
 // argument is one argument of a tool call.
@@ -56,7 +59,13 @@ func (a argument) text() string {
 func (a argument) isString() bool { return len(a.value) > 0 && a.value[0] == '"' }
 
 // mainArguments are the names of arguments that describe a call best, the best first.
-var mainArguments = []string{"path", "file_path", "filePath", "filename", "file", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
+var mainArguments = append(append([]string{"path"}, fileArguments...), "command", "cmd", "pattern", "query", "url", "description", "prompt")
+
+var (
+	fileArguments = []string{"file_path", "filePath", "filename", "file", "notebook_path"}
+	// editArguments are those that a diff says.
+	editArguments = []string{"old", "new", "old_string", "new_string", "oldString", "newString", "old_str", "new_str", "oldText", "newText", "edits"}
+)
 
 // callHead returns the arguments of a call on one line.
 func callHead(text string) string {
@@ -74,20 +83,42 @@ func callHead(text string) string {
 	return firstLine(prose.OneLine(text))
 }
 
-// callText returns the arguments of a call as text: each after its name, one of several
-// lines below it.
-func callText(text string) string {
-	args, ok := parseArguments(text)
-	if !ok {
-		return text
+// fileOf returns the path of the file that a call changes or reads, or "".
+func fileOf(call *llms.ToolCall) string {
+	if changed := notes.Changed(call); len(changed) > 0 {
+		return changed[0]
 	}
-	var b strings.Builder
+	args, _ := parseArguments(call.Arguments)
 	for _, a := range args {
+		if slices.Contains(fileArguments, a.name) && a.isString() {
+			return a.text()
+		}
+	}
+	return ""
+}
+
+// callText returns the arguments of a call as text: each after its name, one of several
+// lines below it. Those of an edit are a diff.
+func callText(call *llms.ToolCall) string {
+	args, ok := parseArguments(call.Arguments)
+	if !ok {
+		return call.Arguments
+	}
+	var b, edits strings.Builder
+	for _, c := range notes.Changes(call) {
+		if c.Old != nil {
+			edits.WriteString(lineDiff(c.Old, c.New))
+		}
+	}
+	for _, a := range args {
+		if edits.Len() > 0 && slices.Contains(editArguments, a.name) {
+			continue
+		}
 		value, sep := a.text(), " "
 		if strings.Contains(value, "\n") {
 			sep = "\n"
 		}
 		b.WriteString(safetext.Line(a.name) + ":" + sep + strings.TrimSuffix(value, "\n") + "\n")
 	}
-	return b.String()
+	return b.String() + edits.String()
 }

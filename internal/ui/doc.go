@@ -17,15 +17,20 @@
 //	GET /message/msg_…          one message and its summaries            (/api/message/msg_…)
 //	GET /summary/sum_…          a summary and its sources                (/api/summary/sum_…)
 //	GET /file/file_…            a payload and its messages               (/api/file/file_…)
-//	GET /search                 ?q=, mode, role, tool, host, project, since, before (/api/search)
+//	GET /search                 ?q=, mode, role, tool, host, project, session, since, before (/api/search)
+//	GET /why                    the prompts that changed ?file=, which a call of ?session= names (/api/why)
+//	GET /session/{n}/export     its messages as a page that needs no server, or a zip of pages
 //	GET /file/file_…/content    the bytes of a payload
 //	GET /session/{n}/events     server-sent events: "messages" when the session grew
 //
 // [Server.WriteTree] writes a page into one file that needs no server, and
 // [Server.WriteSession] writes as many as the messages need.
 //
-// Times and days on pages are in the zone of the server, which every page names; those
-// of the API are in UTC.
+// A search for three words or more is answered above its matches as a question, with the passages of
+// `lcm ask --evidence`; no model is called.
+//
+// Times and days on pages are in the zone of the browser, which the script keeps in a cookie, else
+// in that of the server. Every page names it. Times of the API are in UTC.
 //
 // A page with ?fragment=1 is its main part alone. The pages of a search and a
 // context come without their answer, which takes longer: the script

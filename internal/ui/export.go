@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"archive/zip"
 	"bytes"
 	"cmp"
 	"context"
@@ -66,7 +67,7 @@ func (s *Server) WriteSession(ctx context.Context, create func(name string) (io.
 				}
 				v := []Message{showMessage(m, true)}
 				fold(v[0].Parts)
-				markDays(v)
+				markDays(v, time.Local)
 				if today := v[0].Body.Time.Local().Format(time.DateOnly); today == day {
 					v[0].NewDay = false
 				} else {
@@ -101,6 +102,47 @@ func (s *Server) WriteSession(ctx context.Context, create func(name string) (io.
 		fmt.Fprintf(out, "<ul>%s</ul>", index.String())
 		return nil
 	})
+}
+
+// exportSession sends the messages of a session as a page that needs no server, or as an
+// archive of such pages.
+func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) {
+	c, err := s.conversation(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	var first bytes.Buffer
+	var archive *zip.Writer
+	send := func(ending, kind string) {
+		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=session-%d.%s", c.ID, ending))
+		w.Header().Set("Content-Type", kind)
+	}
+	_, err = s.WriteSession(r.Context(), func(name string) (io.Writer, error) {
+		if name == Page(1) {
+			return &first, nil
+		}
+		if archive == nil {
+			send("zip", "application/zip")
+			archive = zip.NewWriter(w)
+			one, err := archive.Create(Page(1))
+			if _, failed := io.Copy(one, &first); err != nil || failed != nil {
+				return nil, cmp.Or(err, failed)
+			}
+		}
+		return archive.Create(name)
+	}, c, Selection{})
+	switch {
+	case err != nil && archive == nil:
+		s.fail(w, r, err)
+	case err != nil:
+		panic(http.ErrAbortHandler) // a download that breaks off is not taken for a whole one
+	case archive != nil:
+		_ = archive.Close() // the browser is gone
+	default:
+		send("html", "application/octet-stream")
+		_, _ = first.WriteTo(w) // the browser is gone
+	}
 }
 
 // Page returns the name of a page of messages.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -73,14 +74,29 @@ func (s *Server) home(r *http.Request) (d homeData, err error) {
 	d.Left = max(0, len(shown)-int(limit))
 	d.More = with(r, "limit", fmt.Sprint(limit+200))
 	d.Sessions = []Session{}
+	zone, last := zoneOf(r), ""
 	for _, c := range shown[:len(shown)-d.Left] {
 		v, err := s.session(ctx, c)
 		if err != nil {
 			return d, err
 		}
+		if day := dayOf(v.Updated.In(zone), time.Now().In(zone)); day != last {
+			v.Day, last = day, day
+		}
 		d.Sessions = append(d.Sessions, v)
 	}
 	return d, nil
+}
+
+// dayOf names a day as seen from now.
+func dayOf(t, now time.Time) string {
+	switch t.Format(time.DateOnly) {
+	case now.Format(time.DateOnly):
+		return "Today"
+	case now.AddDate(0, 0, -1).Format(time.DateOnly):
+		return "Yesterday"
+	}
+	return t.Format("Monday, 2 January 2006")
 }
 
 // counts lists names by count, each with the path that selects it or, if it is
@@ -94,6 +110,12 @@ func counts(r *http.Request, param string, of map[string]int, selected string) [
 		c := Count{Name: name, Label: name, Count: of[name], On: name == selected, Path: with(r, param, name)}
 		if param == "project" {
 			c.Label = base(name)
+			for other := range of {
+				if other != name && base(other) == c.Label { // then the directory above tells them apart
+					c.Label = base(strings.TrimSuffix(name, "/"+c.Label)) + "/" + c.Label
+					break
+				}
+			}
 		}
 		if c.On {
 			c.Path = with(r, param, "")

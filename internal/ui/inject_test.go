@@ -65,7 +65,7 @@ var (
 		figure figcaption noscript button fieldset legend textarea output img mark dl dt dd h3 caption dialog`)
 	ownAttributes = strings.Fields(`lang charset name content href rel type src class role for id value placeholder autocomplete spellcheck
 		aria-hidden aria-label aria-live aria-current datetime title tabindex hidden data-seq data-day data-load data-for data-panel data-whole data-session
-		data-total data-all data-messages selected action method formmethod formaction viewbox preserveaspectratio x y width height rx
+		data-total data-offset data-copy aria-labelledby data-all data-messages selected action method formmethod formaction viewbox preserveaspectratio x y width height rx
 		transform x1 x2 y1 y2 points fill checked size min max step rows required maxlength open target start align disabled alt loading scope aria-labelledby`)
 	tag       = regexp.MustCompile(`<[^>]*>`)
 	attribute = regexp.MustCompile(`([^\s"'=/<>]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?`)
@@ -113,7 +113,7 @@ func TestPayloadsStayText(t *testing.T) {
 		paths = append(paths,
 			fmt.Sprintf("/session/%d", n), fmt.Sprintf("/session/%d?at=2&all=1", n), fmt.Sprintf("/session/%d/map", n),
 			fmt.Sprintf("/message/msg_%d", i*6+2), fmt.Sprintf("/message/msg_%d", i*6+3), fmt.Sprintf("/message/msg_%d", i*6+4),
-			"/search?q="+url.QueryEscape(p), "/search?mode=regex&q="+url.QueryEscape(regexp.QuoteMeta(p)),
+			"/search?q="+url.QueryEscape(p), "/search?session=1&q=why+is+the+padding+"+url.QueryEscape(p), "/why?session=1&file="+url.QueryEscape(p), "/search?mode=regex&q="+url.QueryEscape(regexp.QuoteMeta(p)),
 			"/search?q=bold&tool="+url.QueryEscape(p)+"&host="+url.QueryEscape(p), "/search?q=bold&since="+url.QueryEscape(p),
 			"/?project="+url.QueryEscape("/srv/"+p), "/session/"+url.PathEscape(p), "/message/"+url.PathEscape(p),
 			fmt.Sprintf("/session/%d/sent", n))

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
@@ -40,7 +42,7 @@ func (s *reader) references(ctx context.Context, nodes []store.Node) ([]Referenc
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, Reference{ID: string(sum.ID), Session: sum.Conversation, Summary: true, Depth: sum.Depth, Messages: sum.Messages, Time: sum.Earliest, Text: firstLine(sum.Body)})
+			all = append(all, Reference{ID: string(sum.ID), Session: sum.Conversation, Summary: true, Depth: sum.Depth, Messages: sum.Messages, Time: sum.Earliest, Text: topic(sum.Body)})
 			continue
 		}
 		m, err := store.First(s.record.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{n.Message}, NoRaw: true, Erased: true}))
@@ -126,6 +128,7 @@ type summaryData struct {
 	// Expand is the line of the body that names the details left out.
 	Expand   string      `json:"expand,omitempty"`
 	Body     string      `json:"-"` // without that line
+	Topic    string      `json:"topic"`
 	Sources  []Reference `json:"sources"`
 	Left     int         `json:"left,omitempty"` // sources that are not listed
 	Unlisted int         `json:"-"`              // messages that were left out for a file
@@ -134,7 +137,25 @@ type summaryData struct {
 }
 
 func (d summaryData) title() string {
-	return fmt.Sprintf("Summary of %s, depth %d", prose.Count(d.Summary.Messages, "message", "messages"), d.Summary.Depth)
+	return d.Topic
+}
+
+// spoken begins a line of a summary that names its message, like "user#81: ".
+var spoken = lazyregexp.New(`^[a-z]+#[0-9]+: `)
+
+// topic returns what a summary is about: the first sentence of the user in it that is more than a
+// word of agreement, else its first line.
+func topic(body string) string {
+	first := ""
+	for l := range strings.Lines(body) {
+		who := spoken().FindString(l)
+		text := firstLine(strings.Trim(l[len(who):], "#*-> \t\r\n"))
+		if strings.HasPrefix(who, "user") && len(text) > 20 {
+			return text
+		}
+		first = cmp.Or(first, strings.TrimPrefix(text, expandLine+": "))
+	}
+	return cmp.Or(first, "Summary")
 }
 
 // body returns the text with links to the messages that it names.
@@ -168,7 +189,7 @@ func (s *reader) summary(ctx context.Context, id store.SummaryID, messages bool)
 	if d.Session, err = s.session(ctx, c); err != nil {
 		return d, err
 	}
-	d.Body = d.Summary.Body
+	d.Body, d.Topic = d.Summary.Body, topic(d.Summary.Body)
 	if at := strings.LastIndex(d.Body, expandLine); at >= 0 {
 		d.Body, d.Expand = strings.TrimSpace(d.Body[:at]), strings.TrimSpace(d.Body[at:])
 	}

@@ -16,6 +16,7 @@ import (
 type Block struct {
 	ID       store.SummaryID `json:"id,omitempty"` // empty for a run
 	Count    int             `json:"count"`        // of summaries
+	Topic    string          `json:"topic"`        // of the first
 	Depth    int             `json:"depth"`
 	From     int64           `json:"from"` // the first message, by Seq
 	To       int64           `json:"to"`   // the one after the last
@@ -51,17 +52,17 @@ type Shape struct {
 }
 
 // shapes returns the blocks to draw.
-func (m mapData) shapes() []Shape {
+func (m mapData) shapes(when func(time.Time) string) []Shape {
 	column := mapWidth / float64(m.Depths+1)
 	all := make([]Shape, 0, len(m.Blocks))
 	for _, b := range m.Blocks {
 		s := Shape{Block: b, X: column * float64(m.Depths-1-b.Depth), Width: column, Y: m.y(b.From)}
 		s.Height = m.y(b.To) - s.Y
 		s.Path = "/summary/" + string(b.ID)
-		s.Label = fmt.Sprintf("Summary of %s at depth %d, %s to %s", prose.Count(b.Messages, "message", "messages"), b.Depth, when(b.Earliest), when(b.Latest))
+		s.Label = fmt.Sprintf("%s · %s, depth %d, %s to %s", b.Topic, prose.Count(b.Messages, "message", "messages"), b.Depth, when(b.Earliest), when(b.Latest))
 		if b.ID == "" {
 			s.Path = fmt.Sprintf("/session/%d?at=%d", m.Session, b.From)
-			s.Label = prose.Count(b.Count, "summary", "summaries") + s.Label[len("Summary"):]
+			s.Label = prose.Count(b.Count, "summary", "summaries") + s.Label[len(b.Topic):]
 		}
 		all = append(all, s)
 	}
@@ -110,7 +111,7 @@ func (s *reader) sessionMap(ctx context.Context, c store.Conversation) (mapData,
 		if sum.Retired {
 			continue
 		}
-		all = append(all, Block{ID: sum.ID, Count: 1, Depth: sum.Depth, From: sum.Pos - offset, Messages: sum.Messages, Tokens: sum.Tokens, Earliest: sum.Earliest, Latest: sum.Latest})
+		all = append(all, Block{ID: sum.ID, Count: 1, Topic: topic(sum.Body), Depth: sum.Depth, From: sum.Pos - offset, Messages: sum.Messages, Tokens: sum.Tokens, Earliest: sum.Earliest, Latest: sum.Latest})
 		m.Depths = max(m.Depths, sum.Depth+1)
 	}
 	m.Blocks = coalesce(extend(all, c.Messages), m.Depths, max(c.Messages/(mapHeight*3/4), 1))

@@ -157,7 +157,9 @@ func (safeNodes) heading(w util.BufWriter, _ []byte, _ ast.Node, entering bool) 
 
 func (safeNodes) code(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		_, _ = w.WriteString(string(preformatted(string(node.Lines().Value(src)))))
+		fenced, ok := node.(*ast.FencedCodeBlock)
+		code := ok && len(fenced.Language(src)) > 0
+		_, _ = w.WriteString(string(preformatted(string(node.Lines().Value(src)), code)))
 	}
 	return ast.WalkSkipChildren, nil
 }
@@ -166,10 +168,14 @@ func (safeNodes) code(w util.BufWriter, src []byte, node ast.Node, entering bool
 // Codex.
 var diffLine = lazyregexp.New(`(?m)^(@@ -\d+(,\d+)? \+\d+(,\d+)? @@|\*\*\* Begin Patch)`)
 
-// preformatted returns text in a pre element. The lines of a diff are coloured.
-func preformatted(text string) markup {
+// preformatted returns text in a pre element. The lines of a diff and code are coloured.
+func preformatted(text string, code bool) markup {
+	escape := html.EscapeString
+	if code {
+		escape = coloured
+	}
 	if !diffLine().MatchString(text) {
-		return markup(`<pre tabindex="0">` + html.EscapeString(text) + "</pre>\n")
+		return markup(`<pre tabindex="0">` + escape(text) + "</pre>\n")
 	}
 	var b strings.Builder
 	b.WriteString(`<pre class="diff" tabindex="0">`)
@@ -183,7 +189,7 @@ func preformatted(text string) markup {
 		case strings.HasPrefix(l, "-"):
 			class = "removed"
 		}
-		b.WriteString(`<span class="` + class + `">` + html.EscapeString(strings.TrimSuffix(l, "\n")) + "\n</span>")
+		b.WriteString(`<span class="` + class + `">` + escape(strings.TrimSuffix(l, "\n")) + "\n</span>")
 	}
 	b.WriteString("</pre>\n")
 	return markup(b.String())

@@ -42,6 +42,9 @@ type Part struct {
 	// FileID, Name and MIME are those of content outside the conversation.
 	FileID, Name, MIME string
 	Bytes              int64
+	File               string // the path of a file that a call names
+	// Why is the path of the page about that file.
+	Why string
 
 	HTML markup
 	Head string // one line for a folded part
@@ -81,14 +84,23 @@ const shownCharacters = 3000
 // showMessage returns a message for a page. Parts are cut unless it is to be shown
 // whole.
 func showMessage(m store.Message, whole bool) Message {
-	v := Message{Message: m, Notes: notes(m.Flags)}
+	flags := m.Flags
+	if !whole { // in a list the note would be on every message of an import
+		flags &^= store.FlagDuplicate
+	}
+	v := Message{Message: m, Notes: flagNotes(flags)}
 	for _, p := range m.Body.Parts {
-		v.Parts = append(v.Parts, showParts(p, m.Body.Role, whole)...)
+		for _, part := range showParts(p, m.Body.Role, whole) {
+			if part.File != "" {
+				part.Why = whyPath(m.Conversation, part.File)
+			}
+			v.Parts = append(v.Parts, part)
+		}
 	}
 	return v
 }
 
-func notes(f store.Flag) []string {
+func flagNotes(f store.Flag) []string {
 	var all []string
 	for _, n := range []struct {
 		flag store.Flag
@@ -130,8 +142,9 @@ func showParts(p llms.Part, role llms.Role, whole bool) []Part {
 		v.Kind = llms.PartBlob
 	case p.Kind == llms.PartToolCall && p.Call != nil:
 		v.Tool = p.Call.Name
-		v.plain(callText(p.Call.Arguments), whole)
-		v.Folded = !whole
+		v.File = fileOf(p.Call)
+		v.Text, v.Left = cut(callText(p.Call), whole)
+		v.HTML, v.Folded = preformatted(safetext.Text(v.Text), codeEnding().MatchString(v.File)), !whole
 		v.Head = callHead(p.Call.Arguments)
 	case p.Kind == llms.PartText && role == llms.RoleTool:
 		v.plain(p.Text, whole)
@@ -155,7 +168,7 @@ func showParts(p llms.Part, role llms.Role, whole bool) []Part {
 func (v *Part) plain(text string, whole bool) {
 	v.Head = firstLine(text)
 	v.Text, v.Left = cut(text, whole)
-	v.HTML = preformatted(safetext.Text(v.Text))
+	v.HTML = preformatted(safetext.Text(v.Text), false)
 }
 
 // cut returns the beginning of a text, and how many characters follow it.

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/record"
@@ -240,9 +243,9 @@ func TestSearchCountsWhatItLeavesOut(t *testing.T) {
 	if _, err := v.engine.Session("one").AppendInputs(t.Context(), record.Input{Message: llms.Text(llms.RoleUser, "a host wrote of the pool"), Flags: store.FlagSynthetic}); err != nil {
 		t.Fatal(err)
 	}
-	has(t, v.page("/search?q=pool&now=1"), "2 matches", `<a href="/search?all=1&amp;q=pool">1 more</a> among the hosts' own records`)
+	has(t, v.page("/search?q=pool&now=1"), "2 messages with a match", `<a href="/search?all=1&amp;q=pool">1 more</a> among the hosts' own records`)
 	has(t, v.page("/search?q=why+is+cassandra+behind+the+pool&now=1"), "not in the record: cassandra")
-	if page := v.page("/search?q=pool&all=1&now=1"); strings.Contains(page, "1 more") || !strings.Contains(page, "3 matches") {
+	if page := v.page("/search?q=pool&all=1&now=1"); strings.Contains(page, "1 more") || !strings.Contains(page, "3 messages with a match") {
 		t.Error("a search of everything leaves something out")
 	}
 }
@@ -360,4 +363,70 @@ func TestUnknownAddressesAreNotFound(t *testing.T) {
 		_, body := v.get(path)
 		has(t, body, text, "<h1>Not found</h1>")
 	}
+}
+
+// A question is answered above the matches with passages of the record, as `lcm ask` does without
+// a model; a word is not a question.
+func TestQuestionsAreAnswered(t *testing.T) {
+	v := newSite(t)
+	v.add("one", 0, []llms.Message{llms.User("Which port does the relay use?"), llms.Assistant("The relay listens on port 7411 <b>now</b>.")})
+	page := v.page("/search?q=which+port+does+the+relay+use&now=1")
+	has(t, page, `<h2 id="answer">`, `<a class="id" href="/message/msg_2">msg_2</a> assistant: The relay listens on port 7411 &lt;b&gt;now&lt;/b&gt;.`, `<a href="/session/1">session 1</a>`)
+	checkTags(t, "search", page)
+	if strings.Index(page, "answer") > strings.Index(page, "at least one of the words") {
+		t.Error("the matches come before the answer")
+	}
+	if strings.Contains(v.page("/search?q=relay&now=1"), `id="answer"`) {
+		t.Error("a word has an answer")
+	}
+	v.add("two", 0, []llms.Message{llms.User("The relay of the other session has a port, too: which one is its use?")})
+	if inOne := v.page("/search?q=relay+other+session&session=1&now=1"); strings.Contains(inOne, "msg_3") || !strings.Contains(inOne, "In the session") {
+		t.Error("a search within a session finds another")
+	}
+}
+
+// The page of a file names the prompts that changed it, and reads nothing but the record.
+func TestWhyOfAFile(t *testing.T) {
+	v := newSite(t)
+	call := func(id, file, text string) llms.Message {
+		return llms.Message{Role: llms.RoleAssistant, Parts: []llms.Part{{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: id, Name: "Write",
+			Arguments: fmt.Sprintf(`{"file_path":%q,"content":%q}`, file, text)}}}}
+	}
+	in := lcm.WithProject(record.Project{Root: "/srv/relay"})
+	v.add("one", 0, []llms.Message{llms.User("Let the relay listen on 7411."), call("a", "/srv/relay/relay.go", "const port = 7411")}, in)
+	v.add("two", 0, []llms.Message{llms.User("Write something else."), call("b", "/srv/relay/other.go", "package other")}, in)
+	page := v.page("/why?file=%2Fsrv%2Frelay%2Frelay.go&session=1")
+	has(t, page, "<h1>Why relay.go</h1>", "Let the relay listen on 7411.", `<a class="reference" href="/session/1">`, `<a href="/message/msg_2">`)
+	if strings.Contains(page, "something else") {
+		t.Error("the page names the prompt of another file")
+	}
+	has(t, v.page("/why?file=%2Fetc%2Fpasswd&session=1"), "no session of the record changed this file")
+	if code, body := v.get("/why?file=x"); code != http.StatusBadRequest {
+		t.Errorf("a page without a session: %d %s", code, body)
+	}
+}
+
+// Times and days are in the zone of the reader, whose name the script keeps in a cookie; a name
+// that is no zone changes nothing.
+func TestZoneOfTheReader(t *testing.T) {
+	v := newSite(t)
+	m := llms.User("late")
+	m.Time = time.Date(2026, 3, 2, 23, 30, 0, 0, time.UTC)
+	v.add("one", 0, []llms.Message{m})
+	here, err := url.Parse(v.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for zone, want := range map[string]string{"Asia/Tokyo": `data-day="2026-03-03">3 March 2026</p>`, "../../etc/passwd": m.Time.Local().Format(time.DateOnly)} {
+		v.client.Jar.SetCookies(here, []*http.Cookie{{Name: "lcm_zone", Value: zone}})
+		has(t, v.page("/session/1"), want)
+	}
+}
+
+// The export of a session is a page that needs no server.
+func TestExportOnThePage(t *testing.T) {
+	v := newSite(t)
+	v.add("one", 0, []llms.Message{llms.User("keep <this>")})
+	has(t, v.page("/session/1"), `href="/session/1/export"`)
+	has(t, v.page("/session/1/export"), "keep &lt;this&gt;", "default-src 'none'")
 }

@@ -34,7 +34,8 @@ type Config struct {
 	Scratch func(context.Context) (*lcm.Engine, func() error, error)
 	// Branches lists the branches of a conversation that were left. It may be nil.
 	Branches func(context.Context, store.ConversationID) ([]stats.Branch, error)
-	Budget   int // of the context page, unless the user chooses another
+	Budget   int    // of the context page, unless the user chooses another
+	Home     string // the user's directory, which pages write as ~
 }
 
 // Server serves the pages.
@@ -53,7 +54,7 @@ type reader struct {
 
 // New returns a server.
 func New(c Config) (*Server, error) {
-	t, err := parseTemplates(templateFiles, "templates", functions)
+	t, err := parseTemplates(templateFiles, "templates", functions(time.Local, c.Home))
 	if err != nil {
 		return nil, err
 	}
@@ -61,48 +62,71 @@ func New(c Config) (*Server, error) {
 	return &Server{Config: c, reader: read, guard: newGuard(), templates: t}, nil
 }
 
-// functions are those that templates call beside the built-in ones.
-var functions = map[string]any{
-	"number":   func(n int64) string { return prose.Number(n) },
-	"count":    func(n int64, one, many string) string { return prose.Count(n, one, many) },
-	"size":     prose.Size,
-	"line":     safetext.Line,
-	"text":     safetext.Text,
-	"clip":     prose.Clip,
-	"markdown": markdown,
-	"when":     whenTag,
-	"zone":     func() string { return prose.Zone(time.Now()) },
-	"zero":     time.Time.IsZero,
-	"roles": func() []llms.Role {
-		return []llms.Role{llms.RoleUser, llms.RoleAssistant, llms.RoleTool, llms.RoleSystem}
-	},
-	"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"clock":    func(t time.Time) string { return t.Local().Format("15:04") },
-	"date":     func(t time.Time) string { return t.Local().Format(time.DateOnly) },
-	"day":      func(t time.Time) string { return t.Local().Format("2 January 2006") },
-	"days":     sessionData.days,
-	"relation": sessionData.relation,
-	"shapes":   mapData.shapes,
-	"bands":    mapData.bands,
-	"asset":    asset,
-	"body":     summaryData.body,
-	"expand":   summaryData.expand,
-	"replayed": contextData.body,
-	"newest":   sentData.newestFirst,
-	"round":    func(n float64) string { return prose.Number(int64(n)) },
-}
-
-// when writes a time to the minute, in the local zone, which the pages name at their
-// end.
-func when(t time.Time) string {
-	if t.IsZero() {
-		return ""
+// functions returns those that templates call beside the built-in ones. Times are written in
+// a zone, and paths below home with ~.
+func functions(zone *time.Location, home string) map[string]any {
+	format := func(layout string) func(time.Time) string {
+		return func(t time.Time) string { return t.In(zone).Format(layout) }
 	}
-	return t.Local().Format("2006-01-02 15:04")
+	when := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return format("2006-01-02 15:04")(t)
+	}
+	return map[string]any{
+		"number":   func(n int64) string { return prose.Number(n) },
+		"count":    func(n int64, one, many string) string { return prose.Count(n, one, many) },
+		"size":     prose.Size,
+		"line":     safetext.Line,
+		"text":     safetext.Text,
+		"clip":     prose.Clip,
+		"path":     func(path string) string { return safetext.Line(tilde(path, home)) },
+		"markdown": markdown,
+		"when":     func(t time.Time) markup { return timeTag(t, when(t)) },
+		"at":       func(t time.Time) markup { return timeTag(t, format("15:04")(t)) },
+		"zone":     func() string { return prose.Zone(time.Now().In(zone)) },
+		"offset":   func() string { return time.Now().In(zone).Format("-07:00") },
+		"zero":     time.Time.IsZero,
+		"roles": func() []llms.Role {
+			return []llms.Role{llms.RoleUser, llms.RoleAssistant, llms.RoleTool, llms.RoleSystem}
+		},
+		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"clock":    format("15:04"),
+		"date":     format(time.DateOnly),
+		"day":      format("2 January 2006"),
+		"days":     func(d sessionData) markup { return d.days(zone) },
+		"relation": sessionData.relation,
+		"shapes":   func(m mapData) []Shape { return m.shapes(when) },
+		"bands":    mapData.bands,
+		"asset":    asset,
+		"body":     summaryData.body,
+		"expand":   summaryData.expand,
+		"replayed": contextData.body,
+		"newest":   sentData.newestFirst,
+		"round":    func(n float64) string { return prose.Number(int64(n)) },
+		"passages": passages,
+	}
 }
 
-// whenTag writes a time for people and for programs.
-func whenTag(t time.Time) markup { return timeTag(t, when(t)) }
+// tilde writes a path below home with ~.
+func tilde(path, home string) string {
+	if below, ok := strings.CutPrefix(path, home); ok && home != "" && (below == "" || below[0] == '/' || below[0] == '\\') {
+		return "~" + below
+	}
+	return path
+}
+
+// zoneOf returns the zone of the reader, which the script of the pages keeps in a cookie, else
+// that of the server.
+func zoneOf(r *http.Request) *time.Location {
+	if c, err := r.Cookie("lcm_zone"); err == nil && c.Value != "" {
+		if zone, err := time.LoadLocation(c.Value); err == nil {
+			return zone
+		}
+	}
+	return time.Local
+}
 
 func timeTag(t time.Time, text string) markup {
 	if t.IsZero() {
@@ -127,6 +151,8 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "/summary/{id}", "", "summary", s.summaryPage)
 	page(s, mux, "/file/{id}", "", "file", s.filePage)
 	page(s, mux, "/search", "", "search", s.searchPage)
+	page(s, mux, "/why", "", "why", s.whyPage)
+	mux.HandleFunc("GET /session/{id}/export", s.exportSession)
 	mux.HandleFunc("GET /file/{id}/content", s.fileContent)
 	mux.HandleFunc("GET /session/{id}/events", s.events)
 	mux.HandleFunc("GET /assets/{run}/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -220,7 +246,8 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, name s
 		whole = name
 	}
 	var b bytes.Buffer
-	if err := s.templates.execute(&b, whole, f); err != nil {
+	inZone := &templates{s.templates.trees, functions(zoneOf(r), s.Home)}
+	if err := inZone.execute(&b, whole, f); err != nil {
 		http.Error(w, "the page could not be rendered: "+err.Error(), http.StatusInternalServerError)
 		return
 	}

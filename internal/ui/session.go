@@ -35,6 +35,8 @@ type Session struct {
 	Created    time.Time            `json:"createdAt"`
 	Updated    time.Time            `json:"updatedAt"`
 	Archived   bool                 `json:"archived,omitempty"`
+	// Day names the day of the first session of a day in a list.
+	Day string `json:"-"`
 }
 
 func (s *reader) session(ctx context.Context, c store.Conversation) (Session, error) {
@@ -88,8 +90,8 @@ type sessionData struct {
 func (d sessionData) title() string { return d.Session.Title }
 
 // days returns the span of time of the session.
-func (d sessionData) days() markup {
-	from, to := d.Session.Created.Local(), d.Session.Updated.Local()
+func (d sessionData) days(zone *time.Location) markup {
+	from, to := d.Session.Created.In(zone), d.Session.Updated.In(zone)
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
 		return timeTag(from, from.Format("2 Jan 2006, 15:04")) + "–" + timeTag(to, to.Format("15:04"))
 	}
@@ -159,7 +161,7 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	} else {
 		d.First, d.Last = after, after
 	}
-	markDays(d.Messages)
+	markDays(d.Messages, zoneOf(r))
 	if d.Related, err = s.related(ctx, c); err != nil {
 		return d, err
 	}
@@ -219,11 +221,11 @@ func (s *reader) list(ctx context.Context, q store.MessageQuery, n int, all bool
 	return ms, more, nil
 }
 
-func markDays(ms []Message) {
+func markDays(ms []Message, zone *time.Location) {
 	day := ""
 	for i := range ms {
 		if t := ms[i].Body.Time; !t.IsZero() {
-			today := t.Local().Format(time.DateOnly)
+			today := t.In(zone).Format(time.DateOnly)
 			ms[i].NewDay = today != day
 			day = today
 		}

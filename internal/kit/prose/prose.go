@@ -67,10 +67,10 @@ func Clip(text string, characters int) string {
 	return text
 }
 
-// Zone names the local zone. A zone with summer time has two names.
+// Zone names the zone of a time. A zone with summer time has two names.
 func Zone(now time.Time) string {
 	name := func(month time.Month) string {
-		n := time.Date(now.Year(), month, 1, 12, 0, 0, 0, time.Local).Format("MST")
+		n := time.Date(now.Year(), month, 1, 12, 0, 0, 0, now.Location()).Format("MST")
 		if strings.HasPrefix(n, "+") || strings.HasPrefix(n, "-") {
 			n = "UTC" + n // zones without a name of their own
 		}

@@ -99,37 +99,53 @@ func AskIn(ctx context.Context, s Store, root, rel string, n int, conversations 
 	case n > len(lines):
 		return a, refuse("name a line up to "+strconv.Itoa(len(lines)), "%s has %d lines", a.File, len(lines))
 	}
+	if n == 0 {
+		return OfFile(ctx, s, root, a.File, conversations)
+	}
 	if len(conversations) == 0 {
-		a.Note = "the record has no session of this project"
+		a.Note = noSession
 		return a, nil
 	}
-	var in []store.ConversationID
 	began := time.Now()
 	for _, c := range conversations {
-		in = append(in, c.ID)
 		if c.CreatedAt.Before(began) {
 			began = c.CreatedAt
 		}
 	}
 	names := []string{a.File}
-	if n > 0 {
-		a.Text = strings.TrimSpace(lines[n-1])
-		if a.Commit = blame(ctx, root, a.File, n); a.Commit != nil && a.Commit.File != "" {
-			names = append(names, a.Commit.File)
-		}
+	a.Text = strings.TrimSpace(lines[n-1])
+	if a.Commit = blame(ctx, root, a.File, n); a.Commit != nil && a.Commit.File != "" {
+		names = append(names, a.Commit.File)
 	}
+	in := ids(conversations)
 	all, err := Changes(ctx, s, in, root, names)
 	if err != nil {
 		return a, err
 	}
-	if n == 0 {
-		return a.ofFile(ctx, s, all)
-	}
 	return a.ofLine(ctx, s, in, all, lines, began)
 }
 
-// ofFile adds the prompts that changed the file.
-func (a Answer) ofFile(ctx context.Context, s Store, all []Change) (Answer, error) {
+const noSession = "the record has no session of this project"
+
+func ids(conversations []store.Conversation) (in []store.ConversationID) {
+	for _, c := range conversations {
+		in = append(in, c.ID)
+	}
+	return in
+}
+
+// OfFile lists the prompts that changed a file below a project's directory, among given
+// conversations. It reads no file.
+func OfFile(ctx context.Context, s Store, root, file string, conversations []store.Conversation) (Answer, error) {
+	a := Answer{File: file, Origins: []Origin{}}
+	if len(conversations) == 0 {
+		a.Note = noSession
+		return a, nil
+	}
+	all, err := Changes(ctx, s, ids(conversations), root, []string{file})
+	if err != nil {
+		return a, err
+	}
 	for _, c := range slices.Backward(all) {
 		o, err := origin(ctx, s, c)
 		if err != nil {

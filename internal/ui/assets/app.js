@@ -35,6 +35,7 @@ function keys() {
     if (e.key === '/' && !text) { $('#q').focus(); $('#q').select(); e.preventDefault(); }
     if (typing) return;
     if (e.key === '?') help.showModal();
+    if (e.key === 'c') copyMessage($('.message.current, .message.focus, .message:target'));
     if (e.key === 'j') move(1);
     if (e.key === 'k') move(-1);
     if (e.key === 'Enter') {
@@ -322,6 +323,51 @@ function sliders() {
   });
 }
 
+// zone tells the server the zone of the reader, for times and days. The page is loaded again if
+// it was written for another one.
+function zone() {
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone, had = document.cookie;
+  document.cookie = `lcm_zone=${name}; path=/; samesite=strict`;
+  const minutes = -new Date().getTimezoneOffset(), sign = minutes < 0 ? '-' : '+', two = (n) => String(Math.trunc(n)).padStart(2, '0');
+  const here = sign + two(Math.abs(minutes) / 60) + ':' + two(Math.abs(minutes) % 60);
+  if (document.documentElement.dataset.offset !== here && document.cookie !== had) location.reload();
+}
+
+// copying copies a text that the page offers, or the whole of a message. The button of a message
+// comes when the pointer or the keyboard does.
+function copying() {
+  document.addEventListener('click', (e) => {
+    const button = e.target.closest('button.copy');
+    if (button?.dataset.copy) put(button.dataset.copy, button);
+    else if (button) copyMessage(button.closest('.message'));
+  });
+  for (const event of ['pointerover', 'focusin']) {
+    document.addEventListener(event, (e) => {
+      const header = $('header', e.target.closest('.message') || document.createElement('p'));
+      if (!header || $('.copy', header)) return;
+      const button = document.createElement('button');
+      button.className = 'copy';
+      button.type = 'button';
+      button.textContent = 'copy';
+      header.append(button);
+    });
+  }
+}
+
+async function put(text, button) {
+  await navigator.clipboard.writeText(text);
+  if (button) button.textContent = 'copied';
+}
+
+// copyMessage copies the text of a message as it is stored; the page may show its beginning alone.
+async function copyMessage(message) {
+  if (!message) return;
+  const { message: { body } } = await (await fetch('/api/message/' + message.id)).json();
+  const texts = (parts) => (parts || []).flatMap((p) => p.result ? texts(p.result.output) : p.text || p.call?.arguments || []);
+  await put(texts(body.parts).join('\n\n'), $('.copy', message));
+}
+
+zone();
 keys();
 loads();
 searchAsYouType();
@@ -330,4 +376,5 @@ whole();
 sliders();
 scrolling();
 live();
+copying();
 showPlace();
