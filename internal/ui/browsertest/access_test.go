@@ -15,7 +15,7 @@ import (
 
 // pages are looked at by axe-core, measured and photographed.
 var pages = []struct{ name, path string }{
-	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"},
+	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"}, {"answer", "/search?q=what+is+the+interval"}, {"why", "/why?file=carrier.go&session=1"},
 	{"context", "/session/1/context?at=400&budget=16000"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
 }
 
@@ -113,11 +113,11 @@ func (b *browser) look(name string, width int64, moves bool) {
 	}
 }
 
-// inEach runs a function in light and dark, wide and at 400 pixels.
+// inEach runs a function in light and dark, at 1,400, 800 and 390 pixels.
 func (b *browser) inEach(look func(scheme string, width int64)) {
 	b.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{1280, 400} {
+		for _, width := range []int64{1400, 800, 390} {
 			b.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 				emulation.SetDeviceMetricsOverride(width, 900, 1, false))
 			look(scheme, width)
@@ -125,7 +125,7 @@ func (b *browser) inEach(look func(scheme string, width int64)) {
 	}
 }
 
-// TestAccessible runs axe-core on every page in light and dark, wide and at 400
+// TestAccessible runs axe-core on every page in light and dark, at 1,400, 800 and 390
 // pixels, and checks that nothing moves and nothing is wider than the screen.
 func TestAccessible(t *testing.T) {
 	b := sessions(t)
