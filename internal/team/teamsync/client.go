@@ -162,21 +162,7 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 		return 0, hint.New("if that is your server, set sync.url to it", "the server %s sends requests on to %q, and lcm does not follow", c.URL, prose.Clip(to, 200))
 	}
 	if got.StatusCode != http.StatusOK {
-		e := &RequestError{Server: c.URL, Code: got.StatusCode}
-		if json.Unmarshal(text, &e.Problem) != nil || e.Problem.Error == "" {
-			e.Problem.Error = fmt.Sprintf("%s, and it does not look like `lcm team serve`", got.Status)
-		}
-		e.Problem.Error = prose.Clip(e.Problem.Error, maxProblem)
-		if e.Hint != "" {
-			err = &hint.Error{Err: e, Hint: "the server's hint: " + prose.Clip(e.Hint, maxProblem)}
-		} else {
-			err = e
-		}
-		if got.StatusCode >= 500 || got.StatusCode == http.StatusTooManyRequests {
-			seconds, _ := strconv.Atoi(got.Header.Get("Retry-After"))
-			later = min(max(shortWait, time.Duration(min(seconds, 60))*time.Second), maxWait)
-		}
-		return later, err
+		return c.refusal(got, text)
 	}
 	if _, err := wire.Members(text); err != nil { // which also bounds how much it unpacks to
 		return 0, fmt.Errorf("the server's answer: %w", err)
@@ -188,6 +174,24 @@ func (c Client) send(ctx context.Context, path string, body []byte, packed bool,
 		return 0, fmt.Errorf("%w: it is null", errAnswer)
 	}
 	return 0, nil
+}
+
+// refusal returns the error that a server answered with.
+func (c Client) refusal(got *http.Response, text []byte) (later time.Duration, err error) {
+	e := &RequestError{Server: c.URL, Code: got.StatusCode}
+	if json.Unmarshal(text, &e.Problem) != nil || e.Problem.Error == "" {
+		e.Problem.Error = fmt.Sprintf("%s, and it does not look like `lcm team serve`", got.Status)
+	}
+	e.Problem.Error = prose.Clip(e.Problem.Error, maxProblem)
+	err = e
+	if e.Hint != "" {
+		err = &hint.Error{Err: e, Hint: "the server's hint: " + prose.Clip(e.Hint, maxProblem)}
+	}
+	if got.StatusCode >= 500 || got.StatusCode == http.StatusTooManyRequests {
+		seconds, _ := strconv.Atoi(got.Header.Get("Retry-After"))
+		later = min(max(shortWait, time.Duration(min(seconds, 60))*time.Second), maxWait)
+	}
+	return later, err
 }
 
 // unlessEnded returns shortWait, or 0 if ctx has ended.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
-	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/access"
@@ -162,30 +161,9 @@ func (p *Pusher) pushAll(ctx context.Context, id identity, r *Report) error {
 		return err
 	}
 	r.User = rights.User
-	token := access.Token{Projects: rights.Projects}
-	var mine []candidate
-	for _, c := range all {
-		stays, covered := p.stays(c), token.Covers(c.Project)
-		// The project of a conversation that was erased whole is gone here. The server knows it.
-		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, (covered || gone(c) == allGone) && rights.Erase}
-		if stays {
-			r.Private++
-		}
-		if !one.push {
-			var row local
-			version, err := p.load(ctx, p.rowOf(c.ID), &row)
-			if err != nil {
-				return err
-			}
-			if !stays && !covered && gone(c) != allGone && row.Through < c.Messages {
-				r.deny(c.Project)
-			}
-			// Messages that were pushed before can still be erased, there or here.
-			if version == 0 || gone(c) == row.Erased && p.Forget == nil {
-				continue
-			}
-		}
-		mine = append(mine, one)
+	mine, err := p.candidates(ctx, all, rights, r)
+	if err != nil {
+		return err
 	}
 	var failures []error
 	if !rights.Append {
@@ -233,109 +211,40 @@ type candidate struct {
 	push, erase bool // what may be done
 }
 
+// candidates returns the conversations of which something may be pushed or erased.
+func (p *Pusher) candidates(ctx context.Context, all []store.Conversation, rights StatusAnswer, r *Report) (mine []candidate, err error) {
+	token := access.Token{Projects: rights.Projects}
+	for _, c := range all {
+		stays, covered := p.stays(c), token.Covers(c.Project)
+		// The project of a conversation that was erased whole is gone here. The server knows it.
+		one := candidate{c, !stays && gone(c) != allGone && covered && rights.Append, (covered || gone(c) == allGone) && rights.Erase}
+		if stays {
+			r.Private++
+		}
+		if !one.push {
+			var row local
+			version, err := p.load(ctx, p.rowOf(c.ID), &row)
+			if err != nil {
+				return nil, err
+			}
+			if !stays && !covered && gone(c) != allGone && row.Through < c.Messages {
+				r.deny(c.Project)
+			}
+			// Messages that were pushed before can still be erased, there or here.
+			if version == 0 || gone(c) == row.Erased && p.Forget == nil {
+				continue
+			}
+		}
+		mine = append(mine, one)
+	}
+	return mine, nil
+}
+
 // deny notes a project that the token may not push to.
 func (r *Report) deny(p store.Project) {
 	if name := cmp.Or(p.Origin, p.Root, "(no project)"); !slices.Contains(r.Denied, name) {
 		r.Denied = append(r.Denied, name)
 	}
-}
-
-// pushOne pushes the new messages of a conversation, and its erasures.
-func (p *Pusher) pushOne(ctx context.Context, id identity, src Source, one candidate, at Status, r *Report) error {
-	c := one.Conversation
-	var row local
-	var err, entered error
-	if row.version, err = p.load(ctx, p.rowOf(c.ID), &row); err != nil {
-		return err
-	}
-	if err := p.same(ctx, id, c, at); err != nil {
-		return err
-	}
-	proved := row.Through >= at.Through // else a receipt did not arrive
-	through, before := at.Through, r.Messages
-	one.push = one.push && (through > 0 || row.Seen < c.Messages)
-	if one.push && through < c.Messages {
-		entered = p.checkDirectories(ctx, c, through)
-		if one.push = entered == nil; entered != nil && !errors.Is(entered, errEntered) {
-			return entered
-		}
-	}
-	counted := false
-	for behind := 0; one.push && through < c.Messages; {
-		b, masked, err := p.batch(ctx, id, src, c, through)
-		if errors.Is(err, errEntered) { // with a message that is newer than the check
-			entered = err
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if len(b.Messages) == 0 && through == 0 {
-			row.Seen = c.Messages
-			row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version)
-			return err
-		}
-		if len(masked) > 0 { // before it is sent: the receipt may get lost
-			if err := p.keepMasked(ctx, c.ID, through, masked, &row); err != nil {
-				return err
-			}
-		}
-		if row.version == 0 || p.Peer != "" { // before it is sent: an erasure finds it if the receipt gets lost
-			row.Sent = b.Through
-			if row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version); err != nil {
-				return err
-			}
-		}
-		receipt, err := p.push(ctx, b)
-		if refusedWith(err, http.StatusConflict) && behind < 5 {
-			// The batch is there, or another process pushes too.
-			behind++
-			proved = false
-			a, err := p.status(ctx, src)
-			if err == nil {
-				err = p.same(ctx, id, c, a.Statuses[0])
-			}
-			if err != nil {
-				return err
-			}
-			through = a.Statuses[0].Through
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if want := b.digest(append(receipt.Forgotten, receipt.Held...)); receipt.Digest != want {
-			return fmt.Errorf("messages %d to %d %w: their digest is %s, and the server's %s", through+1, b.Through, errUnproved, want[:12], prose.Clip(receipt.Digest, 12))
-		}
-		through = b.Through
-		row.Through = through
-		if row.version, err = p.save(ctx, p.rowOf(c.ID), row, row.version); err != nil {
-			return err
-		}
-		if r.count(b, receipt, len(masked)); r.Messages > before && !counted {
-			counted = true
-			r.Conversations++
-		}
-		if p.Pushed != nil {
-			p.Pushed(*r)
-		}
-	}
-	if gone(c) != row.Erased && through > 0 {
-		if err := p.erase(ctx, src, one, through, &row, r); err != nil {
-			return err
-		}
-	}
-	if err := p.forget(ctx, src, c, at, &row, r); err != nil {
-		return err
-	}
-	if !proved && gone(c) != allGone {
-		row.Through = max(row.Through, through)
-		if err := p.verify(ctx, src, c, row); err != nil {
-			return err
-		}
-		_, err = p.save(ctx, p.rowOf(c.ID), row, row.version)
-	}
-	return errors.Join(err, entered)
 }
 
 func (r *Report) count(b Batch, receipt Receipt, masked int) {
