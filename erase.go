@@ -209,40 +209,6 @@ func says(ctx context.Context, s Store, m store.Message, re *regexp.Regexp) (boo
 	return re.Match(text), err
 }
 
-// Idle lists the conversations of a project (nil: of all) that have no message since a
-// time, oldest first. It leaves out a conversation from which one that is not idle was
-// forked.
-func (e *Engine) Idle(ctx context.Context, since time.Time, in *record.Project) ([]record.Conversation, error) {
-	all, err := e.store.Conversations(ctx, store.ConversationQuery{})
-	if err != nil {
-		return nil, err
-	}
-	used := map[record.ConversationID]bool{}
-	byID := map[record.ConversationID]record.Conversation{}
-	for _, c := range all {
-		byID[c.ID] = c
-	}
-	for _, c := range all {
-		if c.UpdatedAt.Before(since) {
-			continue
-		}
-		for id := c.ID; id != 0 && !used[id]; id = byID[id].ForkedFrom {
-			used[id] = true
-		}
-	}
-	if all, err = e.store.Conversations(ctx, store.ConversationQuery{Project: in}); err != nil {
-		return nil, err
-	}
-	all = slices.DeleteFunc(all, func(c record.Conversation) bool { return used[c.ID] })
-	slices.Reverse(all)
-	return all, nil
-}
-
-// Weigh counts the rows that an order would erase, and changes nothing.
-func (e *Engine) Weigh(ctx context.Context, order record.EraseRequest) (record.EraseResult, error) {
-	return e.store.Weigh(ctx, order)
-}
-
 // Erase removes the content that an order names from the record and from everything
 // derived from it, and writes summaries anew without it. [Engine.FinishErasing]
 // completes an erasure that was interrupted. progress may be nil; Erase calls it

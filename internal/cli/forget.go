@@ -138,25 +138,54 @@ func (cmd *forgetCommand) forgetOlder(ctx context.Context, rec *openRecord, sinc
 		}
 		in = &p
 	}
-	idle, err := rec.engine.Idle(ctx, since, in)
+	unused, err := idle(ctx, rec.db, since, in)
 	if err != nil {
 		return err
 	}
 	order := store.Erasure{Cause: "forget"}
 	t := newTable(">", "last message", ">messages", "session")
-	for _, c := range idle {
+	for _, c := range unused {
 		order.Conversations = append(order.Conversations, c.ID)
 		t.add(strconv.FormatInt(int64(c.ID), 10), c.UpdatedAt.Format(time.DateOnly), prose.Number(c.Messages), clip(safetext.Line(cmp.Or(c.Title, c.Key)), 80))
 	}
 	cmd.printTable(t)
 	return cmd.erase(ctx, rec, order, func(order *store.Erasure) error {
 		// Somebody may have gone on with one while the question stood.
-		still, err := rec.engine.Idle(ctx, since, in)
+		still, err := idle(ctx, rec.db, since, in)
 		order.Conversations = slices.DeleteFunc(order.Conversations, func(id store.ConversationID) bool {
 			return !slices.ContainsFunc(still, func(c store.Conversation) bool { return c.ID == id })
 		})
 		return err
 	})
+}
+
+// idle lists the conversations of a project (nil: of all) that have no message since a
+// time, oldest first. It leaves out a conversation from which one that is not idle was
+// forked.
+func idle(ctx context.Context, r store.Reader, since time.Time, in *store.Project) ([]store.Conversation, error) {
+	all, err := r.Conversations(ctx, store.ConversationQuery{})
+	if err != nil {
+		return nil, err
+	}
+	used := map[store.ConversationID]bool{}
+	byID := map[store.ConversationID]store.Conversation{}
+	for _, c := range all {
+		byID[c.ID] = c
+	}
+	for _, c := range all {
+		if c.UpdatedAt.Before(since) {
+			continue
+		}
+		for id := c.ID; id != 0 && !used[id]; id = byID[id].ForkedFrom {
+			used[id] = true
+		}
+	}
+	if all, err = r.Conversations(ctx, store.ConversationQuery{Project: in}); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(c store.Conversation) bool { return used[c.ID] })
+	slices.Reverse(all)
+	return all, nil
 }
 
 // selection returns the selection that the flags and arguments make.
@@ -211,7 +240,7 @@ func (cmd *forgetCommand) end(got store.Erased, format string, args ...any) erro
 // erase prints the extent of an erasure, asks, and carries it out. recheck updates the order
 // after the user has agreed to it.
 func (cmd *forgetCommand) erase(ctx context.Context, rec *openRecord, order store.Erasure, recheck func(*store.Erasure) error) error {
-	weighed, err := rec.engine.Weigh(ctx, order)
+	weighed, err := rec.db.Weigh(ctx, order)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *client) erase(ctx context.Context, q teamsync.EraseRequest) (any, error
 	if err != nil || left == 0 {
 		return teamsync.EraseAnswer{}, err
 	}
-	if _, err := c.engine.Weigh(ctx, order); err != nil { // the scope of the token
+	if _, err := c.store.Weigh(ctx, order); err != nil { // the scope of the token
 		return nil, err
 	}
 	audit := access.Audit{State: c.config.Store, Clock: c.config.Clock}
