@@ -235,6 +235,8 @@ var graph = []kind{
 	{"all edges of a summary missing", with("DELETE FROM edges WHERE summary = 2"), is("no-sources", "uncovered"), nil},
 	{"a cycle", with("INSERT INTO edges VALUES (1, 99, NULL, 3)"), is("cycle"), nil},
 	{"a project gone", with("DELETE FROM projects WHERE root = '/a'"), is("dangling"), nil},
+	{"a chunk behind the end of a payload", with("INSERT INTO chunks SELECT payload, 1 + (SELECT max(n) FROM chunks WHERE payload = 1), compressed, data FROM chunks WHERE payload = 1 AND n = 1"), is("payload-numbers"), nil},
+	{"a chunk far behind the end of a payload", with("INSERT INTO chunks SELECT payload, 99, compressed, data FROM chunks WHERE payload = 1 AND n = 1"), is("payload-numbers"), nil},
 	{"a payload's row gone", with("DELETE FROM payloads WHERE num = 1"), is("dangling", "record"), nil},
 	{"a message covered twice", with("INSERT INTO edges VALUES (2, 99, 5, NULL)"), is("doubly-covered"), nil},
 	{"a message twice in one summary", with("INSERT INTO edges VALUES (1, 99, 5, NULL)"), is("doubly-covered"), nil},

@@ -79,15 +79,10 @@ func readChunks(c sqldb.Conn, num, first, last int64, byLook bool, yield func(n 
 		}, num, first, last)
 }
 
-// HashChunks hashes the content of a payload.
-func HashChunks(c sqldb.Conn, num int64) (FoundContent, error) {
-	return hashContent(chunkTable{c}, PayloadRow{Num: num}, nil)
-}
-
 // ReadContent reads the chunks of a payload. If the marked compression does not
 // give the hash, it tries the one that the bytes look like.
 func ReadContent(c sqldb.Conn, p PayloadRow) (FoundContent, error) {
-	found, err := HashChunks(c, p.Num)
+	found, err := hashContent(chunkTable{c}, p, nil)
 	if err == nil && found.Sum == p.Sum {
 		return found, nil
 	}

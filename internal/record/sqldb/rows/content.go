@@ -43,13 +43,18 @@ type FoundContent struct {
 	Sum         [sha256.Size]byte
 	Size        int64
 	Mislabelled bool // a chunk is marked as compressed and is not, or the reverse
+	More        bool // there are chunks behind its end, which no reader sees
 }
 
-// hashContent hashes the content of a payload. visit, if it is not nil, gets each chunk.
+// hashContent hashes the content of a payload, up to its size if that is known. visit, if it is not nil, gets each chunk.
 func hashContent(in contentStore, p PayloadRow, visit func(raw []byte)) (found FoundContent, err error) {
 	h := sha256.New()
 	next := int64(0)
 	err = in.read(p, 0, math.MaxInt64, func(n int64, raw []byte) error {
+		if p.Size > 0 && found.Size == p.Size {
+			found.More = true
+			return nil
+		}
 		if n != next {
 			return fmt.Errorf("chunk %d is missing", next)
 		}

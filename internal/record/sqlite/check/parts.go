@@ -23,9 +23,9 @@ func (k *checkup) payloads(ctx context.Context) error {
 		switch {
 		case err != nil && sqldb.Fatal(err):
 			k.Fault("payload", p.ID, "its content cannot be read: %s", sqldb.WithoutHint(err))
-		case found.Sum == p.Sum && found.Size == p.Size && !found.Mislabelled && p.Named():
+		case err == nil && found.Sum == p.Sum && found.Size == p.Size && !found.Mislabelled && !found.More && p.Named():
 		case found.Sum == p.Sum || strings.HasPrefix("file_"+hex.EncodeToString(found.Sum[:]), p.ID):
-			k.Fault("payload-numbers", p.ID, "its content is whole, but its row has a wrong size, hash, name or compression")
+			k.Fault("payload-numbers", p.ID, "its content is whole, but its row has a wrong size, hash, name or compression, or there is more behind its end")
 		case err != nil:
 			k.Fault("payload", p.ID, "its content cannot be read: %s", sqldb.WithoutHint(err))
 		default:

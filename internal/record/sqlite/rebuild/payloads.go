@@ -67,6 +67,11 @@ func fixPayload(c *dbfile.Conn, p rows.PayloadRow, found rows.FoundContent) erro
 			return err
 		}
 	}
+	if found.More {
+		if err := c.Exec(`DELETE FROM chunks WHERE payload = ? AND n * ? >= ?`, p.Num, rows.ChunkSize, p.Size); err != nil {
+			return err
+		}
+	}
 	if !found.Mislabelled {
 		return nil
 	}
