@@ -16,7 +16,7 @@ import (
 )
 
 // A word that the record does not have is looked for under other spellings, in
-// other forms, as a part of longer words and under the words that are nearest to
+// other forms, as the beginning of longer words and under the words that are nearest to
 // it. A word that the record has stands as it is, apart from the endings of German,
 // which are no English ones and therefore still in the index.
 
@@ -202,10 +202,8 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		{number, v.beginning, maxAlternatives, 1},
 		{unknown, v.within(1), maxAlternatives, near},
 		{unknown, v.mistypedEnding, maxAlternatives, near},
-		{unknown, v.parts, 2, near},
 		{word, v.beginning, maxAlternatives, near},
 		{unknown, v.within(2), maxAlternatives, near},
-		{word && letters >= 6 && !v.anyKnown(), v.containing, maxAlternatives, near},
 	} {
 		if !way.when {
 			continue
@@ -232,11 +230,6 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 // mistakes this rule loses nothing; without the exception for rarer words it lost 0.010 of r@10.
 func unlikely(typed, term string) bool {
 	return utf8.RuneCountInString(typed) < 6 && analysis.IsCommon(term) && !strings.HasPrefix(term, typed) && !sameLetters(typed, term)
-}
-
-// anyKnown reports that the record has a word of the query.
-func (v *vocabulary) anyKnown() bool {
-	return slices.ContainsFunc(v.lists, func(l termList) bool { return l.own > 0 })
 }
 
 // particles are the forms of an Arabic or Hebrew word.
@@ -376,63 +369,6 @@ func (v *vocabulary) mistypedEnding(t queryTerm) ([]string, error) {
 			return strings.HasPrefix(shared, string(b)) || strings.HasPrefix(string(b), shared)
 		},
 		func(term []byte) bool { return stems[string(term)] })
-}
-
-// inAnyShare keeps the terms that some segment has.
-func (v *vocabulary) inAnyShare(terms []string) ([]string, error) {
-	var out []string
-	for _, term := range terms {
-		for _, sh := range v.shares {
-			_, ok, err := sh.r.Lookup(term)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				out = append(out, term)
-				break
-			}
-		}
-	}
-	return out, nil
-}
-
-// parts are two known words that the word is made of, with or without the s
-// that German puts between them. The most even division wins.
-func (v *vocabulary) parts(t queryTerm) ([]string, error) {
-	const least = 3
-	word := []rune(t.typed)
-	var divisions [][2]string
-	for at := least; at+least <= len(word); at++ {
-		first, second := string(word[:at]), string(word[at:])
-		if analysis.IsStopWord(first) || analysis.IsStopWord(second) {
-			continue
-		}
-		divisions = append(divisions, [2]string{first, second})
-		if rest, ok := strings.CutPrefix(second, "s"); ok && utf8.RuneCountInString(rest) >= least {
-			divisions = append(divisions, [2]string{first, rest})
-		}
-	}
-	shorter := func(d [2]string) int { return min(len(d[0]), len(d[1])) }
-	slices.SortStableFunc(divisions, func(x, y [2]string) int { return cmp.Compare(shorter(y), shorter(x)) })
-	for _, d := range divisions {
-		// The first parts lie side by side in the dictionary, the second do not.
-		first, err := v.inAnyShare([]string{string(analysis.WordTerm(nil, []byte(d[0])))})
-		if err != nil {
-			return nil, err
-		}
-		if len(first) == 0 {
-			continue
-		}
-		terms := []string{string(analysis.WordTerm(nil, []byte(d[0]))), string(analysis.WordTerm(nil, []byte(d[1])))}
-		found, err := v.known(terms, 2)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) == 2 {
-			return terms, nil
-		}
-	}
-	return nil, nil
 }
 
 var errEnough = errors.New("enough")

@@ -16,7 +16,6 @@ type Weights struct {
 	Neighbour float64 // share of the score of what people said before and after
 	Answer    float64 // share of the score of a question, for the message after it
 	Second    float64 // share of the score of the message before the one before, and after the one after
-	Session   float64 // share of the mean of the three best of the session
 	Coverage  float64 // of the terms of the query that the whole session has
 	Span      float64 // share of the best score for a message of the time that the question names
 	Near      float64 // factor for the words that stand for one that the record lacks; 0: none do
@@ -25,16 +24,15 @@ type Weights struct {
 	// score of a prompt, for the last words of its turn.
 	User, Closing, Work, Turn float64
 	// Reply is the least that the last words of a turn are worth, as a share of its prompt.
-	// Asked is the factor for what the user said where the question asks for that.
-	Reply, Asked float64
+	Reply float64
 }
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
-		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Session: 0.3, Coverage: 0.3,
+		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Coverage: 0.3,
 		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.6, Work: 0.7, Turn: 0.4,
-		Asked: 2.2, Reply: 1.01,
+		Reply: 1.01,
 	}
 }
 
@@ -68,7 +66,7 @@ type Hit struct {
 type Question struct {
 	IDF   []float64    // of each term
 	Spans []dates.Span // of time, that the question names
-	User  bool         // it asks what the user said
+	User  bool         // it asks what the user said, not what was answered
 }
 
 // behind is the share of the rank of a prompt that puts a message right behind it.
@@ -85,7 +83,7 @@ const maxTurnWords = 180
 // order, give the same ranking.
 func Rank(q Question, candidates []Hit, w Weights) []Hit {
 	if q.User {
-		w.User, w.Reply = w.Asked, 0
+		w.Reply = 0
 	}
 	out := slices.Clone(candidates)
 	at := make(map[int64]int, len(out))
@@ -261,24 +259,11 @@ func addSessions(q Question, out []Hit, w Weights) {
 		members[r.Session] = append(members[r.Session], i)
 	}
 	for _, list := range members {
-		prior := w.Session*meanOfBest(out, list, 3) + w.Coverage*coverage(q, out, list)
+		prior := w.Coverage * coverage(q, out, list)
 		for _, i := range list {
 			out[i].Rank += prior
 		}
 	}
-}
-
-func meanOfBest(out []Hit, list []int, n int) float64 {
-	scores := make([]float64, len(list))
-	for i, m := range list {
-		scores[i] = out[m].Rank
-	}
-	slices.SortFunc(scores, func(x, y float64) int { return cmp.Compare(y, x) })
-	sum := 0.0
-	for _, s := range scores[:min(n, len(scores))] {
-		sum += s
-	}
-	return sum / float64(n)
 }
 
 // coverage scores a session as one document: each term once, however often it
