@@ -56,6 +56,8 @@ func play(r llms.Request) llmtest.Reply {
 		reply = telling(r, said, steps)
 	case "recall":
 		reply = recalling(r, steps, last)
+	case "fail":
+		reply = failing(r, steps)
 	}
 	for i := range reply.Calls { // lcm finds the session of a call by its id
 		reply.Calls[i].ID = fmt.Sprintf("call_%s_%d_%d", name, steps, i)
@@ -67,20 +69,41 @@ func telling(r llms.Request, said string, step int) llmtest.Reply {
 	if step > 0 {
 		return llmtest.Say("Noted: the gate " + opens.FindString(said) + ".")
 	}
+	return runs(r, "cat notes.txt")
+}
+
+// failing calls a command with a flag that it does not have, and then without.
+func failing(r llms.Request, step int) llmtest.Reply {
+	switch step {
+	case 0:
+		return runs(r, badCall)
+	case 1:
+		return runs(r, goodCall)
+	}
+	return llmtest.Say("It is low tide.")
+}
+
+const (
+	badCall  = "ls --harbour notes.txt"
+	goodCall = "ls -l notes.txt"
+)
+
+// runs runs a command with the tool that the host offers for it.
+func runs(r llms.Request, command string) llmtest.Reply {
 	for _, t := range r.Tools {
 		switch t.Name {
 		case "Bash", "bash":
-			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes"})
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": command, "description": "Reads the notes"})
 		case "run_shell_command":
-			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "description": "Reads the notes", "is_background": false})
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": command, "description": "Reads the notes", "is_background": false})
 		case "run_commands":
-			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"commands": []string{"cat notes.txt"}})
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"commands": []string{command}})
 		case "exec":
-			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt"})
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": command})
 		case "exec_command":
-			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"cmd": "cat notes.txt"})
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"cmd": command})
 		case "Execute":
-			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": "cat notes.txt", "summary": "Reads the notes",
+			return llmtest.Reply{Text: "Looking at the tide."}.And(t.Name, map[string]any{"command": command, "summary": "Reads the notes",
 				"riskLevel": "low", "riskLevelReason": "It only reads."})
 		}
 	}

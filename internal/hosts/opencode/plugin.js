@@ -2,9 +2,10 @@
 //
 // It tells lcm when a turn has ended, so that the record is up to date, and puts what lcm knows about earlier work in
 // this project before the first message of a session, and again after a compaction. A prompt that refers to earlier work
-// gets the lines of the record that it refers to. And it lets lcm own the context: the oldest messages of a request give
-// way to lcm's summaries when they would be above the budget, and the summary of a compaction is the record's. It never
-// throws and never waits for longer than its limits: without lcm, opencode works as before.
+// gets the lines of the record that it refers to, and a failed command what worked after the same failure. And it lets
+// lcm own the context: the oldest messages of a request give way to lcm's summaries when they would be above the budget,
+// and the summary of a compaction is the record's. It never throws and never waits for longer than its limits: without
+// lcm, opencode works as before.
 import { spawn } from "node:child_process"
 
 const COMMAND = ["lcm", "hook", "opencode"]
@@ -156,6 +157,10 @@ export const LCM = async ({ directory, client }) => {
         if ((engine.owner ??= LCM) !== LCM) return
         const text = await shorten(host, { session: input?.sessionID, tool: input?.tool, call: input?.callID, text: output?.output })
         if (text) output.output = text
+        if (input?.tool !== "bash" || !output?.metadata?.exit) return // only a failure costs a process
+        const event = { hook_event_name: "PostToolUseFailure", session_id: input.sessionID, cwd: directory, tool_name: "bash", tool_input: input.args, error: output.output }
+        const told = await contextFor(event, PROMPT_LIMIT)
+        if (told) output.output += "\n\n" + told
       } catch {} // it is handed on whole
     },
     "experimental.session.compacting": async (input) => {

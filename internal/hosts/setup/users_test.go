@@ -31,7 +31,7 @@ func TestOlderHookInAGroupOfTheUser(t *testing.T) {
 			t.Errorf("%s\nlacks %s", got, want)
 		}
 	}
-	if n := strings.Count(got, "hook claude"); n != 7 || strings.Contains(got, "/old/") {
+	if n := strings.Count(got, "hook claude"); n != 8 || strings.Contains(got, "/old/") {
 		t.Errorf("%d hooks: %s", n, got)
 	}
 }

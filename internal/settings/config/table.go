@@ -127,7 +127,7 @@ var table = []Setting{
 		Doc: "The bearer token that clients of `lcm mcp --http` have to send. Where it is empty, each start makes one and shows it."},
 
 	{Key: "hooks.prompt_recall", Env: "LCM_PROMPT_RECALL", Kind: Bool, Default: "true",
-		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to four cited lines of the record, at most 400 tokens together. false adds nothing to prompts."},
+		Doc: "Whether a prompt that clearly refers to earlier work in the project is answered with up to four cited lines of the record, at most 400 tokens together, and a failed call by what worked after the same failure before. false adds nothing."},
 
 	{Key: "tools.shorten_above", Env: "LCM_TOOLS_SHORTEN_ABOVE", Kind: Int, Default: "0", Max: 1000000,
 		Doc: "In pi, OpenClaw and opencode, an output of a tool of more tokens than this is handed on as its beginning, its lines with errors, its end and an id with which the model reads the rest (`lcm_describe` with `lines` or `pattern`). The whole output is in the record first; else it is handed on whole, and so is what tools for reading files return, and everything in sessions that are not recorded. 0 shortens nothing; at least 500."},

@@ -17,6 +17,13 @@ import (
 // Matching works on small letters with runs of spaces folded, phrase by
 // phrase: predictable, linear, and easy to extend.
 
+// ReadsAsOrder reports whether a text that nobody said has a sentence that reads like an
+// instruction to the model.
+func ReadsAsOrder(text string) bool {
+	_, omitted := clean(text, true)
+	return omitted
+}
+
 // isDirective reports whether a sentence, given as it stands and in small
 // letters, reads like an instruction to the model. Untrusted text is held to
 // the stricter list.

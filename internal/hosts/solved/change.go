@@ -1,0 +1,231 @@
+package solved
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
+)
+
+// commands cuts a command line into the words of its commands, at &&, ||, |, ; and line ends.
+// Words keep their quotation marks. What is no shell is cut somewhere, and matches nothing.
+func commands(line string) (all [][]string) {
+	var words []string
+	var word strings.Builder
+	next := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+	}
+	var open rune
+	escaped := false
+	for _, r := range line {
+		switch {
+		case escaped:
+			escaped = false
+			if r == '\n' { // the line goes on
+				next()
+				continue
+			}
+		case r == '\\' && open != '\'':
+			escaped = true
+			continue
+		case open != 0:
+			if r == open {
+				open = 0
+			}
+		case r == '\'' || r == '"':
+			open = r
+		case strings.ContainsRune("\n;|", r) || r == '&' && !strings.HasSuffix(word.String(), ">"):
+			next()
+			if len(words) > 0 {
+				all, words = append(all, words), nil
+			}
+			continue
+		case r == ' ' || r == '\t':
+			next()
+			continue
+		}
+		word.WriteRune(r)
+	}
+	next()
+	if len(words) > 0 {
+		all = append(all, words)
+	}
+	return all
+}
+
+// program returns the name of a command's program, without its directory and the variables
+// before it.
+func program(words []string) string {
+	for _, w := range words {
+		if name, _, ok := strings.Cut(w, "="); !ok || strings.ContainsAny(name, "-/'\"") {
+			return path.Base(w)
+		}
+	}
+	return ""
+}
+
+// alike is the share of words, from 0 to 1, that two commands have in common, in the form that
+// same gives them.
+func alike(x, y []string, same func(string) string) float64 {
+	left := map[string]int{}
+	for _, w := range x {
+		left[same(w)]++
+	}
+	common := 0
+	for _, w := range y {
+		if w = same(w); left[w] > 0 {
+			left[w]--
+			common++
+		}
+	}
+	return 2 * float64(common) / float64(len(x)+len(y))
+}
+
+func asIs(w string) string { return w }
+
+// similar is how much two commands must be alike to be two attempts at one thing.
+const similar = 0.5
+
+// nearest returns the command of a list that is most alike, and how much it is. It has the
+// same program, unless that is missing.
+func nearest(all [][]string, to []string, same func(string) string, missing bool) (best []string, score float64) {
+	for _, c := range all {
+		if s := alike(c, to, same); s > score && (missing || program(c) == program(to)) {
+			best, score = c, s
+		}
+	}
+	return best, score
+}
+
+// without returns the commands that are not in others.
+func without(all, others [][]string) [][]string {
+	return slices.DeleteFunc(slices.Clone(all), func(c []string) bool {
+		return slices.ContainsFunc(others, func(o []string) bool { return slices.Equal(c, o) })
+	})
+}
+
+// blamed returns the commands of a line that the cause is about: those that it names, or the
+// only one.
+func blamed(line, cause string) [][]string {
+	all := slices.DeleteFunc(commands(line), func(c []string) bool { return program(c) == "cd" })
+	some := named(all, cause)
+	if len(some) == 0 && len(all) == 1 {
+		return all
+	}
+	return some
+}
+
+// named returns the commands whose program or flag a cause names.
+func named(all [][]string, cause string) (some [][]string) {
+	names := strings.FieldsFunc(cause, func(r rune) bool { return strings.ContainsRune(" :()[]<>,;", r) })
+	for _, c := range all {
+		if slices.Contains(names, program(c)) || flagNamed(c, cause) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// changed returns which command of a failed line was called otherwise in a line that worked.
+func changed(failed, worked attempt) (from, to []string) {
+	missing := strings.Contains(failed.cause, "not found") || strings.Contains(failed.cause, "not recognized")
+	after := commands(worked.line)
+	score := similar
+	for _, f := range without(blamed(failed.line, failed.cause), after) {
+		c, s := nearest(without(after, commands(failed.line)), f, asIs, missing)
+		switch {
+		case s < score, flagNamed(c, failed.cause): // what was refused must be gone
+		case withoutNumbers(strings.Join(c, " ")) == withoutNumbers(strings.Join(f, " ")): // another number teaches nothing
+		default:
+			from, to, score = f, c, s
+		}
+	}
+	return from, to
+}
+
+// flagNamed reports whether a cause names a flag of a command.
+func flagNamed(c []string, cause string) bool {
+	fields := strings.Fields(cause)
+	return slices.ContainsFunc(c, func(w string) bool { return strings.HasPrefix(w, "-") && slices.Contains(fields, w) })
+}
+
+// Bounds of a command in a line, in characters: of all of it, and of what stands before the first
+// difference.
+const (
+	maxCommand = 90
+	maxSame    = 40
+)
+
+// shownChange renders two commands so that their first difference is in what is shown.
+func shownChange(from, to []string) (string, string) {
+	x, y := []rune(strings.Join(from, " ")), []rune(strings.Join(to, " "))
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	cut := func(s []rune) string {
+		if len(s) > maxCommand && same > maxSame {
+			s = slices.Concat(s[:maxSame/2], []rune(" … "), s[same-maxSame/2:])
+		}
+		return quote.Text(string(s), maxCommand)
+	}
+	return cut(x), cut(y)
+}
+
+// argumentChange says how the arguments of a call that worked differ from those of one that
+// failed, or "" if these are not two attempts at one thing. keys are the arguments that differ.
+func argumentChange(failed, worked map[string]any) (text string, keys []string) {
+	equal := 0
+	var parts []string
+	all := maps.Clone(failed)
+	maps.Copy(all, worked)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		was, before := failed[key]
+		now, after := worked[key]
+		switch {
+		case before && after && reflect.DeepEqual(was, now):
+			equal++
+			continue
+		case !after:
+			parts = append(parts, fmt.Sprintf("without %s", quote.Text(key, maxValue)))
+		case !before:
+			parts = append(parts, fmt.Sprintf("with %s %s", quote.Text(key, maxValue), shownValue(now)))
+		default:
+			parts = append(parts, fmt.Sprintf("with %s %s in place of %s", quote.Text(key, maxValue), shownValue(now), shownValue(was)))
+		}
+		keys = append(keys, key)
+	}
+	if equal == 0 || len(keys) == 0 || len(keys) > maxKeys {
+		return "", nil
+	}
+	return strings.Join(parts, ", "), keys
+}
+
+// Bounds of what is told of arguments: how many may differ, and the characters of a value.
+const (
+	maxKeys  = 3
+	maxValue = 40
+)
+
+// maxWords is the most words of a value that is shown: more are prose.
+const maxWords = 4
+
+func shownValue(v any) string {
+	text, ok := v.(string)
+	if !ok {
+		raw, _ := json.Marshal(v) // it was JSON
+		text = string(raw)
+	}
+	if len(strings.Fields(text)) > maxWords {
+		return "another text"
+	}
+	return quote.Text(text, maxValue)
+}
