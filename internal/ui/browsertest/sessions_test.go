@@ -86,7 +86,7 @@ func TestCallsAreReadable(t *testing.T) {
 	b := sessions(t)
 	b.visit("/session/1?at=168")
 	b.run(chromedp.Click(`#msg_168 summary`, chromedp.ByQuery))
-	b.until(`document.querySelector('#msg_168 pre')?.innerText.includes('\n-func Fingerprint(')`)
+	b.until(`document.querySelector('#msg_168 pre')?.innerText.includes('\nold: func Fingerprint(')`)
 	b.visit("/session/1?at=42")
 	b.run(chromedp.Click(`#msg_42 summary`, chromedp.ByQuery))
 	b.until(`document.querySelector('#msg_42 pre')?.innerText.includes('package carrier\n\nimport')`)
