@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/lossless-context/lcm/internal/proof/sample"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -44,7 +46,9 @@ func main() {
 	defer os.RemoveAll(home)
 	project := filepath.Join(home, "trackd")
 	check(os.Mkdir(project, 0o700))
-	transcript(filepath.Join(home, ".claude", "projects", strings.NewReplacer("/", "-", ".", "-").Replace(project)), project)
+	inName := strings.NewReplacer("/", "-", ".", "-")
+	transcript(filepath.Join(home, ".claude", "projects", inName.Replace(project)), project)
+	shorter := strings.NewReplacer(home, "~", inName.Replace(home), "-home-ann")
 	var shown []string
 	for _, line := range commands {
 		shown = append(shown, "$ "+line)
@@ -56,7 +60,7 @@ func main() {
 		if err := c.Run(); err != nil {
 			fail(fmt.Errorf("%s: %w\n%s", line, err, out.Bytes()))
 		}
-		for l := range strings.Lines(strings.ReplaceAll(out.String(), home, "~")) {
+		for l := range strings.Lines(shorter.Replace(out.String())) {
 			shown = append(shown, strings.TrimRight(l, "\n"))
 		}
 	}
@@ -94,13 +98,7 @@ func draw(lines []string) []byte {
 	const columns, step, rest = 100, 18, 5.0
 	var wrapped []string
 	for _, l := range lines {
-		for r := []rune(l); ; r = r[columns:] {
-			if len(r) <= columns {
-				wrapped = append(wrapped, string(r))
-				break
-			}
-			wrapped = append(wrapped, string(r[:columns]))
-		}
+		wrapped = append(wrapped, strings.Split(ansi.Wrap(l, columns, ""), "\n")...)
 	}
 	at, when := 0.0, make([]float64, len(wrapped))
 	for i, l := range wrapped {

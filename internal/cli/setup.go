@@ -91,7 +91,7 @@ func (cmd *setupCommand) setup(ctx context.Context, names []string) error {
 			}
 		}
 		if len(names) == 0 {
-			return failed(exitNotFound, "hosts: "+strings.Join(all.Names[setup.Host](), ", "), "no host that lcm knows is installed here")
+			return failed(exitNotFound, "`lcm demo` shows lcm at work, and `lcm import FILE` stores messages; agents that it connects: "+strings.Join(all.Names[setup.Host](), ", "), "no agent that lcm knows is installed here")
 		}
 	}
 	if o.Replace = cmd.replace; !cmd.yes && !cmd.print && !cmd.replace {

@@ -77,7 +77,7 @@ func Find(ctx context.Context, r Record, f Failure, o Options) (*Solution, error
 	if err != nil || len(in) == 0 {
 		return nil, err
 	}
-	q := store.Search{Mode: store.Regex, Pattern: pattern(text), Roles: []llms.Role{llms.RoleTool}, Sort: store.ByRecency, Limit: maxHits, Before: o.Before}
+	q := store.Search{Mode: store.Regex, Pattern: pattern(text), Roles: []llms.Role{llms.RoleTool, llms.RoleAssistant}, Sort: store.ByRecency, Limit: maxHits, Before: o.Before}
 	for _, c := range in {
 		q.Conversations = append(q.Conversations, c.ID)
 	}
