@@ -100,8 +100,8 @@ type reading struct {
 }
 
 // alsoAsWords adds the reading of a pattern as words to its exact one, which
-// matched nothing. Words of the scope itself replace the exact reading: other
-// conversations may have the pattern exactly, but the scope comes first.
+// matched nothing. Words of the scope itself replace the exact reading if the scope has all that
+// carry the question: other conversations may have the pattern exactly, but the scope comes first.
 func (s *Service) alsoAsWords(ctx context.Context, r recall.GrepRequest, exact reading) ([]reading, error) {
 	q, err := exact.query.asWords(r)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Service) alsoAsWords(ctx context.Context, r recall.GrepRequest, exact r
 		return []reading{{q, words}}, nil
 	}
 	note(&words.Notes, wordsNote)
-	if words.Guessed {
+	if words.Guessed || len(words.NotInRecord) > 0 {
 		return []reading{exact, {q, words}}, nil
 	}
 	return []reading{{q, words}}, nil

@@ -96,10 +96,11 @@ func (q *query) wide() *query {
 // widen adds matches of other conversations where the scope of the question has
 // little. Matches of the scope come first. Only the first page is widened.
 //
-// Guessed words do not count as found. If other conversations have the words of the
-// question themselves, the guesses of the scope are not shown.
+// Guessed words do not count as found, nor does a question of which the scope lacks a word that
+// carries it. If other conversations have the words of the question themselves, the guesses of
+// the scope are not shown.
 func (s *Service) widen(ctx context.Context, q *query, a recall.GrepAnswer) (recall.GrepAnswer, error) {
-	if a.Total >= littleMatches && !a.Guessed {
+	if a.Total >= littleMatches && !a.Guessed && len(a.NotInRecord) == 0 {
 		return a, nil
 	}
 	w := q.wide()
