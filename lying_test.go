@@ -246,7 +246,7 @@ func TestTheTokensOfAGrantEnd(t *testing.T) {
 // A thousand questions, of which many time out, are canceled, fail or crash.
 func TestNothingIsLeftOfAThousandQuestions(t *testing.T) {
 	var watch watcher
-	l := newLong(t, lcm.WithAskLimits(recall.Limits{Timeout: 40 * time.Millisecond}),
+	l := newLong(t, lcm.WithAskLimits(recall.Limits{Timeout: 200 * time.Millisecond}),
 		lcm.WithSubAgentRunner(func(r delegation.Runner) delegation.Runner { return watched{r, &watch} }))
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	before := conversations(t, l)
