@@ -63,7 +63,7 @@ func newLong(t testing.TB, options ...lcm.Option) *long {
 	t.Cleanup(func() { db.Close() })
 	options = append([]lcm.Option{
 		lcm.WithSummariser(bland{}), lcm.WithoutBackground(), lcm.WithBounds(lcm.Bounds{MaxCalls: 10_000, MaxPasses: 10_000}),
-		lcm.WithPolicy(lcm.Policy{ViewPolicy: lcm.ViewPolicy{FreshTail: 16}, LeafChunkTokens: 3_000, LeafMinFanout: 4, CondensedMinFanout: 3, SummaryPrefixTokens: 500}),
+		lcm.WithPolicy(lcm.Policy{ViewPolicy: lcm.ViewPolicy{FreshTail: 16}, LeafChunkTokens: 3_000, Fanout: 4, SummaryPrefixTokens: 500}),
 	}, options...)
 	l := &long{db: db}
 	if l.engine, err = lcm.New(db, options...); err != nil {

@@ -90,7 +90,7 @@ func TestEveryByteComesBack(t *testing.T) {
 		now := time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return now }
 		options := []lcm.Option{lcm.WithoutBackground(), lcm.WithClock(clock),
-			lcm.WithPolicy(lcm.Policy{LeafChunkTokens: 1200, LeafMinFanout: 2, CondensedMinFanout: 2})}
+			lcm.WithPolicy(lcm.Policy{LeafChunkTokens: 1200, Fanout: 2})}
 		db, _ := b.New(t, clock)
 		engines := []*lcm.Engine{newEngineOn(t, db, options...)}
 		if b.Name != backendtest.SQLite.Name {

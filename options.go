@@ -96,24 +96,13 @@ func WithLowThreshold(low float64) Option {
 // proportionally smaller chunks and targets.
 type Policy struct {
 	ViewPolicy
-	LeafChunkTokens        int // source tokens of a leaf summary: 20,000
-	LeafTargetTokens       int // length of a leaf summary: 2,400
-	CondensedTargetTokens  int // length of a condensed summary: 2,000
-	LeafMinFanout          int // leaf summaries that are condensed together: 8
-	CondensedMinFanout     int // deeper summaries that are condensed together: 4
-	CondensedMinFanoutHard int // either, above the hard threshold: 2
-	// MaxDepth is the deepest summary that is made below the hard threshold: any.
-	MaxDepth int
+	LeafChunkTokens int // source tokens of a leaf summary: 12,000
+	TargetTokens    int // length of a summary that a model writes: 2,000
+	Fanout          int // summaries that are condensed together: 4
 	// SummaryPrefixTokens is the total cost of summaries above which
 	// condensing them is preferred to folding more messages: nine tenths of what the
 	// fresh tail leaves of the low threshold.
 	SummaryPrefixTokens int
-	// MaxOverageFactor is how many times its target an accepted summary may
-	// be long: 1.5.
-	MaxOverageFactor float64
-	// ExtractiveOnAuth writes extractive summaries when the summariser's key is refused.
-	// Otherwise folding stops.
-	ExtractiveOnAuth bool
 }
 
 // ViewPolicy says how much of a view is fresh and never folded.
@@ -130,10 +119,8 @@ type ViewPolicy struct {
 func WithPolicy(p Policy) Option {
 	return func(s *settings) error {
 		s.policy = compact.Policy{
-			Policy: assemble.Policy(p.ViewPolicy), LeafChunkTokens: p.LeafChunkTokens, LeafTargetTokens: p.LeafTargetTokens,
-			CondensedTargetTokens: p.CondensedTargetTokens, LeafMinFanout: p.LeafMinFanout, CondensedMinFanout: p.CondensedMinFanout,
-			CondensedMinFanoutHard: p.CondensedMinFanoutHard, MaxDepth: p.MaxDepth, SummaryPrefixTokens: p.SummaryPrefixTokens,
-			MaxOverageFactor: p.MaxOverageFactor, ExtractiveOnAuth: p.ExtractiveOnAuth,
+			Policy: assemble.Policy(p.ViewPolicy), LeafChunkTokens: p.LeafChunkTokens, TargetTokens: p.TargetTokens,
+			Fanout: p.Fanout, SummaryPrefixTokens: p.SummaryPrefixTokens,
 		}
 		return nil
 	}

@@ -21,10 +21,7 @@ func Options(cfg *config.Config, state store.State, counter llms.Counter) []lcm.
 		lcm.WithThresholds(v.Soft, v.Hard),
 		lcm.WithLowThreshold(v.Low),
 		lcm.WithPolicy(lcm.Policy{
-			ViewPolicy: lcm.ViewPolicy(v.Policy.Policy), LeafChunkTokens: v.Policy.LeafChunkTokens, LeafTargetTokens: v.Policy.LeafTargetTokens,
-			CondensedTargetTokens: v.Policy.CondensedTargetTokens, LeafMinFanout: v.Policy.LeafMinFanout, CondensedMinFanout: v.Policy.CondensedMinFanout,
-			CondensedMinFanoutHard: v.Policy.CondensedMinFanoutHard, MaxDepth: v.Policy.MaxDepth,
-			MaxOverageFactor: v.Policy.MaxOverageFactor, ExtractiveOnAuth: v.Policy.ExtractiveOnAuth,
+			ViewPolicy: lcm.ViewPolicy(v.Policy.Policy), LeafChunkTokens: v.Policy.LeafChunkTokens, TargetTokens: v.Policy.TargetTokens,
 		}),
 		lcm.WithBounds(lcm.Bounds(v.Bounds)),
 		lcm.WithLargeContent(v.LargeContent),

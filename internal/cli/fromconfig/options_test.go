@@ -119,20 +119,13 @@ func TestTheModelOfQuestions(t *testing.T) {
 	}
 }
 
-// LCM_MAX_EXPAND_TOKENS bounds the tokens that a question reads, and
-// LCM_EXPAND_PAGE_TOKENS one page of them.
+// LCM_MAX_EXPAND_TOKENS bounds the tokens that a question reads.
 func TestTheTokensOfQuestions(t *testing.T) {
-	for name, value := range map[string]string{"LCM_MAX_EXPAND_TOKENS": "300", "LCM_EXPAND_PAGE_TOKENS": "300"} {
-		s, _ := configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small", name: value})
-		a := ask(t, s)
-		if a.Method != recall.MethodDelegated || a.TotalSourceTokens > 300 || a.TotalSourceTokens < 100 {
-			t.Errorf("%s=%s: %d tokens were read (%s %s)", name, value, a.TotalSourceTokens, a.Method, a.Reason)
-		}
-		if name == "LCM_MAX_EXPAND_TOKENS" && a.TruncatedBy != "expansion" {
-			t.Errorf("%s: truncated by %q", name, a.TruncatedBy)
-		}
+	s, _ := configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small", "LCM_MAX_EXPAND_TOKENS": "300"})
+	if a := ask(t, s); a.Method != recall.MethodDelegated || a.TotalSourceTokens > 300 || a.TotalSourceTokens < 100 || a.TruncatedBy != "expansion" {
+		t.Errorf("%d tokens were read (%s %s), truncated by %q", a.TotalSourceTokens, a.Method, a.Reason, a.TruncatedBy)
 	}
-	s, _ := configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small"})
+	s, _ = configured(t, asks, map[string]string{"LCM_SUBAGENTS_MODEL": "small"})
 	if a := ask(t, s); a.TotalSourceTokens < 600 {
 		t.Errorf("by default %d tokens were read: the bounds above bound nothing", a.TotalSourceTokens)
 	}

@@ -59,27 +59,18 @@ type Ingest struct {
 
 // Context sets the size of the view and when it is compacted.
 type Context struct {
-	TokenBudget        int     `key:"context.token_budget"`
-	SoftThreshold      float64 `key:"context.context_threshold"`
-	HardThreshold      float64 `key:"context.hard_threshold"`
-	LowThreshold       float64 `key:"context.low_threshold"` // 0 is 0.4 of the soft threshold
-	FreshTailCount     int     `key:"context.fresh_tail_count"`
-	FreshTailMaxTokens int     `key:"context.fresh_tail_max_tokens"` // 0 is two fifths of the low threshold
-	Tokenizer          string  `key:"context.tokenizer"`
+	TokenBudget    int     `key:"context.token_budget"`
+	SoftThreshold  float64 `key:"context.context_threshold"`
+	HardThreshold  float64 `key:"context.hard_threshold"`
+	LowThreshold   float64 `key:"context.low_threshold"` // 0 is 0.4 of the soft threshold
+	FreshTailCount int     `key:"context.fresh_tail_count"`
+	Tokenizer      string  `key:"context.tokenizer"`
 }
 
 // Compaction sets the shape of the summary DAG and the bounds of the work.
 type Compaction struct {
-	LeafChunkTokens        int           `key:"compaction.leaf_chunk_tokens"`
-	LeafTargetTokens       int           `key:"compaction.leaf_target_tokens"`
-	CondensedTargetTokens  int           `key:"compaction.condensed_target_tokens"`
-	LeafMinFanout          int           `key:"compaction.leaf_min_fanout"`
-	CondensedMinFanout     int           `key:"compaction.condensed_min_fanout"`
-	CondensedMinFanoutHard int           `key:"compaction.condensed_min_fanout_hard"`
-	SweepMaxDepth          int           `key:"compaction.sweep_max_depth"` // -1 is any depth
-	MaxSweepIterations     int           `key:"compaction.max_sweep_iterations"`
-	SweepDeadline          time.Duration `key:"compaction.sweep_deadline_ms"`
-	Background             string        `key:"compaction.background"` // one of the constants Background…
+	LeafChunkTokens int    `key:"compaction.leaf_chunk_tokens"`
+	Background      string `key:"compaction.background"` // one of the constants Background…
 }
 
 // How the sessions of hosts are compacted in the background.
@@ -94,12 +85,8 @@ type Summary struct {
 	Model              string        `key:"summary.model"`
 	Provider           string        `key:"summary.provider"`
 	CustomInstructions string        `key:"summary.custom_instructions"`
-	ExtractiveOnAuth   bool          `key:"summary.extractive_on_auth"`
-	MaxOverageFactor   float64       `key:"summary.max_overage_factor"`
 	Timeout            time.Duration `key:"summary.timeout_ms"`
-	CallWindow         time.Duration `key:"summary.call_window_ms"`
 	MaxCallsPerWindow  int           `key:"summary.max_calls_per_window"`
-	SpendBackoff       time.Duration `key:"summary.spend_backoff_ms"`
 }
 
 // Models says how models are reached, and their budget.
@@ -123,7 +110,6 @@ type Embeddings struct {
 type Recall struct {
 	ExpansionModel    string        `key:"recall.expansion_model"`
 	MaxExpandTokens   int           `key:"recall.max_expand_tokens"`
-	PageTokens        int           `key:"recall.page_tokens"`
 	MaxModelTokens    int           `key:"recall.max_model_tokens"`
 	DelegationTimeout time.Duration `key:"recall.delegation_timeout_ms"`
 }
@@ -347,9 +333,6 @@ func (c *Config) agree() error {
 	}
 	below("context.context_threshold", "context.hard_threshold", c.Context.SoftThreshold <= c.Context.HardThreshold)
 	below("context.low_threshold", "context.context_threshold", c.Context.LowThreshold <= c.Context.SoftThreshold)
-	below("compaction.leaf_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.LeafTargetTokens <= c.Compaction.LeafChunkTokens)
-	below("compaction.condensed_target_tokens", "compaction.leaf_chunk_tokens", c.Compaction.CondensedTargetTokens <= c.Compaction.LeafChunkTokens)
-	below("compaction.condensed_min_fanout_hard", "compaction.condensed_min_fanout", c.Compaction.CondensedMinFanoutHard <= c.Compaction.CondensedMinFanout)
 	return errors.Join(wrong...)
 }
 

@@ -46,15 +46,26 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, c.Context); diff != "" {
 		t.Errorf("context (-want +got):\n%s", diff)
 	}
-	wantCompaction := Compaction{LeafChunkTokens: 12000, LeafTargetTokens: 2000, CondensedTargetTokens: 2000, LeafMinFanout: 4,
-		CondensedMinFanout: 4, CondensedMinFanoutHard: 2, SweepMaxDepth: -1, MaxSweepIterations: 32,
-		SweepDeadline: 2 * time.Minute, Background: BackgroundExtractive}
+	wantCompaction := Compaction{LeafChunkTokens: 12000, Background: BackgroundExtractive}
 	if diff := cmp.Diff(wantCompaction, c.Compaction); diff != "" {
 		t.Errorf("compaction (-want +got):\n%s", diff)
 	}
 	for _, s := range Table() {
 		if got := c.Origin(s.Key); got != FromDefault {
 			t.Errorf("%s comes from %q, want the default", s.Key, got)
+		}
+	}
+}
+
+// A file of an earlier version is read.
+func TestRetiredSettings(t *testing.T) {
+	c := load(t, world(nil, "[compaction]\nleaf_min_fanout = 8\nleaf_chunk_tokens = 6000\n"))
+	if c.Compaction.LeafChunkTokens != 6000 || c.Origin("compaction.leaf_min_fanout") != "" {
+		t.Errorf("%+v", c.Compaction)
+	}
+	for _, key := range retired {
+		if _, ok := lookup(key); ok {
+			t.Errorf("%s is retired and a setting", key)
 		}
 	}
 }

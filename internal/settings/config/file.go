@@ -32,6 +32,9 @@ func parseFile(path string, src []byte) (*document, error) {
 	d := &document{path: path, values: map[string]any{}, entries: tomledit.Scan(string(src))}
 	var wrong []error
 	add := func(key string, value any) {
+		if slices.Contains(retired, key) {
+			return
+		}
 		if _, ok := lookup(key); !ok {
 			wrong = append(wrong, unknown(&Error{Source: FromFile, File: path, Line: d.line(key), Key: key}))
 			return

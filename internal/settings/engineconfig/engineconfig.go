@@ -4,7 +4,6 @@
 package engineconfig
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,12 +35,12 @@ func Of(cfg *config.Config) Values {
 		Budget: cfg.Context.TokenBudget,
 		Soft:   cfg.Context.SoftThreshold, Hard: cfg.Context.HardThreshold, Low: cfg.Context.LowThreshold,
 		Policy:       policy(cfg),
-		Bounds:       bounds(cfg),
+		Bounds:       compact.Bounds{SummaryTimeout: cfg.Summary.Timeout, MaxCalls: cfg.Summary.MaxCallsPerWindow},
 		LargeContent: cfg.Ingest.LargeFileTokenThreshold,
 		Privacy:      Privacy(cfg),
 		Limits: recall.Limits{
-			ExpandTokens: cfg.Recall.MaxExpandTokens, PageTokens: cfg.Recall.PageTokens,
-			ModelTokens: cfg.Recall.MaxModelTokens, Timeout: cfg.Recall.DelegationTimeout,
+			ExpandTokens: cfg.Recall.MaxExpandTokens,
+			ModelTokens:  cfg.Recall.MaxModelTokens, Timeout: cfg.Recall.DelegationTimeout,
 		},
 	}
 }
@@ -60,35 +59,10 @@ func Privacy(cfg *config.Config) ingest.Privacy {
 }
 
 func policy(cfg *config.Config) compact.Policy {
-	c := cfg.Compaction
-	p := compact.Policy{
+	return compact.Policy{
 		// A policy's 0 means its default, a setting's 0 means none. The newest
 		// round is in the fresh tail in any case.
-		Policy:                 assemble.Policy{FreshTail: max(1, cfg.Context.FreshTailCount), FreshTailTokens: cfg.Context.FreshTailMaxTokens},
-		LeafChunkTokens:        c.LeafChunkTokens,
-		LeafTargetTokens:       c.LeafTargetTokens,
-		CondensedTargetTokens:  c.CondensedTargetTokens,
-		LeafMinFanout:          c.LeafMinFanout,
-		CondensedMinFanout:     c.CondensedMinFanout,
-		CondensedMinFanoutHard: c.CondensedMinFanoutHard,
-		MaxDepth:               c.SweepMaxDepth,
-		ExtractiveOnAuth:       cfg.Summary.ExtractiveOnAuth,
-		MaxOverageFactor:       cfg.Summary.MaxOverageFactor,
-	}
-	if c.SweepMaxDepth == 0 { // only messages are summarised
-		p.LeafMinFanout = math.MaxInt32
-	}
-	return p
-}
-
-// bounds reads the bounds of a run of compaction, which the settings call a sweep.
-func bounds(cfg *config.Config) compact.Bounds {
-	return compact.Bounds{
-		MaxPasses:      cfg.Compaction.MaxSweepIterations,
-		Deadline:       cfg.Compaction.SweepDeadline,
-		SummaryTimeout: cfg.Summary.Timeout,
-		MaxCalls:       cfg.Summary.MaxCallsPerWindow,
-		CallWindow:     cfg.Summary.CallWindow,
-		SpendBackoff:   cfg.Summary.SpendBackoff,
+		Policy:          assemble.Policy{FreshTail: max(1, cfg.Context.FreshTailCount)},
+		LeafChunkTokens: cfg.Compaction.LeafChunkTokens,
 	}
 }

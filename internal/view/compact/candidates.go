@@ -75,26 +75,16 @@ func (p *planner) chunk(from, end int) int {
 	return to
 }
 
-// fanout is how many summaries of a depth are condensed together.
-func (p *planner) fanout(depth int) int {
-	if depth == 0 {
-		return p.pol.LeafMinFanout
-	}
-	return p.pol.CondensedMinFanout
-}
-
-func (p *planner) fanoutHard(int) int { return p.pol.CondensedMinFanoutHard }
-
 // minCondensed is the least size of a run that is condensed below the hard limit.
 func (p *planner) minCondensed() int {
-	return max(p.pol.CondensedTargetTokens, p.pol.LeafChunkTokens/10)
+	return max(p.pol.TargetTokens, p.pol.LeafChunkTokens/10)
 }
 
 // condense returns the oldest run of the shallowest depth that has enough
 // summaries, or nil. Shallower summaries and small runs of messages that are
 // stranded between them go along: they have no neighbours of their own kind.
-func (p *planner) condense(fanout func(depth int) int, least, maxDepth int) *Fold {
-	for depth := 0; depth <= p.deepest() && depth < maxDepth; depth++ {
+func (p *planner) condense(fanout, least int) *Fold {
+	for depth := 0; depth <= p.deepest(); depth++ {
 		for _, r := range p.regions {
 			for from := r.from; from < r.to; {
 				to := p.stretch(from, r.to, depth)
@@ -102,7 +92,7 @@ func (p *planner) condense(fanout func(depth int) int, least, maxDepth int) *Fol
 					from = p.unit(from, r.to)
 					continue
 				}
-				end := p.group(from, to, depth, fanout(depth))
+				end := p.group(from, to, depth, fanout)
 				if end > from && p.cuts[from] && p.cuts[end] && p.tokens(from, end) >= least {
 					if f := p.fold(from, end); f != nil {
 						return f

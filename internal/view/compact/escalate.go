@@ -75,7 +75,7 @@ func (n *run) ask(ctx context.Context, f Fold, m *material, req summary.Request)
 		switch {
 		case ctx.Err() != nil:
 			return w, false, ctx.Err()
-		case isAuth(err) && !n.pol.ExtractiveOnAuth:
+		case isAuth(err):
 			n.report.Reason, n.report.Cause = Auth, err
 			n.report.Detail = "the summariser's key was refused; nothing was written. Set a valid key, or run without a model"
 			return w, false, nil
@@ -118,6 +118,9 @@ func isAuth(err error) bool {
 	return errors.As(err, &refused) && refused.Auth()
 }
 
+// maxOverage is how many times its target an accepted summary may be long.
+const maxOverage = 1.5
+
 // accept takes a text if it is smaller than its sources, both as rendered, and not
 // far longer than asked for. It adds the footer that names the details to expand.
 func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Result) (store.Wording, bool) {
@@ -134,7 +137,7 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 		return store.Wording{}, false
 	}
 	// A model may ramble. The rendered summary is longer than its body, so few bodies are counted.
-	if most := float64(req.Target) * n.pol.MaxOverageFactor; req.Level != summary.Fallback && float64(tokens) > most && float64(n.counter.Count(body)) > most {
+	if most := float64(req.Target) * maxOverage; req.Level != summary.Fallback && float64(tokens) > most && float64(n.counter.Count(body)) > most {
 		return store.Wording{}, false
 	}
 	return store.Wording{

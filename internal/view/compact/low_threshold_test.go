@@ -117,7 +117,7 @@ func TestABatchNamesSummariesByTheirFinalIDs(t *testing.T) {
 		}
 		return "From " + strings.Join(ids, ", ") + "\n" + summary.Footer + "the rest", nil
 	}}
-	r := newRunner(t, compact.Config{Store: db, Summariser: naming, Policy: compact.Policy{LeafChunkTokens: 1000, LeafMinFanout: 3, SummaryPrefixTokens: 300}})
+	r := newRunner(t, compact.Config{Store: db, Summariser: naming, Policy: compact.Policy{LeafChunkTokens: 1000, Fanout: 3, SummaryPrefixTokens: 300}})
 	rep, err := r.Run(t.Context(), id, compact.Limits{Budget: 24_000, Low: 4_000}, compact.Soft)
 	if err != nil || rep.Condensed == 0 {
 		t.Fatalf("%v, %v", rep, err)

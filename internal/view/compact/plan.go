@@ -193,14 +193,14 @@ func (p *planner) next() *Fold {
 	// for little.
 	crowded := p.summaryTokens() > p.pol.SummaryPrefixTokens
 	switch {
-	case crowded && try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):
-	case crowded && try(p.condense(p.fanoutHard, p.minCondensed(), p.maxDepth())):
-	case crowded && p.pol.MaxDepth <= 0 && try(p.shallowest()):
+	case crowded && try(p.condense(p.pol.Fanout, p.minCondensed())):
+	case crowded && try(p.condense(fanoutHard, p.minCondensed())):
+	case crowded && try(p.shallowest()):
 	case try(p.leaf(p.pol.LeafChunkTokens / 2)):
 	case try(p.leaf(p.pol.minLeaf())):
-	case try(p.condense(p.fanout, p.minCondensed(), p.maxDepth())):
+	case try(p.condense(p.pol.Fanout, p.minCondensed())):
 	case !p.pressure:
-	case try(p.condense(p.fanoutHard, 0, anyDepth)):
+	case try(p.condense(fanoutHard, 0)):
 	case try(p.leaf(2 * p.pol.SummaryFloor)):
 	case try(p.neighbours()):
 	case try(p.largest()):
@@ -208,15 +208,8 @@ func (p *planner) next() *Fold {
 	return f
 }
 
-// anyDepth is deeper than any summary.
-const anyDepth = 1 << 30
-
-func (p *planner) maxDepth() int {
-	if p.pol.MaxDepth <= 0 {
-		return anyDepth
-	}
-	return p.pol.MaxDepth
-}
+// fanoutHard is how many summaries are condensed together where too few have the fan-out.
+const fanoutHard = 2
 
 // summaryTokens is the cost of the summaries before the tail.
 func (p *planner) summaryTokens() int {
@@ -232,13 +225,12 @@ func (p *planner) summaryTokens() int {
 // fold describes the fold of items from to to-1, or returns nil if it cannot
 // make the view smaller.
 func (p *planner) fold(from, to int) *Fold {
-	f := Fold{From: from, To: to, Kind: summary.Leaf, Pressure: p.pressure, Target: p.pol.LeafTargetTokens}
+	f := Fold{From: from, To: to, Kind: summary.Leaf, Pressure: p.pressure, Target: p.pol.TargetTokens}
 	for _, it := range p.Items[from:to] {
 		f.Tokens += it.Tokens
 		if it.IsSummary() {
 			f.Kind = summary.Condensed
 			f.Depth = max(f.Depth, it.Depth+1)
-			f.Target = p.pol.CondensedTargetTokens
 		}
 	}
 	room := f.Tokens - p.floor(f.Kind, to-from) - 1

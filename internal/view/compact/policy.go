@@ -54,15 +54,9 @@ func (l Limits) freshTail() int {
 // proportionally smaller chunks and targets.
 type Policy struct {
 	assemble.Policy
-	LeafChunkTokens        int // source tokens of a leaf summary: 12,000
-	LeafTargetTokens       int // length of a leaf summary that a model writes: 2,000
-	CondensedTargetTokens  int // likewise, of a condensed summary: 2,000
-	LeafMinFanout          int // leaf summaries that are condensed together: 4
-	CondensedMinFanout     int // deeper summaries that are condensed together: 4
-	CondensedMinFanoutHard int // either, above the hard limit: 2
-	// MaxDepth is the deepest summary that is made below the hard limit; 0
-	// stands for any depth, and -1 too.
-	MaxDepth int
+	LeafChunkTokens int // source tokens of a leaf summary: 12,000
+	TargetTokens    int // length of a summary that a model writes: 2,000
+	Fanout          int // summaries that are condensed together: 4
 	// SummaryPrefixTokens is the total cost of summaries above which
 	// condensing them is preferred to folding more messages. 0 stands for nine tenths of
 	// what the fresh tail leaves of the low threshold.
@@ -72,12 +66,6 @@ type Policy struct {
 	// token counter; a Runner sets them itself.
 	SummaryFloor int
 	SourceFloor  int
-	// MaxOverageFactor is how many times its target an accepted summary may
-	// be long: 1.5.
-	MaxOverageFactor float64
-	// ExtractiveOnAuth lets a refused key fall back to extractive summaries
-	// like any other failure.
-	ExtractiveOnAuth bool
 }
 
 func (p Policy) withDefaults() Policy {
@@ -86,11 +74,8 @@ func (p Policy) withDefaults() Policy {
 		value int
 	}{
 		{&p.LeafChunkTokens, 12_000},
-		{&p.LeafTargetTokens, 2_000},
-		{&p.CondensedTargetTokens, 2_000},
-		{&p.LeafMinFanout, 4},
-		{&p.CondensedMinFanout, 4},
-		{&p.CondensedMinFanoutHard, 2},
+		{&p.TargetTokens, 2_000},
+		{&p.Fanout, 4},
 		{&p.SummaryFloor, 120},
 		{&p.SourceFloor, 18},
 	} {
@@ -98,29 +83,18 @@ func (p Policy) withDefaults() Policy {
 			*d.field = d.value
 		}
 	}
-	if p.MaxOverageFactor < 1 {
-		p.MaxOverageFactor = 1.5
-	}
 	return p
 }
 
 // scaled fits chunks, targets and fan-outs to a budget: with the defaults, a
 // window of 4,000 tokens could not hold even one leaf.
 func (p Policy) scaled(l Limits) Policy {
-	share := func(tokens, least int) int {
-		return min(tokens, max(tokens*l.Budget/DefaultBudget, least))
-	}
 	p.LeafChunkTokens = min(p.LeafChunkTokens, max(l.Hard/4, 4*p.SummaryFloor))
-	p.LeafTargetTokens = share(p.LeafTargetTokens, p.SummaryFloor)
-	p.CondensedTargetTokens = share(p.CondensedTargetTokens, p.SummaryFloor)
+	p.TargetTokens = min(p.TargetTokens, max(p.TargetTokens*l.Budget/DefaultBudget, p.SummaryFloor))
 	if p.SummaryPrefixTokens <= 0 {
 		p.SummaryPrefixTokens = (l.Low - l.freshTail()) * 9 / 10
 	}
-	fit := func(fanout, target int) int {
-		return min(fanout, max(2, (p.SummaryPrefixTokens+target)/(target+p.SummaryFloor)))
-	}
-	p.LeafMinFanout = fit(p.LeafMinFanout, p.LeafTargetTokens)
-	p.CondensedMinFanout = fit(p.CondensedMinFanout, p.CondensedTargetTokens)
+	p.Fanout = min(p.Fanout, max(fanoutHard, (p.SummaryPrefixTokens+p.TargetTokens)/(p.TargetTokens+p.SummaryFloor)))
 	return p
 }
 

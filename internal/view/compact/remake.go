@@ -81,10 +81,6 @@ func (n *run) sourcesOf(ctx context.Context, s store.Summary, nodes []store.Node
 	for _, src := range m.sources {
 		f.Tokens += max(src.Tokens, n.counter.Count(src.Text))
 	}
-	f.Target = n.policy.LeafTargetTokens
-	if s.Kind == summary.Condensed {
-		f.Target = n.policy.CondensedTargetTokens
-	}
-	f.Target = max(minTarget, min(f.Target, f.Tokens/2))
+	f.Target = max(minTarget, min(n.policy.TargetTokens, f.Tokens/2))
 	return f, m, nil
 }

@@ -113,10 +113,6 @@ func TestRefusedKeyWritesNothing(t *testing.T) {
 	if s.writes != 0 || len(s.summaries) != 0 {
 		t.Errorf("%d writes", s.writes)
 	}
-	cfg.Policy.ExtractiveOnAuth = true
-	if rep := run(t, newRunner(t, cfg), compact.Full); rep.Folds() == 0 {
-		t.Errorf("with ExtractiveOnAuth: %v", rep)
-	}
 }
 
 func TestHangingSummariserIsCutOff(t *testing.T) {
