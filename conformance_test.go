@@ -259,7 +259,7 @@ func TestGuidanceIsInTheSystemPrompt(t *testing.T) {
 	want := "## Memory & Context\n\nUse LCM tools for recall:\n1. `lcm_grep` — Search all conversations by keyword/regex\n" +
 		"2. `lcm_describe` — Inspect a specific summary (cheap, no sub-agent)\n3. `lcm_expand_query` — Deep recall with sub-agent expansion\n\n" +
 		"When summaries in context have an \"Expand for details about:\" footer\nlisting something you need, use `lcm_expand_query` to get the full detail."
-	here := "\n\nBy default the tools look in the current conversation.\nUse `allConversations: true` to search across all of them."
+	here := "\n\nTo search all conversations, pass `allConversations: true`;\nwithout it the tools look in the current one."
 	project := "\n\nBy default the tools look in all sessions of the project, and further where it has little.\n" +
 		"Use `allConversations: true` to search across all projects."
 	for got, want := range map[string]string{

@@ -214,7 +214,7 @@ func TestMapOfAFailingModel(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			return llmtest.Say("fine")
 		})
-		report, err := session.Map(t.Context(), lcm.MapJob{Key: "k", Items: []any{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, Prompt: "x", Model: model, Concurrency: 2, MaxAttempts: 2, ItemTimeout: 2 * time.Second})
+		report, err := session.Map(t.Context(), lcm.MapJob{Key: "k", Items: []any{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, Prompt: "x", Model: model, Concurrency: 2, MaxAttempts: 2, ItemTimeout: 5 * time.Second})
 		got := fmt.Sprintf("%d failed", report.Failed)
 		if err != nil {
 			got += ", error"

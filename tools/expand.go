@@ -32,7 +32,8 @@ type expandArgs struct {
 }
 
 // ExpandTool is the tool "expand". It finds its subjects in the agent context
-// that it is called with, and is itself one of them.
+// that it is called with, and is itself one of them. Package agents gives it that
+// context; a loop of your own passes [core.WithAgentContext].
 type ExpandTool struct {
 	*core.FuncTool // name, schema and descriptions
 }

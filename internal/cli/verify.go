@@ -55,7 +55,11 @@ func newVerify(p *program) *cobra.Command {
 			case err != nil:
 				return err
 			}
-			return cmd.print(ctx, rec, v)
+			err = cmd.print(ctx, rec, v)
+			if more, e := rec.db.Conversations(ctx, store.ConversationQuery{Limit: 2}); e == nil && !cmd.all && cmd.number == 0 && len(more) > 1 {
+				cmd.note("this was the newest conversation of the project; `lcm verify --all` proves every one")
+			}
+			return err
 		}),
 	}
 	cmd.flag(c)

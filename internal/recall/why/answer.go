@@ -94,8 +94,10 @@ func AskIn(ctx context.Context, s Store, root, rel string, n int, conversations 
 	lines, err := read(root, rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && n == 0: // its changes are in the record all the same
+	case errors.Is(err, fs.ErrNotExist):
+		return a, refuse("without a line, `lcm why` names the prompts that changed a file, also one that is gone", "there is no %s to take line %d from", a.File, n)
 	case err != nil:
-		return a, refuse("`lcm why FILE` names the prompts that changed a file, also one that is gone", "%w", err)
+		return a, refuse("name a text file of the project", "%w", err)
 	case n > len(lines):
 		return a, refuse("name a line up to "+strconv.Itoa(len(lines)), "%s has %d lines", a.File, len(lines))
 	}
