@@ -116,24 +116,10 @@ func (cmd *showCommand) showConversation(ctx context.Context, rec *openRecord) e
 	if err != nil {
 		return err
 	}
-	// Records left out do not count, so that a page is as long as was asked for.
-	leaveOut := func(m store.Message) bool {
-		return m.Flags&store.FlagHidden != 0 && !cmd.all && !cmd.raw && !cmd.json
-	}
 	q := store.MessageQuery{Conversation: c.ID, After: cmd.from - 1}
 	if cmd.newest && cmd.limit > 0 {
-		// The newest, but oldest of them first, as they were said.
-		found := 0
-		for m, err := range rec.db.Messages(ctx, store.MessageQuery{Conversation: c.ID, After: cmd.from - 1, Newest: true}) {
-			if err != nil {
-				return err
-			}
-			if q.After = m.Seq - 1; leaveOut(m) {
-				continue
-			}
-			if found++; found == cmd.limit {
-				break
-			}
+		if q.After, err = cmd.beforeNewest(ctx, rec, q); err != nil {
+			return err
 		}
 	}
 	if !cmd.raw {
@@ -145,7 +131,7 @@ func (cmd *showCommand) showConversation(ctx context.Context, rec *openRecord) e
 		if err != nil {
 			return err
 		}
-		if leaveOut(m) {
+		if cmd.leavesOut(m) {
 			hidden, last = append(hidden, m.ID), m.Seq
 			continue
 		}
@@ -171,6 +157,30 @@ func (cmd *showCommand) showConversation(ctx context.Context, rec *openRecord) e
 		cmd.note("%s; go on with: lcm show %d --from %d", upTo(c.Messages-last, c.Erased), c.ID, last+1)
 	}
 	return damageShown(damaged)
+}
+
+// leavesOut reports whether a message is not shown. Those do not count, so that a page is as long
+// as was asked for.
+func (cmd *showCommand) leavesOut(m store.Message) bool {
+	return m.Flags&store.FlagHidden != 0 && !cmd.all && !cmd.raw && !cmd.json
+}
+
+// beforeNewest returns the place after which the newest messages of a page stand.
+func (cmd *showCommand) beforeNewest(ctx context.Context, rec *openRecord, q store.MessageQuery) (after int64, err error) {
+	after, q.Newest = q.After, true
+	found := 0
+	for m, err := range rec.db.Messages(ctx, q) {
+		if err != nil {
+			return after, err
+		}
+		if after = m.Seq - 1; cmd.leavesOut(m) {
+			continue
+		}
+		if found++; found == cmd.limit {
+			break
+		}
+	}
+	return after, nil
 }
 
 // printLeftOut prints a line for the messages left out between two others.
