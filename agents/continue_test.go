@@ -444,3 +444,24 @@ func TestOddMessagesOfAMemory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The turn begins with the newest message of the user: what an older one left open is not its own.
+func TestATurnBeginsWithTheNewestPrompt(t *testing.T) {
+	call := llms.Calls("", llms.ToolCall{ID: "c1", Name: "act", Arguments: "{}"})
+	memory := agents.NewTranscript(llms.User("one"), call, llms.User("two"), llms.Assistant("done"))
+	turn, err := memory.Turn(t.Context())
+	if err != nil || len(turn) != 2 || turn[0].PlainText() != "two" {
+		t.Errorf("the turn is %v, %v", turn, err)
+	}
+	if p := agents.PendingOf(turn); p.Unfinished || len(p.Calls) != 0 {
+		t.Errorf("of an answered turn there is missing: %+v", p)
+	}
+}
+
+// A call that only has no result yet waits for nobody: it may be running.
+func TestARunningCallIsNotDecidedOn(t *testing.T) {
+	memory := agents.NewTranscript(llms.User("go"), llms.Calls("", llms.ToolCall{ID: "c1", Name: "act", Arguments: "{}"}))
+	if err := agents.Decide(t.Context(), memory, "c1", agents.Decision{Approved: true, By: "Ann"}); err == nil {
+		t.Error("the call is approved, and nobody asked")
+	}
+}
