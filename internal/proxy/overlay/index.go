@@ -167,10 +167,13 @@ func (ix *Index) Density(r *apiform.Request) float64 {
 		count := func(in map[apiform.Key]int32, keys []apiform.Key) {
 			for _, k := range keys {
 				n, ok := in[k]
-				if ok && !counted[n] {
+				if !ok {
+					continue
+				}
+				if !counted[n] {
 					tokens += int(ix.tokens[n])
 				}
-				found, counted[n] = found || ok, counted[n] || ok
+				found, counted[n] = true, true
 			}
 		}
 		count(ix.calls, m.Calls)
