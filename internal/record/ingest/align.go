@@ -119,7 +119,7 @@ func longestRun(all []stored, h []hash) (best, end, whole int) {
 		}
 	}
 	for i := n + 1; i < len(text); i++ {
-		if z[i] > 0 && z[i] >= best {
+		if z[i] >= best {
 			best, end = z[i], len(h)-(i-n-1)
 		}
 	}

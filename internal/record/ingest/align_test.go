@@ -17,6 +17,7 @@ func TestAlign(t *testing.T) {
 		{"abcde", "cdey", "[2 3 4 -1]", 0, ""},
 		{"abcde", "dey", "[-1 -1 -1]", 2, ""},
 		{"de", "dey", "[0 1 -1]", 0, ""},
+		{"de", "xdey", "[-1 0 1 -1]", 0, ""},
 		{"abcde", "de", "[3 4]", 0, ""},
 		{"abcd", "ax", "[0 -1]", 0, ""},
 		{"abcd", "xy", "[-1 -1]", 0, ""},
@@ -45,6 +46,22 @@ func TestAlign(t *testing.T) {
 		}
 		if fmt.Sprint(got.of) != c.of || got.doubtful != c.doubtful || repeat != c.repeat {
 			t.Errorf("%q in %q: %v, %d doubtful, repeat %s; want %s, %d, %s", c.history, c.stored, got.of, got.doubtful, repeat, c.of, c.doubtful, c.repeat)
+		}
+	}
+}
+
+// What the view hides is neither the first nor the last message that a history shares with it. "h" is
+// hidden, "s" shown, and "." not known.
+func TestFirstAndLastKnown(t *testing.T) {
+	for known, want := range map[string][2]int{"": {-1, -1}, "..": {-1, -1}, ".h.": {-1, -1}, "s": {0, 0}, "h.s.s.h": {2, 4}} {
+		p := plan{known: make([]*stored, len(known))}
+		for i, k := range known {
+			if k != '.' {
+				p.known[i] = &stored{hidden: k == 'h'}
+			}
+		}
+		if got := [2]int{p.first(), p.last()}; got != want {
+			t.Errorf("%q: first and last %v, want %v", known, got, want)
 		}
 	}
 }

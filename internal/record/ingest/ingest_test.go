@@ -247,6 +247,11 @@ func TestLargeContentIsStoredOnce(t *testing.T) {
 	if p.Size != int64(long.Len()) || p.Summary == "" || p.Tokens < 1000 {
 		t.Errorf("payload: %d bytes, %d tokens, summary %q", p.Size, p.Tokens, p.Summary)
 	}
+	twice := llms.Part{Kind: llms.PartText, Text: "again " + long.String()}
+	b.append(t, llms.Message{Role: llms.RoleUser, Parts: []llms.Part{twice, twice}})
+	if files, err := b.Attached(t.Context(), b.all(t)[2].ID); err != nil || len(files) != 1 {
+		t.Errorf("a message with one content twice has the payloads %v (%v)", files, err)
+	}
 }
 
 func TestOwnAnswersAreTagged(t *testing.T) {

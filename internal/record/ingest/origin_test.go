@@ -40,6 +40,9 @@ func TestFilesAreNamedByTheirCalls(t *testing.T) {
 			b.sound(t)
 		}
 	}
+	b := newBed(t, 2000)
+	b.append(t, llms.Result("lost", "Bash", sql, false))
+	checkFile(t, b, 1, "Bash", "", "sql") // the result of a call that is not stored
 }
 
 // The content of a written file has the name that the call gives it.

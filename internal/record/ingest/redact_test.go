@@ -139,6 +139,15 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
+// A record in which only a private block was found shows all that is kept.
+func TestPrivateIsNotMasked(t *testing.T) {
+	b := newPrivateBed(t, ingest.Privacy{Redact: redact.Search})
+	b.append(t, decode(t, llms.FormatOpenAI, `{"role":"user","content":"the client <private>`+hush+`</private>"}`))
+	if flags := b.all(t)[0].Flags; flags&store.FlagMasked != 0 || flags&store.FlagRedacted == 0 {
+		t.Errorf("the flags are %v", flags)
+	}
+}
+
 func withIDs(ms []llms.Message) []ingest.Input {
 	all := ingest.Messages(ms...)
 	for i := range all {

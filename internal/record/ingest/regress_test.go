@@ -209,6 +209,18 @@ func TestAForkDoesNotKnowWhatItsOriginHadLeft(t *testing.T) {
 	fork.sound(t)
 }
 
+// A fork that went back before an inherited message does not show it: given again, it is new.
+func TestAForkDoesNotKnowWhatItHasLeft(t *testing.T) {
+	all := named(say("a", "b", "c", "d"))
+	b := newBed(t, 0)
+	b.sync(t, all[:3]...)
+	fork := b.fork(t, b.all(t)[2].ID, "fork")
+	fork.sync(t, all[0], all[3])
+	if got := fork.append(t, all[0], all[1]); !got[0].Existed || got[1].Existed || fork.view(t) != "a d b" {
+		t.Errorf("append to a fork: %+v, view %q", got, fork.view(t))
+	}
+}
+
 func (b bed) fork(t *testing.T, at store.MessageID, key string) bed {
 	t.Helper()
 	c, err := b.Fork(t.Context(), b.id, at, store.NewConversation{Key: key})
