@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -320,6 +321,7 @@ func TestSniff(t *testing.T) {
 		"one line too late":   {strings.Repeat("{}\n", sniffed) + prompt, false},
 		"nothing":             {"", false},
 		"a parent":            {`{"type":"user","uuid":"u","parentUuid":null}`, true},
+		"Qwen's lines":        {`{"uuid":"u","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"hello"}]}}` + "\n" + prompt, false},
 		"no parent":           {`{"type":"user","uuid":"u"}`, false},
 	} {
 		path := filepath.Join(t.TempDir(), "s.jsonl")
@@ -328,6 +330,15 @@ func TestSniff(t *testing.T) {
 		}
 		if got := sniff(t.Context(), path); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+		if found, err := (Host{}).In(t.Context(), path); len(found) == 1 != c.want || errors.Is(err, hosts.ErrNoTranscript) == c.want {
+			t.Errorf("%s: found %v, %v", name, found, err)
+		}
+	}
+	m := machine(t, map[string]string{"s.txt": prompt}, nil)
+	for _, file := range []string{"s.txt", "missing.jsonl"} {
+		if _, err := (Host{}).In(t.Context(), filepath.Join(m.Home, file)); !errors.Is(err, hosts.ErrNoTranscript) {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }

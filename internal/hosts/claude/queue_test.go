@@ -24,6 +24,7 @@ const (
 	remove    = `{"type":"queue-operation","operation":"remove","timestamp":"2026-01-02T03:04:06Z","sessionId":"s"}`
 	dequeue   = `{"type":"queue-operation","operation":"dequeue","timestamp":"2026-01-02T03:04:06Z","sessionId":"s"}`
 	takenBack = `{"type":"queue-operation","operation":"popAll","timestamp":"2026-01-02T03:04:06Z","sessionId":"s","content":"do not amend"}`
+	peeked    = `{"type":"queue-operation","operation":"peek","timestamp":"2026-01-02T03:04:06Z","sessionId":"s"}`
 	typed     = `{"type":"queue-operation","operation":"enqueue","timestamp":"2026-01-02T03:04:05Z","sessionId":"s","content":"do not amend"}`
 	notified  = `{"type":"queue-operation","operation":"enqueue","timestamp":"2026-01-02T03:04:05Z","sessionId":"s","content":"<task-notification>x</task-notification>"}`
 )
@@ -40,6 +41,9 @@ func TestPromptsTypedAhead(t *testing.T) {
 		"every prompt is queued": {typed + dequeue + next, "user do not amend"},
 		"taken back":             {asked + called + typed + takenBack + gave + answered, "user fix the parser|assistant|tool|assistant done"},
 		"taken back, then again": {asked + called + typed + takenBack + typed + remove + gave + answered, "user fix the parser|assistant|tool|user do not amend|assistant done"},
+		"another taken back":     {asked + called + notified + takenBack + typed + remove + gave + answered, "user fix the parser|assistant|tool|user do not amend|assistant done"},
+		"said once":              {asked + called + typed + remove + gave + answered + summary, "user fix the parser|assistant|tool|user do not amend|assistant done|user what was"},
+		"an unknown operation":   {asked + called + typed + peeked + remove + gave + answered, "user fix the parser|assistant|tool|user do not amend|assistant done"},
 		"attached afterwards":    {asked + called + typed + remove + gave + attached + answered, "user fix the parser|assistant|tool|user do not amend|assistant done"},
 		"attached before":        {asked + called + typed + gave + attached + remove + answered, "user fix the parser|assistant|tool|user do not amend|assistant done"},
 		"not got yet":            {asked + called + typed + gave + answered, "user fix the parser|assistant|tool|assistant done"},

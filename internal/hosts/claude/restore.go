@@ -30,7 +30,7 @@ func slug(dir string) (string, error) {
 	name := make([]byte, len(units))
 	for i, c := range units {
 		name[i] = '-'
-		if c < 0x80 && (c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9') {
+		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' {
 			name[i] = byte(c)
 		}
 	}
@@ -57,7 +57,7 @@ func (Host) Places(t hosts.Transcript) func(string, func() ([]byte, error)) (str
 		}
 		name, spilled := strings.CutPrefix(hosts.AsideName(id), spillDir+"/")
 		switch {
-		case spilled && name != "" && strings.Trim(name, ".") != "" && nameLength(name) == len(name):
+		case spilled && strings.Trim(name, ".") != "" && nameLength(name) == len(name):
 			return filepath.Join(dir, spillDir, name), nil
 		case ofSubagent && name == agent+".meta.json":
 			return filepath.Join(dir, "subagents", name), nil

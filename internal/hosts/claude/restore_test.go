@@ -17,6 +17,7 @@ func TestSlug(t *testing.T) {
 		"/home/ann/U\u0308bung 1":  "-home-ann--bung-1",
 		"/home/ann/😀":              "-home-ann---",
 		`C:\Users\ann\x`:           "C--Users-ann-x",
+		"/azAZ09@[{`:/":            "-azAZ09------",
 		strings.Repeat("/abc", 50): strings.Repeat("-abc", 50),
 		strings.Repeat("/abc", 51): "",
 	} {
@@ -35,12 +36,12 @@ func TestPlaces(t *testing.T) {
 		{sessionOfTest, "aside:tool-results/../../x", ""},
 		{sessionOfTest, "aside:tool-results/", ""},
 		{sessionOfTest, "aside:queued/u1", ""},
-		{sessionOfTest, "aside:agent-a.meta.json", ""},
+		{sessionOfTest, "aside:agent-a.meta.json", ""}, {sessionOfTest, "aside:.meta.json", ""},
 		{sessionOfTest + "/agent-a", "u1", "-p/" + sessionOfTest + "/subagents/agent-a.jsonl"},
 		{sessionOfTest + "/agent-a", "aside:agent-a.meta.json", "-p/" + sessionOfTest + "/subagents/agent-a.meta.json"},
 		{sessionOfTest + "/agent-a", "aside:agent-b.meta.json", ""},
 		{"agent-a", "u1", "-p/agent-a.jsonl"},
-		{"../x", "u1", "error"}, {"x", "u1", "error"}, {sessionOfTest + "/../x", "u1", "error"}, {"../x/agent-a", "u1", "error"},
+		{"../x", "u1", "error"}, {"x", "u1", "error"}, {sessionOfTest + "/../x", "u1", "error"}, {"../x/agent-a", "u1", "error"}, {"x/agent-a", "u1", "error"},
 		{"..", "aside:tool-results/a.txt", "error"},
 	} {
 		got, err := Host{}.Places(hosts.Transcript{Session: c.session, Dir: "/p"})(c.id, nil)
