@@ -170,6 +170,9 @@ func TestMoved(t *testing.T) {
 	if got := w.ask(5); got != "count to two" {
 		t.Errorf("renamed in a commit: %q", got)
 	}
+	if a, err := why.Ask(t.Context(), w.db, w.dir, "a.go", 5); err != nil || a.Commit == nil || a.Commit.File != "b.go" || a.Commit.Author != "ada" || a.Commit.Subject != "count" {
+		t.Errorf("its commit is %+v, %v", a.Commit, err)
+	}
 	w.prompt("shout")
 	w.change("c2", "Write", false, map[string]any{"file_path": "/elsewhere/loud.go", "content": strings.ReplaceAll(text, "print", "shout")})
 	w.write(strings.ReplaceAll(text, "print", "shout"))
