@@ -30,7 +30,12 @@ func TestPush(t *testing.T) {
 	m := newMachine(t)
 	m.say("a", "one two three")
 	m.say("b", "four")
+	var told []int64
+	m.Pushed = func(r teamsync.Report) { told = append(told, r.Messages) }
 	m.push(teamsync.Report{Conversations: 2, Messages: 4}, "push a 0-3: one two three", "push b 0-1: four")
+	if !slices.Equal(told, []int64{3, 4}) {
+		t.Errorf("after the batches it tells of %v messages", told)
+	}
 	m.push(teamsync.Report{})
 	m.say("a", "five six")
 	m.forget("a", 2, 3)
@@ -144,10 +149,11 @@ func TestVerifyMasked(t *testing.T) {
 	if v, err := m.Verify(t.Context()); err != nil || v.Messages != 4 {
 		t.Errorf("%+v, %v", v, err)
 	}
+	m.say("c", "five") // which was not pushed
 	b, _ := m.find("b")
 	m.keeper.has["b"].messages[0].SHA256[0]++
 	m.keeper.has["a"].erased = []int64{3}
-	if v, err := m.Verify(t.Context()); err != nil || !slices.Equal(v.Differ, []store.ConversationID{b}) || v.Messages != 3 || v.ErasedThere != 1 {
+	if v, err := m.Verify(t.Context()); err != nil || !slices.Equal(v.Differ, []store.ConversationID{b}) || v.Conversations != 2 || v.Messages != 3 || v.ErasedThere != 1 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	for _, seq := range []int64{0, 4} {
@@ -321,6 +327,31 @@ func TestLostReceipt(t *testing.T) {
 	m.push(teamsync.Report{})
 	m.say("a", "three")
 	m.push(teamsync.Report{Conversations: 1, Messages: 1}, "push a 2-3: three")
+}
+
+// A machine whose receipt got lost may have what was sent to it: the digest shows whether it has that.
+func TestLostReceiptOfAPeer(t *testing.T) {
+	m := newMachine(t)
+	m.Peer = "aabbccddeeff0011"
+	m.say("a", "one two")
+	id, _ := m.find("a")
+	m.keeper.answer = func(request string) (int, any) {
+		if strings.HasPrefix(request, "push") {
+			return http.StatusBadRequest, teamsync.Problem{Error: "lost"}
+		}
+		return 0, nil
+	}
+	if _, err := m.Push(t.Context()); err == nil {
+		t.Error("the receipt was not lost")
+	}
+	if n, err := teamsync.SentTo(t.Context(), m.db, m.Peer, id); err != nil || n != 2 {
+		t.Errorf("%d were sent, %v", n, err)
+	}
+	m.keeper.answer = nil
+	m.keeper.has["a"].messages[0].SHA256[0]++
+	if _, err := m.Push(t.Context()); err == nil || !strings.Contains(err.Error(), "arrived changed") {
+		t.Errorf("the first message arrived changed: %v", err)
+	}
 }
 
 // A session with nothing for the server is not looked through again before it has news.
