@@ -75,5 +75,12 @@ func TestWhichSummariesAreLaid(t *testing.T) {
 		if err != nil || got != c.want || len(laid.Edits) == 0 {
 			t.Errorf("%s: short %v, %d edits, %v", name, got == short, len(laid.Edits), err)
 		}
+	} // Summaries in another order than the request are an error, unless the newest ones fit it.
+	swapped := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_b", Text: "x", Messages: []store.MessageID{4}}, {ID: "sum_a", Text: "x", Messages: []store.MessageID{2, 3}}})
+	for ready, want := range map[*overlay.Plan]bool{nil: false, swapped: false, short: true} {
+		s := &session{server: &Server{cal: newCalibration(noState{}), ctx: t.Context()}, index: ix, shown: swapped, ready: ready, budget: 1, model: "m"}
+		if _, _, err := s.lay(req); (err == nil) != want {
+			t.Errorf("the newest are those that are shown %v, none %v: %v", ready == swapped, ready == nil, err)
+		}
 	}
 }

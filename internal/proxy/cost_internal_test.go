@@ -51,6 +51,10 @@ func TestCostWithoutWrites(t *testing.T) {
 	if cost, plain := c.add(Composition{FullTokens: 101_000, Tokens: 101_000, Window: 200_000, Usage: u}, false); cost != 11_000 || plain != 11_000 {
 		t.Errorf("the second request costs %.0f, without lcm %.0f", cost, plain)
 	}
+	u = apiUsage{CacheRead: 101_000, CacheWrite: 1000} // from the first one that is charged
+	if cost, plain := c.add(Composition{FullTokens: 102_000, Tokens: 102_000, Window: 200_000, Usage: u}, false); cost != 11_350 || plain != 11_350 {
+		t.Errorf("a request with a write costs %.0f, without lcm %.0f", cost, plain)
+	}
 }
 
 // Without the proxy the history goes on where the proxy has made the host compact. Where
