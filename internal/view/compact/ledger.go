@@ -116,7 +116,7 @@ func (l *Ledger) close(ctx context.Context, e *Entry, r Report, left int, backof
 		e.Attempts++
 		e.NotBefore = e.At.Add(min(maxPause, firstPause<<min(e.Attempts-1, 8)))
 	}
-	if fresh && e.Calls == 0 && e.Attempts == 0 && e.Reason == Done {
+	if fresh && e.Calls == 0 && e.Reason == Done {
 		return nil // there is nothing to remember
 	}
 	return l.save(ctx, e)

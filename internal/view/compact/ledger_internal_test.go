@@ -65,6 +65,44 @@ func TestWhatTheLedgerRemembers(t *testing.T) {
 	}
 }
 
+// A window has so many calls; the next one begins when it has passed.
+func TestReservedCalls(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	b := Bounds{MaxCalls: 8, CallWindow: time.Hour}
+	for name, c := range map[string]struct {
+		entry              Entry
+		calls, puts, total int
+	}{
+		"the first":           {Entry{}, 8, 1, 8},
+		"some are left":       {Entry{Calls: 5, Window: now.Add(-time.Hour + 1)}, 3, 1, 8},
+		"none are left":       {Entry{Calls: 8, Window: now}, 0, 0, 8},
+		"more than allowed":   {Entry{Calls: 9, Window: now}, 0, 0, 9},
+		"the window is over":  {Entry{Calls: 8, Window: now.Add(-time.Hour)}, 8, 1, 8},
+		"a clock that jumped": {Entry{Calls: 5, Window: now.Add(time.Hour)}, 3, 1, 8},
+	} {
+		puts := 0
+		calls, err := NewLedger(forgetful{puts: &puts}, func() time.Time { return now }).reserve(t.Context(), &c.entry, b)
+		if err != nil || calls != c.calls || puts != c.puts || c.entry.Calls != c.total {
+			t.Errorf("%s: %d calls, %d in all, %d writes, %v", name, calls, c.entry.Calls, puts, err)
+		}
+	}
+}
+
+// Pauses double up to half an hour; calls that are used up have one of their own.
+func TestPauses(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	l := NewLedger(forgetful{puts: new(int)}, func() time.Time { return now })
+	e := &Entry{Calls: 5}
+	for i, want := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
+		if err := l.close(t.Context(), e, Report{Reason: Exhausted, Passes: 1}, 1, time.Hour); err != nil || e.NotBefore.Sub(now) != want || e.Calls != 4-i {
+			t.Errorf("after %d attempts a pause of %v, %d calls, %v", i+1, e.NotBefore.Sub(now), e.Calls, err)
+		}
+	}
+	if err := l.close(t.Context(), e, Report{Reason: Spend}, 1, time.Hour); err != nil || e.NotBefore.Sub(now) != time.Hour || e.Calls != 0 {
+		t.Errorf("the calls are used up: a pause of %v, %d calls, %v", e.NotBefore.Sub(now), e.Calls, err)
+	}
+}
+
 // A run in the background is worth its cost if enough can be folded, or nobody knows.
 func TestWhatPays(t *testing.T) {
 	small := store.View{Items: []store.Item{{Node: store.Node{Message: 1}, Tokens: 10}}, Tokens: 10, Count: 1, Gap: 1}

@@ -39,6 +39,9 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 	}{
 		{"at the soft threshold", repeat("a:1000", 96), big, tail, "leaf 0-20 depth 0, 20000 to 2400"},
 		{"a token below the soft threshold", repeat("a:1000", 95) + " a:999", big, tail, "nothing"},
+		{"at the soft threshold of the default budget", repeat("a:1000", 96), compact.Limits{}, tail, "leaf 0-20 depth 0, 20000 to 2400"},
+		{"a token below that", repeat("a:1000", 95) + " a:999", compact.Limits{}, tail, "nothing"},
+		{"no more than the low threshold needs", repeat("a:1000", 70), compact.Limits{Budget: 128_000, Soft: 64_000, Low: 60_000}, tail, "leaf 0-12 depth 0, 12000 to 2400"},
 		{"a token below the hard limit", repeat("a:1000", 77) + " a:2999", pressed, tail, "leaf 0-20 depth 0, 20000 to 2400"},
 		{"at the hard limit", repeat("a:1000", 80), pressed, tail, "leaf 0-20 depth 0 pressure, 20000 to 2400"},
 
@@ -71,6 +74,9 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"neighbours that a summary is smaller than", "s0:78 a:79 u:443 u:400", tiny, tail, "condensed 0-2 depth 1 pressure, 157 to 24"},
 		{"neighbours that are not the first items", "i:100 s0:78 a:79 u:443 u:300", tiny, tail, "condensed 1-3 depth 1 pressure, 157 to 24"},
 		{"neighbours that no summary is smaller than", "s0:78 a:78 u:444 u:400", tiny, tail, stuck},
+
+		{"a summary that is worth writing again", "s0:172 u:443 u:400", tiny, tail, "condensed 0-1 depth 1 pressure, 172 to 24"},
+		{"a summary that is not", "s0:171 u:443 u:400", tiny, tail, stuck},
 
 		{"a third of a small run", "a:1000 u:300 u:200", tiny, tail, "leaf 0-1 depth 0 pressure, 1000 to 350"},
 		{"the room beside the floor", repeat("s0:30", 17) + " u:300 u:200", tiny, tail, "condensed 0-16 depth 1 pressure, 480 to 71"},
