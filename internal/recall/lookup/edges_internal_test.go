@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,4 +138,29 @@ func TestWholeWords(t *testing.T) {
 	if want := [][2]int{{4, 13}, {14, 17}}; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// A turn is as good as its best match, and better where it changed one of the files; one without a match goes.
+func TestBestTurns(t *testing.T) {
+	var turns []turn
+	for _, id := range []store.MessageID{10, 20, 30, 40} {
+		turns = append(turns, turn{prompt: store.Message{ID: id}, files: map[string]bool{}})
+	}
+	turns[0].files["cli/a.go"] = true
+	hits := []store.Hit{hit(9, 5), hit(10, 1), hit(19, 2), hit(20, 2.5), hit(35, 2.9)}
+	var got []store.MessageID
+	for _, one := range best(turns, hits, map[string]bool{"cli/a.go": true, "cli/b.go": true}) {
+		got = append(got, one.prompt.ID)
+	}
+	if !slices.Equal(got, []store.MessageID{10, 30, 20}) {
+		t.Errorf("the order is %v", got)
+	}
+	call := llms.Calls("", llms.ToolCall{ID: "1", Name: "Edit", Arguments: `{"file_path":"/tree/cli/a.go","old_string":"x","new_string":"y"}`})
+	if files := changed([]store.Message{{Body: call}}); len(files) != 1 || !files["cli/a.go"] {
+		t.Errorf("the files are %v", files)
+	}
+}
+
+func hit(id store.MessageID, score float64) store.Hit {
+	return store.Hit{Node: store.Node{Message: id}, Score: score}
 }

@@ -239,3 +239,17 @@ func TestDescribeNamesTheMachine(t *testing.T) {
 		}
 	}
 }
+
+// A role narrows a search to messages, and says so if summaries were asked for too.
+func TestRolesAreOfMessages(t *testing.T) {
+	s := newStory(t)
+	for kinds, noted := range map[string]bool{"": true, recall.InBoth: true, recall.InMessages: false} {
+		a := s.grep(recall.GrepRequest{Pattern: "deployment", Kinds: kinds, Role: llms.RoleUser, Where: recall.Where{ConversationID: s.a}})
+		if ids(a) != "msg_6 msg_1" && ids(a) != "msg_1 msg_6" || strings.Contains(strings.Join(a.Notes, " "), "summaries were not searched") != noted {
+			t.Errorf("%q: %s, %v", kinds, ids(a), a.Notes)
+		}
+	}
+	if _, err := s.Grep(t.Context(), recall.GrepRequest{Pattern: "x", Kinds: recall.InSummaries, Role: llms.RoleUser}); err == nil {
+		t.Error("summaries of a role are searched for")
+	}
+}

@@ -39,4 +39,21 @@ func TestWhatTheUserSaidLater(t *testing.T) {
 			t.Errorf("%+v: %v", r, a.Said)
 		}
 	}
+	for _, r := range []recall.GrepRequest{{NoSaid: true}, {Tool: "Edit"}, {Everything: true}, {Kinds: recall.InSummaries}, {Sort: store.ByRecency}} {
+		r.Pattern, r.Mode, r.AllConversations = "how many checkpoints does explain show at most", store.FullText, true
+		if a := f.grep(r); len(a.Said) > 0 {
+			t.Errorf("%+v: %v", r, a.Said)
+		}
+	}
+}
+
+// The prompt with most words of the question is shown with the reply to it, which needs none of them.
+func TestThePromptThatAskedIt(t *testing.T) {
+	f := newFixture(t)
+	c := f.open("c")
+	f.say(c, llms.User("which colour should the front door have?"), llms.Assistant("Green, I would say."), llms.User("thanks"), llms.Assistant("You are welcome."))
+	a := f.grep(recall.GrepRequest{Pattern: "which colour should the front door have", Mode: store.FullText, Where: recall.Where{AllConversations: true}})
+	if len(a.Said) != 1 || a.Said[0].Prompt.ID != 1 || a.Said[0].Reply == nil || a.Said[0].Reply.ID != 2 {
+		t.Errorf("%+v", a.Said)
+	}
 }

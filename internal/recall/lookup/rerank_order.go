@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -73,15 +74,7 @@ func byScore(scores []float64) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case scores[a] > scores[b]:
-			return -1
-		case scores[a] < scores[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	return order
 }
 
