@@ -359,7 +359,7 @@ func TestAnEmptyAnswerIsAnErrorAndNotRecorded(t *testing.T) {
 	for name, test := range tests {
 		memory := agents.NewTranscript()
 		agent, _ := build(t, agents.AgentConfig{Memory: memory}, test.reply)
-		if text, err := agent.ChatStream("go").Start().Text(); text != "" || !errors.Is(err, agents.ErrEmpty) || !strings.Contains(err.Error(), test.want) {
+		if text, err := agent.ChatStream("go").Start().Text(); text != "" || !errors.Is(err, agents.ErrEmpty) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "limit of tokens") != (test.reply.Stop == llms.StopLength) {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 		if got := len(memory.Messages()); got != 1 {

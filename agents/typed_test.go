@@ -18,7 +18,7 @@ type weather struct {
 
 func TestRunReturnsATypedAnswer(t *testing.T) {
 	agent, engine := build(t, agents.AgentConfig{Memory: agents.NewTranscript()},
-		llmtest.Say("It is warm."), llmtest.Say(`{"city":"Bergen","degrees":"warm"}`), llmtest.Say("```json\n{\"city\":\"Bergen\",\"degrees\":12}\n```"))
+		llmtest.Say("It is :-} warm :-{ today."), llmtest.Say(`{"city":"Bergen","degrees":"warm"}`), llmtest.Say("```json\n{\"city\":\"Bergen\",\"degrees\":12}\n```"))
 	got, err := agents.Run[weather](t.Context(), agent, "How is the weather?")
 	if err != nil || got != (weather{"Bergen", 12}) {
 		t.Errorf("%+v, %v", got, err)
@@ -39,6 +39,14 @@ func TestRunEndsWhereNoAnswerFits(t *testing.T) {
 	agent := agents.NewAgent(agents.AgentConfig{LLMEngine: engine, AgentName: "main"})
 	if _, err := agents.Run[weather](t.Context(), agent, "How is the weather?"); !errors.Is(err, agents.ErrMisfit) || len(engine.Requests()) != 3 {
 		t.Errorf("%d requests, then %v", len(engine.Requests()), err)
+	}
+}
+
+// An agent that cannot chat cannot answer with a type either.
+func TestRunOfAnAgentThatIsWrong(t *testing.T) {
+	agent := agents.NewAgent(agents.AgentConfig{})
+	if _, err := agents.Run[weather](t.Context(), agent, "How is the weather?"); err == nil || !errors.Is(err, agent.Err()) {
+		t.Errorf("%v, want %v", err, agent.Err())
 	}
 }
 
