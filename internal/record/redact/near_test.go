@@ -49,6 +49,9 @@ func TestListedHashes(t *testing.T) {
 		hash + hash[:8] + "  backup-passwords.tar.gz":  false,
 		hash + hash + "  backup-passwords.tar.gz":      false,
 		"the password is " + hash + " for the gateway": true,
+		"password:\n" + hash + " a.tar.gz":             false,
+		"password:\n" + hash + " \nthe gateway's":      true,
+		"password:\n" + hash + " ":                     true,
 	} {
 		if got := redact.Secrets([]byte(text)); (len(got) > 0) != found {
 			t.Errorf("%q: %v", text, got)

@@ -202,6 +202,7 @@ func privateTexts() []redaction {
 		{"<private", ""},
 		{`{"a":"<private>x","b":1}`, `{"a":"[private]","b":1}`},
 		{`{"a":"\u003cprivate\u003ex\u003c/private\u003e y"}`, `{"a":"[private] y"}`},
+		{`<private\040a=1>x</private>y`, "[private]y"},
 		{`{"a":"\u003c\u0070rivate>x"}`, `{"a":"[private]"}`},
 		{`{"a":"{\"b\":\"<private>x\",\"c\":2}"}`, `{"a":"{\"b\":\"[private]\",\"c\":2}"}`},
 		{`{"a": "kept \u00e9", "b":"<private>x</private>é"}`, `{"a": "kept \u00e9", "b":"[private]é"}`},
