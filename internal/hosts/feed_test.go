@@ -205,6 +205,17 @@ func TestBranches(t *testing.T) {
 	b.want(r.Conversation, "six", "seven")
 }
 
+// A prompt that answers a call, beside the result of the call, leaves nothing that was said: it begins no branch.
+func TestPromptBesideAResult(t *testing.T) {
+	b := newBed(t)
+	call := `{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","cwd":"/nowhere/project","message":{"role":"assistant","id":"m1","content":[{"type":"tool_use","id":"c1","name":"ls","input":{}}]}}` + "\n"
+	result := `{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/nowhere/project","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"files"}]}}` + "\n"
+	r := b.catchUp(b.claude("s", line("user", "u1", "null", "one"), call, result, line("user", "u4", "u2", "two")), hosts.Limits{})
+	if said := b.view(r.Conversation); len(said) != 4 || said[0] != "one" || said[3] != "two" {
+		t.Errorf("the view is %q", said)
+	}
+}
+
 // Limits end a reading wherever they are, and the next goes on.
 func TestLimits(t *testing.T) {
 	b := newBed(t)
@@ -358,6 +369,9 @@ func TestFilters(t *testing.T) {
 	recent, err := b.feed.Recent(t.Context(), hosts.Filter{})
 	if err != nil || len(recent) != 3 || recent[0].Session != "else" || recent[2].Session != "old" {
 		t.Errorf("%v %v", recent, err)
+	}
+	if recent, err := b.feed.Recent(t.Context(), hosts.Filter{Hosts: []string{"codex"}}); err != nil || len(recent) != 0 {
+		t.Errorf("of another host: %v %v", recent, err)
 	}
 	if _, err := b.feed.All(t.Context(), hosts.Filter{Hosts: []string{"telepathy"}}, nil); err == nil {
 		t.Error("a host that is not known is no error")
