@@ -316,3 +316,34 @@ func TestErrorsHaveNoKeys(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A match goes on a page that has just room for it.
+func TestMatchAtTheEndOfAPage(t *testing.T) {
+	g := newGrant(Allowance{Conversations: []store.ConversationID{1}, Tokens: 1000}, Config{Counter: llms.Estimate}, newMeter(1000, 0, bytesOf), "m")
+	m := recall.Match{ID: store.ID{Message: 1}, ConversationID: 1, Snippet: "the door is green"}
+	p := g.newPage(1000)
+	if !p.match(m) {
+		t.Fatal("an empty page has no room")
+	}
+	used := p.cost(p.pieces)
+	for left, want := range map[int]bool{used: true, used - 1: false} {
+		p := g.newPage(1000)
+		p.left = left
+		if p.match(m) != want || (len(p.pieces) == 1) != want {
+			t.Errorf("%d tokens for a match of %d: %d pieces", left, used, len(p.pieces))
+		}
+	}
+}
+
+// Every conversation has a sub-agent of its own where all are asked, and else they have one together.
+func TestBuckets(t *testing.T) {
+	for apart, want := range map[bool]int{true: 2, false: 1} {
+		p := plan{apart: apart}
+		for _, id := range []store.ConversationID{1, 2, 1} {
+			p.bucket(id)
+		}
+		if len(p.buckets) != want || p.bucket(1) != p.buckets[0] || p.bucket(2) != p.buckets[want-1] {
+			t.Errorf("apart %v: %d buckets", apart, len(p.buckets))
+		}
+	}
+}

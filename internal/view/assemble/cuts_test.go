@@ -149,3 +149,27 @@ func TestTailIsALegalCut(t *testing.T) {
 		}
 	})
 }
+
+// The pinned message is the newest one of the user: the view says which that is, as hosts write in the user's
+// name too, and it may be among the messages that were not read.
+func TestPinned(t *testing.T) {
+	item := func(pos int64, role llms.Role, results ...string) store.Item {
+		return store.Item{Pos: pos, Node: store.Node{Message: store.MessageID(pos)}, Role: role, Results: results}
+	}
+	items := []store.Item{item(1, llms.RoleUser), item(2, llms.RoleAssistant), item(3, llms.RoleUser), item(4, llms.RoleUser, "c1"), item(5, llms.RoleAssistant)}
+	for name, c := range map[string]struct {
+		lastUser int64
+		gap      int // -1 for none
+		want     int
+	}{
+		"the newest": {0, -1, 2}, "as the view says": {3, -1, 2}, "what the host wrote": {1, -1, 0}, "before the gap": {3, 3, 2}, "in the gap": {9, 3, -1}, "behind the gap": {3, 2, 2},
+	} {
+		v := store.View{Items: items, LastUser: c.lastUser, Gap: len(items)}
+		if c.gap >= 0 {
+			v.Skipped, v.Gap = 5, c.gap
+		}
+		if got := assemble.Pinned(v); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}

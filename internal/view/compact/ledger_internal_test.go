@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
 )
 
 // forgetful is a state that keeps nothing.
@@ -119,6 +120,13 @@ func TestWhatPays(t *testing.T) {
 	} {
 		if got := pays(c.view, c.lim, Policy{}.withDefaults()); got != c.want {
 			t.Errorf("%s: pays is %v", c.name, got)
+		}
+	}
+	pol := Policy{Policy: assemble.Policy{FreshTail: 1, FreshTailTokens: 1}}.withDefaults()
+	for tokens, want := range map[int]bool{99: false, 100: true} { // half of what lies between the thresholds; there are no summaries
+		v := store.View{Items: []store.Item{{Node: store.Node{Message: 1}, Tokens: tokens}, {Node: store.Node{Message: 2}, Tokens: 10}}, Tokens: tokens + 10, Count: 2, Gap: 2}
+		if got := pays(v, low, pol); got != want {
+			t.Errorf("%d tokens before the tail: pays is %v", tokens, got)
 		}
 	}
 }
