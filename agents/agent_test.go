@@ -60,6 +60,9 @@ func TestBadConfigIsRefused(t *testing.T) {
 			c.Memory = recalling{agents.NewTranscript(), []core.Tool{renamed("x")}}
 		}, `two tools are named "x"`},
 		{"nil tool", func(c *agents.AgentConfig) { c.Tools = []llms.Tool{nil} }, "tool number 1: tool is nil"},
+		{"nil tool beside a sub-agent", func(c *agents.AgentConfig) {
+			c.Tools, c.SubAgents = []llms.Tool{nil}, []core.SubAgent{&seedAgent{agentName: "sub"}}
+		}, "tool number 1: tool is nil"},
 		{"nil pointer for a tool", func(c *agents.AgentConfig) { c.Tools = []llms.Tool{(*core.FuncTool)(nil)} }, "tool number 1: tool is nil"},
 		{"nil pointer for a sub-agent", func(c *agents.AgentConfig) { c.SubAgents = []core.SubAgent{(*agents.Agent)(nil)} }, "sub-agent number 1 is nil"},
 		{"nil pointer for a model", func(c *agents.AgentConfig) { c.LLMEngine = (*llmtest.Model)(nil) }, "LLMEngine is missing"},
