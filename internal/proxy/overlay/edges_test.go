@@ -12,7 +12,7 @@ import (
 )
 
 // record returns an index of messages that are written as "user: text", "assistant: text",
-// "call: id" and "result: id".
+// "call: id" and "result: id"; "program: text" is one that the host wrote.
 func record(lines ...string) *overlay.Index {
 	h := &history{}
 	for _, line := range lines {
@@ -23,6 +23,8 @@ func record(lines ...string) *overlay.Index {
 			h.call(text)
 		case "result":
 			h.result(text)
+		case "program":
+			h.store(llms.RoleUser, store.FlagSynthetic, llms.Part{Kind: llms.PartText, Text: text})
 		default:
 			h.text(llms.Role(kind), text)
 		}
@@ -78,6 +80,8 @@ func TestEdges(t *testing.T) {
 		{name: "a result before its call", record: plain, sent: []string{"user: start", "result: c1", "call: c1", "user: go on"}, covers: [][2]store.MessageID{{2, 3}}},
 		{name: "results of two answers in one message", record: []string{"user: start", "call: c1", "call: c2", "result: c1", "result: c2", "user: go on"},
 			sent: []string{"user: start", "call: c1", "call: c2", "result: c1", "+result: c2", "user: go on"}, covers: [][2]store.MessageID{{2, 5}}},
+		{name: "results of two answers, each with a summary", record: []string{"user: start", "call: c1", "call: c2", "result: c1", "result: c2", "user: go on"},
+			sent: []string{"user: start", "call: c1", "call: c2", "result: c1", "+result: c2", "user: go on"}, covers: [][2]store.MessageID{{2, 2}, {3, 3}, {4, 5}}},
 		{name: "prompts that nobody answered", record: []string{"user: one", "user: two", "user: three"}, sent: []string{"user: one", "user: two", "user: three"},
 			covers: [][2]store.MessageID{{1, 2}}},
 		{name: "the intro is said once", record: []string{"user: start", "call: c1", "result: c1", "user: next", "call: c2", "result: c2", "user: go on"},
@@ -112,6 +116,12 @@ func TestEdges(t *testing.T) {
 			covers: [][2]store.MessageID{{2, 5}}, want: "1-3 S1; 4-6 [The messages that stood here are part of the summary above.]"},
 		{name: "a reminder that goes twice", record: plain, sent: []string{"user: start", "system: one", "system: one", "call: c1", "result: c1", "user: go on"},
 			covers: [][2]store.MessageID{{2, 3}}, want: "1-5 <system-reminder>\none\n</system-reminder>|S1"},
+		{name: "a reminder in two messages that go, twice in one", record: []string{"user: start", "call: c1", "result: c1", "call: c2", "result: c2", "user: go on"},
+			sent: []string{"user: start", "call: c1", "result: c1", "+user: <system-reminder>one</system-reminder>", "+user: <system-reminder>one</system-reminder>",
+				"call: c2", "result: c2", "+user: <system-reminder>one</system-reminder>", "user: go on"},
+			covers: [][2]store.MessageID{{2, 5}}, want: "1-5 S1|<system-reminder>one</system-reminder>"},
+		{name: "a text of the host that is not sent", record: []string{"user: start", "call: c1", "program: note", "result: c1", "user: go on"}, sent: plain,
+			covers: [][2]store.MessageID{{2, 4}}, want: "1-3 S1"},
 		{name: "a reminder that stays and goes", record: plain,
 			sent:   []string{"user: start", "+user: <system-reminder>one</system-reminder>", "call: c1", "result: c1", "+user: <system-reminder>one</system-reminder>", "user: go on"},
 			covers: [][2]store.MessageID{{2, 3}}, want: "1-3 S1|<system-reminder>one</system-reminder>"},
@@ -216,5 +226,37 @@ func TestLargePrompt(t *testing.T) {
 		if laid, err := p.Lay(r, ix, overlay.Options{MaxStay: c.most}); err != nil || laid.Dropped != c.dropped {
 			t.Errorf("up to %d units: %d messages are dropped, want %d (%v)", c.most, laid.Dropped, c.dropped, err)
 		}
+	}
+}
+
+// TestMostlyLeftOut: where the host has left out more than half of what a summary is of, those beneath it are used.
+func TestMostlyLeftOut(t *testing.T) {
+	ix := record("user: start", "call: c1", "result: c1", "call: c2", "result: c2", "call: c3", "result: c3", "user: go on")
+	leaf := func(text string, ids ...store.MessageID) *overlay.Cover {
+		return &overlay.Cover{ID: store.SummaryID("sum_" + text), Text: text, Messages: ids}
+	}
+	p := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_top", Text: "TOP", Summaries: []*overlay.Cover{leaf("A", 2, 3), leaf("B", 4, 5), leaf("C", 6, 7)}}})
+	for want, sent := range map[string][]string{
+		"TOP": {"user: start", "call: c2", "result: c2", "call: c3", "result: c3", "user: go on"},
+		"C":   {"user: start", "call: c3", "result: c3", "user: go on"},
+	} {
+		laid, err := p.Lay(request(t, sent...), ix, overlay.Options{})
+		if err != nil || len(laid.Used) != 1 || laid.Used[0].Text != want || laid.Dropped != len(sent)-2 {
+			t.Errorf("%v: %+v, %v", sent, laid, err)
+		}
+	}
+}
+
+// TestSystemMessageOfChat: in the other forms a system message may stand anywhere, so it stays as it is.
+func TestSystemMessageOfChat(t *testing.T) {
+	ix := record("user: start", "call: c1", "result: c1", "user: go on")
+	p := overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_1", Text: "S1", Messages: []store.MessageID{2, 3}}})
+	r, err := apiform.Parse(apiform.Chat, []byte(`{"messages":[{"role":"user","content":"start"},{"role":"system","content":"one"},
+		{"role":"assistant","content":"","tool_calls":[{"id":"c1"}]},{"role":"tool","tool_call_id":"c1","content":"x"},{"role":"user","content":"go on"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if laid, err := p.Lay(r, ix, overlay.Options{}); err != nil || len(laid.Edits) != 1 || laid.Edits[0].From != 2 || laid.Edits[0].To != 4 || len(laid.Edits[0].Say) != 1 {
+		t.Errorf("%+v, %v", laid.Edits, err)
 	}
 }
