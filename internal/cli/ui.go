@@ -54,13 +54,17 @@ func newUI(p *program) *cobra.Command {
 // newUIServer returns a server of the pages of a database.
 func (p *program) newUIServer(rec *openRecord) (*ui.Server, error) {
 	home, _ := os.UserHomeDir() // without one, paths are shown whole
-	return ui.New(ui.Config{
+	config := ui.Config{
 		Engine: rec.engine, Budget: rec.cfg.Context.TokenBudget, Home: home,
 		Scratch: func(ctx context.Context) (*lcm.Engine, func() error, error) { return scratchEngine(ctx, rec) },
 		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
 			return stats.Branches(ctx, rec.db.SQL(), id)
 		},
-	})
+	}
+	if feed, err := newFeed(rec.engine, rec.log); err == nil { // without a home there are no agents
+		config.Resume = feed.Resume
+	}
+	return ui.New(config)
 }
 
 // scratchEngine opens an engine on an empty database in memory, with the settings of

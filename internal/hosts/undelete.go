@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -90,6 +91,34 @@ func Resumable(all []Lost) []Lost {
 		is[l.Conversation.ID] = true
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(l Lost) bool { return is[l.Conversation.Parent] })
+}
+
+// resumable is an id that may be shown as part of a command.
+var resumable = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z-]{0,99}$`)
+
+// Resume returns the command that opens a conversation in its host on this machine, and whether
+// the host still has it. The command is empty if the host has no such command, and for sub-agents
+// and conversations that came from elsewhere.
+func (f *Feed) Resume(ctx context.Context, c store.Conversation) (command string, there bool, err error) {
+	host, session, _ := strings.Cut(c.Key, ":")
+	h, err := f.Host(host)
+	r, ok := h.(Restoring)
+	if err != nil || !ok || c.Parent != 0 || !c.ErasedAt.IsZero() || !resumable().MatchString(session) {
+		return "", false, nil
+	}
+	at, _, err := f.cursor(ctx, Transcript{Host: host, Session: session})
+	in := h.Find(f.machine)
+	if err != nil || at.Conversation != c.ID || !below(in.Data, at.Path) {
+		return "", false, err
+	}
+	if _, err := os.Stat(at.Path); err == nil {
+		return r.Resume(session), true, nil
+	}
+	_, err = FindSession(ctx, h, in, session) // the host may have moved it
+	if err != nil && !errors.Is(err, ErrNoTranscript) {
+		return "", false, nil // nobody can tell
+	}
+	return r.Resume(session), err == nil, nil
 }
 
 // Undeletion is what writing a session back would do.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 const (
@@ -81,6 +82,31 @@ func (b *bed) undelete(dir string) hosts.Undeletion {
 	return u
 }
 
+// resumes checks that the command to go on is known of the sessions with an id alone, and whether
+// their host has them.
+func (b *bed) resumes(want bool) {
+	b.Helper()
+	commands := map[string]string{"claude": "claude --resume ", "codex": "codex resume ", "pi": "pi --session "}
+	all, err := b.db.Conversations(b.Context(), store.ConversationQuery{})
+	if err != nil || len(all) == 0 {
+		b.Fatalf("%d conversations, %v", len(all), err)
+	}
+	for _, c := range all {
+		wanted := ""
+		if host, session, _ := strings.Cut(c.Key, ":"); session == uuid1 {
+			wanted = commands[host] + uuid1
+		}
+		got, there, err := b.feed.Resume(b.Context(), c)
+		if err != nil || got != wanted || there != (want && wanted != "") {
+			b.Errorf("%s: %q, %v, %v", c.Key, got, there, err)
+		}
+		c.Key += "; reboot"
+		if got, _, err := b.feed.Resume(b.Context(), c); err != nil || got != "" {
+			b.Errorf("%s: %q, %v", c.Key, got, err)
+		}
+	}
+}
+
 func (b *bed) importAll() []hosts.Summary {
 	b.Helper()
 	sums, err := b.feed.All(b.Context(), hosts.Filter{}, nil)
@@ -125,6 +151,7 @@ func TestUndelete(t *testing.T) {
 			if all, err := b.feed.Lost(t.Context()); err != nil || len(all) != 0 {
 				t.Errorf("lost before anything is deleted: %v, %v", all, err)
 			}
+			b.resumes(true)
 			for path := range files {
 				if strings.HasSuffix(path, ".jsonl") || strings.Contains(path, uuid1) {
 					if err := os.Remove(filepath.Join(b.home, path)); err != nil {
@@ -139,6 +166,7 @@ func TestUndelete(t *testing.T) {
 			if n != 1 {
 				t.Errorf("the import counts %d deleted sessions", n)
 			}
+			b.resumes(false)
 			if u := b.undelete("/nowhere/project"); len(u.Changed)+len(u.Left) > 0 {
 				t.Errorf("%+v", u)
 			}

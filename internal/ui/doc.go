@@ -29,6 +29,9 @@
 // A search for three words or more is answered above its matches as a question, with the passages of
 // `lcm ask --evidence`; no model is called.
 //
+// The page of a session has the command that opens it in its host, or `lcm undelete` if the host has
+// deleted it. Package hosts makes the command, of an id in a fixed form.
+//
 // Times and days on pages are in the zone of the browser, which the script keeps in a cookie, else
 // in that of the server. Every page names it. Times of the API are in UTC.
 //

@@ -54,6 +54,12 @@ func newSite(t *testing.T) *site {
 	})
 	s, err := ui.New(ui.Config{
 		Engine: engine, Budget: 16_000,
+		Resume: func(_ context.Context, c store.Conversation) (string, bool, error) {
+			if c.Agent == "" {
+				return "", false, nil
+			}
+			return "codex resume 1b", c.ID == 1, nil
+		},
 		Branches: func(ctx context.Context, id store.ConversationID) ([]stats.Branch, error) {
 			return stats.Branches(ctx, db.SQL(), id)
 		},

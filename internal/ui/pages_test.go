@@ -40,6 +40,21 @@ func TestHomeListsSessionsByProjectAndHost(t *testing.T) {
 	}
 }
 
+// TestSessionsGoOn checks that the page has the command that opens the session in its host, or that
+// brings it back.
+func TestSessionsGoOn(t *testing.T) {
+	v := newSite(t)
+	one := []llms.Message{llms.User("one")}
+	v.add("a", 0, one, lcm.WithAgent("codex"))
+	v.add("b", 0, one, lcm.WithAgent("codex"))
+	v.add("c", 0, one)
+	has(t, v.page("/session/1"), `data-copy="codex resume 1b"`, "goes on with it")
+	has(t, v.page("/session/2"), `data-copy="lcm undelete 2"`, "brings it back")
+	if strings.Contains(v.page("/session/3"), "data-copy") {
+		t.Error("a session that came from no agent has a command")
+	}
+}
+
 // TestWindowsCoverTheSession walks through a session by the links of its windows.
 func TestWindowsCoverTheSession(t *testing.T) {
 	v := newSite(t)

@@ -34,8 +34,11 @@ type Config struct {
 	Scratch func(context.Context) (*lcm.Engine, func() error, error)
 	// Branches lists the branches of a conversation that were left. It may be nil.
 	Branches func(context.Context, store.ConversationID) ([]stats.Branch, error)
-	Budget   int    // of the context page, unless the user chooses another
-	Home     string // the user's directory, which pages write as ~
+	// Resume returns the command that opens a conversation in its host, or "", and whether the host
+	// still has it. It may be nil.
+	Resume func(context.Context, store.Conversation) (command string, there bool, err error)
+	Budget int    // of the context page, unless the user chooses another
+	Home   string // the user's directory, which pages write as ~
 }
 
 // Server serves the pages.

@@ -81,8 +81,11 @@ type sessionData struct {
 	All    bool  `json:"all,omitempty"` // with records that no model sees
 	// Related are the sessions of sub-agents and forks.
 	Related []Session `json:"related,omitempty"`
-	Map     *mapData  `json:"-"`
-	Part    bool      `json:"-"` // messages alone, for scrolling
+	// Resume is the command that opens the session in its host, or that brings it back if it is Lost.
+	Resume string   `json:"resume,omitempty"`
+	Lost   bool     `json:"lost,omitempty"`
+	Map    *mapData `json:"-"`
+	Part   bool     `json:"-"` // messages alone, for scrolling
 	// Panel is the summary that is shown beside the messages.
 	Panel store.SummaryID `json:"-"`
 }
@@ -170,6 +173,15 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 	}
 	if d.Session, err = s.session(ctx, c); err != nil || d.Part {
 		return d, err
+	}
+	if s.Resume != nil {
+		there := false
+		if d.Resume, there, err = s.Resume(ctx, c); err != nil {
+			return d, err
+		}
+		if d.Lost = d.Resume != "" && !there; d.Lost {
+			d.Resume = fmt.Sprintf("lcm undelete %d", c.ID)
+		}
 	}
 	// The map of a long session is loaded after the page.
 	if c.Summaries <= 300 {
