@@ -10,13 +10,16 @@ import (
 )
 
 // The colours are those of comments, strings and the commonest keywords, whatever the language is.
-// A library that
-// knows the languages (chroma) makes the command 4 MB larger.
+// A library that knows the languages (chroma) makes the command 4 MB larger.
 var (
 	codeEnding = lazyregexp.New(`\.(go|py|rb|rs|js|jsx|mjs|ts|tsx|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|bash|zsh|sql|lua|scala|css|ya?ml|toml|json)$`)
 	codeToken  = lazyregexp.New(`(?m)(?P<c>(?:^|[ \t])//.*$|(?:^|[ \t])#[ !].*$|/\*(?s:.*?)\*/)` +
 		"|(?P<s>\"(?:\\\\.|[^\"\\\\\n])*\"|'(?:\\\\.|[^'\\\\\n])*'|`[^`]*`)" +
-		`|(?P<k>\b(?:func|function|def|fn|return|if|else|elif|for|range|while|switch|case|break|continue|default|var|let|const|type|struct|interface|class|enum|impl|trait|import|package|from|export|public|private|static|void|async|await|defer|select|chan|map|try|catch|except|finally|raise|throw|with|yield|lambda|nil|null|None|true|false|True|False|then|fi|do|done|esac|local)\b)`)
+		`|(?P<w>\b[A-Za-z]\w*)`)
+	keywords = strings.Fields(`func function def fn return if else elif for range while switch case break continue default var let const type
+		struct interface class enum impl trait import package from export public private static void async await defer
+		select chan map try catch except finally raise throw with yield lambda nil null None true false True False
+		then fi do done esac local`)
 )
 
 // coloured escapes code, with its tokens in spans.
@@ -25,9 +28,12 @@ func coloured(text string) string {
 	at := 0
 	for _, m := range codeToken().FindAllStringSubmatchIndex(text, -1) {
 		class := "comment"
-		if m[4] >= 0 {
+		switch {
+		case m[4] >= 0:
 			class = "string"
-		} else if m[6] >= 0 {
+		case m[6] >= 0 && !slices.Contains(keywords, text[m[0]:m[1]]):
+			continue
+		case m[6] >= 0:
 			class = "keyword"
 		}
 		fmt.Fprintf(&b, `%s<span class="%s">%s</span>`, html.EscapeString(text[at:m[0]]), class, html.EscapeString(text[m[0]:m[1]]))

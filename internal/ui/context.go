@@ -313,11 +313,6 @@ func layShares(shares []Share, tokens int) {
 	}
 }
 
-// body returns a summary of the replay with links to the messages that it names.
-func (d contextData) body(summary string) markup {
-	return linkPlaces(d.Session.ID, markdown(summary))
-}
-
 // kindOf returns the kind of a message in a context.
 func kindOf(m llms.Message) string {
 	switch {

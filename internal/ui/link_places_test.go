@@ -10,3 +10,12 @@ func TestLinkPlaces(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// A line of a summary is cut, maybe between two backquotes. The next line is not code.
+func TestSummaryLinesStandAlone(t *testing.T) {
+	got := string(summaryText(3, "user#1: on `fix\nassistant#2: in `b.go`, and\nmore\nuser#3: d`"))
+	want := "<p><a href=\"/session/3?at=1\">user#1</a>: on `fix</p>\n<p><a href=\"/session/3?at=2\">assistant#2</a>: in <code>b.go</code>, and<br>\nmore</p>\n<p><a href=\"/session/3?at=3\">user#3</a>: d`</p>\n"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

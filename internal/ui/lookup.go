@@ -141,7 +141,7 @@ func (d summaryData) title() string {
 }
 
 // spoken begins a line of a summary that names its message, like "user#81: ".
-var spoken = lazyregexp.New(`^[a-z]+#[0-9]+: `)
+var spoken = lazyregexp.New(`(?m)^[a-z]+#[0-9]+: `)
 
 // topic returns what a summary is about: the first sentence of the user in it that is more than a
 // word of agreement, else its first line.
@@ -158,8 +158,11 @@ func topic(body string) string {
 	return cmp.Or(first, "Summary")
 }
 
-// body returns the text with links to the messages that it names.
-func (d summaryData) body() markup { return linkPlaces(d.Session.ID, markdown(d.Body)) }
+// summaryText renders a summary with links to the messages that it names. Its lines are cut, so each
+// is Markdown of its own: a backquote without its pair ends there.
+func summaryText(session store.ConversationID, text string) markup {
+	return linkPlaces(session, markdown(spoken().ReplaceAllString(text, "\n$0")))
+}
 
 func (d summaryData) expand() markup { return linkPlaces(d.Session.ID, linkIDs(d.Expand)) }
 

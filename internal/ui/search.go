@@ -114,6 +114,10 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		req.CurrentOnly, req.Current, req.Also = true, in[0], in[1:]
 	}
 	if !narrowed || len(in) > 0 {
+		if d.Answer, err = s.answerQuestion(ctx, d, narrowed, req.Cursor); err != nil {
+			return d, err
+		}
+		req.NoSaid = d.Answer != "" // which says what the user said about it
 		a, err := s.Engine.Grep(ctx, req)
 		if status(err) == http.StatusBadRequest && err != nil {
 			d.Refused = searchWords.Replace(refusal(err)) // the user is still typing
@@ -127,11 +131,8 @@ func (s *Server) searchPage(r *http.Request) (d searchData, err error) {
 		if len(a.NotInRecord) > 0 {
 			d.Absent = prose.NotInRecord(a.NotInRecord)
 		}
-		if err := s.answerQuestion(ctx, &d, narrowed, req.Cursor); err != nil {
-			return d, err
-		}
-		if !d.All && !d.AtLeast && req.Cursor == "" && d.Answer == "" { // a question has matches enough
-			req.Everything, req.Limit = true, 1
+		if !d.All && !d.AtLeast && req.Cursor == "" && d.Cursor == "" && d.Answer == "" { // else there are matches enough
+			req.Everything, req.Limit, req.NoSaid = true, 1, true
 			whole, err := s.Engine.Grep(ctx, req)
 			if err != nil {
 				return d, err
@@ -157,19 +158,17 @@ const (
 	answerTokens  = 450
 )
 
-// answerQuestion adds the passages that answer a question, without a model. They say what the
-// user said about it, too.
-func (s *Server) answerQuestion(ctx context.Context, d *searchData, narrowed bool, cursor string) error {
+// answerQuestion returns the passages that answer a question, without a model, or "".
+func (s *Server) answerQuestion(ctx context.Context, d searchData, narrowed bool, cursor string) (string, error) {
 	if d.Mode != "words" || len(strings.Fields(d.Query)) < questionWords || narrowed && d.Session == 0 || d.Role+d.Tool+d.Since+d.Before+cursor != "" {
-		return nil
+		return "", nil
 	}
 	where := recall.Where{ConversationID: d.Session, AllConversations: d.Session == 0}
 	a, err := s.Engine.Ask(ctx, recall.Question{Prompt: d.Query, Where: where, Output: recall.OutputEvidence, MaxTokens: answerTokens})
 	if errors.Is(err, recall.ErrRefused) || err == nil && a.Method != recall.MethodEvidence {
-		return nil // the matches are what there is
+		return "", nil // the matches are what there is
 	}
-	d.Answer, d.Said = a.Answer, nil
-	return err
+	return a.Answer, err
 }
 
 // passageHead begins the line of an answer that names a session.

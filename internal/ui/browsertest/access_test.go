@@ -15,7 +15,7 @@ import (
 
 // pages are looked at by axe-core, measured and photographed.
 var pages = []struct{ name, path string }{
-	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"}, {"answer", "/search?q=what+is+the+interval"}, {"why", "/why?file=carrier.go&session=1"},
+	{"home", "/"}, {"session", "/session/1?at=80"}, {"summary", ""}, {"panel", "/session/1?at=200"}, {"beside", ""}, {"message", "/message/msg_400"}, {"search", "/search?q=interval"}, {"answer", "/search?q=what+is+the+interval"}, {"why", "/why?file=internal/ingest/fingerprint.go&session=1"},
 	{"context", "/session/1/context?at=400&budget=16000"}, {"map", "/session/1/map"}, {"notfound", "/nowhere"},
 }
 
