@@ -171,7 +171,7 @@ function scrolling() {
   addEventListener('scroll', () => { near(); showPlace(); }, { passive: true });
   const focus = $('.message.focus', list) || (location.hash && document.getElementById(location.hash.slice(1)));
   if (focus) { focus.scrollIntoView({ block: 'start' }); focus.focus({ preventScroll: true }); }
-  near();
+  requestAnimationFrame(near); // in the frame of that scrolling, earlier messages would move what is read
 }
 
 // showPlace marks the messages on the screen in the map.

@@ -90,11 +90,7 @@ func (b *browser) look(name string, width int64, moves bool) {
 		b.t.Fatal(err)
 	}
 	if shots := os.Getenv("SHOTS"); shots != "" {
-		var png []byte
-		b.run(chromedp.CaptureScreenshot(&png))
-		if err := os.WriteFile(filepath.Join(shots, name+".png"), png, 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		b.shoot(filepath.Join(shots, name+".png"))
 	}
 	if shift, moved := b.shift(); shift > 0.1 && !moves {
 		b.t.Errorf("%s: the layout shift is %.3f: %s", name, shift, moved)
@@ -111,6 +107,30 @@ func (b *browser) look(name string, width int64, moves bool) {
 	for _, v := range found {
 		b.t.Errorf("%s: %s: %s\n%s", name, v.ID, v.Help, strings.Join(v.Nodes, "\n"))
 	}
+}
+
+// shoot writes a screenshot of the page.
+func (b *browser) shoot(path string) {
+	b.t.Helper()
+	var png []byte
+	b.run(chromedp.CaptureScreenshot(&png))
+	if err := os.WriteFile(path, png, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestScreenshot makes the picture in the README: scripts/screenshot.sh runs it.
+func TestScreenshot(t *testing.T) {
+	path := os.Getenv("SCREENSHOT")
+	if path == "" {
+		t.Skip("SCREENSHOT names no file")
+	}
+	b := sessions(t)
+	b.run(emulation.SetDeviceMetricsOverride(1400, 800, 1, false))
+	b.visit("/session/1?at=200")
+	summary := eval[string](b, `[...document.querySelectorAll('.icicle a[data-panel]:has(rect.d0)')].findLast(a => +a.firstElementChild.getAttribute('y') <= +document.querySelector('.here').getAttribute('y')).getAttribute('href')`)
+	b.visit("/session/1?at=200&summary=" + strings.TrimPrefix(summary, "/summary/"))
+	b.shoot(path)
 }
 
 // inEach runs a function in light and dark, at 1,400, 800 and 390 pixels.
