@@ -208,8 +208,8 @@ func linkIDs(text string) markup {
 
 var (
 	tag = lazyregexp.New(`<[^>]*>`)
-	// place is how a summary names a message, like user#81 and (#87–#90).
-	place = lazyregexp.New(`(\b(?:user|assistant|tool|system)|\(|–)#([0-9]{1,15})\b`)
+	// place is how a summary names a message, like user#81, ran#82 (package notes has all kinds) and (#87–#90).
+	place = lazyregexp.New(`(\b(?:user|assistant|tool|system|plan|host|files|commit|edit|ran|saw|failed|omitted)|\(|–)#([0-9]{1,15})\b`)
 )
 
 // renumber gives the places that a summary names their numbers in another session: seqs[n-1] is
