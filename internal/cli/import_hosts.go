@@ -116,7 +116,7 @@ func nothingFound(missing []string, filter hosts.Filter) error {
 func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
 	out := hostImport{DryRun: filter.DryRun, Hosts: []hosts.Summary{}, Seconds: took.Seconds()}
 	var missing []string
-	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">hidden", ">read")
+	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">bookkeeping", ">read")
 	for _, s := range sums {
 		if filter.Path != "" && s.Sessions == 0 && len(s.Failures) == 0 {
 			continue
@@ -141,7 +141,7 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 	for _, r := range out.Hosts {
 		deleted += r.Deleted
 		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
-			cmd.note("%s: %s of a type that this version does not know, %q: kept, hidden, and searchable",
+			cmd.note("%s: %s of a type that this version does not know, %q: kept as bookkeeping, and searchable",
 				r.Host, prose.Count(r.Unknown[kind], "record", "records"), safetext.Line(kind))
 		}
 		if r.Summaries > 0 {
