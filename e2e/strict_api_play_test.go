@@ -89,7 +89,8 @@ func (a *strictAPI) play(q llms.Request, r *apiRecord) (reply llmtest.Reply, don
 	reply = a.options.Script(s)
 	for i := range reply.Calls {
 		if reply.Calls[i].ID == "" {
-			reply.Calls[i].ID = fmt.Sprintf("call_%s_%s_%d_%d_%d", a.name, s.Play, s.Number, s.Attempt, i)
+			// Of one width: OpenClaw leaves out the underscores, and t1_12 must not become t11_2.
+			reply.Calls[i].ID = fmt.Sprintf("call_%s_%s_%03d_%d_%d", a.name, s.Play, s.Number, s.Attempt, i)
 		}
 	}
 	*state = playProgress{play: s.Play, next: s.Number, failed: s.Attempt + 1}
