@@ -130,7 +130,7 @@ async function assemble(host, members, messages, count) {
   const tokens = before && before.tokens + (messages.length - before.text.length) / 4
   // A process that has just begun may be above the budget because its folds are late.
   if (!Array.isArray(answer?.parts) || (answer.over && tokens < answer.tokens)) {
-    return before && { tokens, parts: before.parts.concat(before.count < count ? [{ keep: [before.count, count] }] : []) }
+    return before && { tokens, parts: structuredClone(before.parts).concat(before.count < count ? [{ keep: [before.count, count] }] : []) }
   }
   engine.last = { session: members.session, text: messages.slice(0, -1), count, tokens: answer.tokens, parts: structuredClone(answer.parts) }
   return answer

@@ -52,7 +52,11 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 const lateHost = `
 const text = (n) => JSON.stringify(Array.from({ length: n }, (_, i) => "message " + i))
 const host = { dir: ".", tell: console.log }
-for (const n of [10, 11]) console.log(JSON.stringify((await assemble(host, { session: "s", budget: 10 }, text(n), n)).parts))
+for (const n of [10, 11, 12]) {
+  const { parts } = await assemble(host, { session: "s", budget: 10 }, text(n), n)
+  console.log(JSON.stringify(parts))
+  for (const part of parts) if (part.keep) part.keep = [0, 0] // opencode's plugin puts other indices there
+}
 console.log(JSON.stringify((await assemble(host, { session: "t", budget: 10 }, text(11), 11)).parts))
 engine.child.stdin.end()
 `
@@ -82,6 +86,7 @@ func TestLateFolds(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), node, filepath.Join(dir, "host.mjs")).CombinedOutput()
 	want := `[{"say":["old"]},{"keep":[8,10]}]
 [{"say":["old"]},{"keep":[8,10]},{"keep":[10,11]}]
+[{"say":["old"]},{"keep":[8,10]},{"keep":[10,12]}]
 [{"keep":[0,11]}]
 `
 	if err != nil || string(out) != want {
