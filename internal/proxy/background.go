@@ -276,13 +276,15 @@ func (s *session) reload(ctx context.Context) error {
 	return nil
 }
 
-// foldLevel is the size of the messages that folding goes down to, in tokens.
-// The caller holds mu.
+// foldLevel is the size of the messages that folding goes down to, in tokens: foldTo of their
+// room. A small room is folded less far, because a view needs about carryTokens to carry real
+// work on, as in the engine's own default (compact.go). The caller holds mu.
 func foldLevel(s *session) float64 {
 	if s.last == nil {
 		return 0
 	}
-	return float64(room(s.budget, s.tokens(s.last.Model, fixed(s.last, s.budget)))) * foldTo / 100
+	all := float64(room(s.budget, s.tokens(s.last.Model, fixed(s.last, s.budget))))
+	return max(all*foldTo/100, min(carryTokens, all*foldToMost/100))
 }
 
 // within reports whether each cover is one of others, or beneath one of them, with the same text.
@@ -306,6 +308,9 @@ const (
 	hardThreshold = 0.95
 	lowThreshold  = 0.3
 )
+
+// carryTokens is what the messages are at least folded down to (`go run ./bench carry --low 0.3`).
+const carryTokens = 30_000
 
 // EngineOptions are the options that the proxy's engine needs.
 func EngineOptions() []lcm.Option {

@@ -36,7 +36,7 @@ func (b *bed) next() {
 // summaries beneath it are used for the messages that are left.
 func TestRewindIntoSummary(t *testing.T) {
 	b := newBed(t, nil)
-	b.play(300)
+	b.play(450)
 	first := condensedSummary.FindSubmatch(b.got())
 	if first == nil {
 		t.Fatal("there is no condensed summary: the test proves nothing")
