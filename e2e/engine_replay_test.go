@@ -187,6 +187,8 @@ func (b *runBed) talk(h engined) (turn func(prompt string, goOn bool), end func(
 	case piAgent:
 		p := startPi(b, h)
 		return func(prompt string, _ bool) { p.turn(prompt) }, func() { _ = p.in.Close(); _ = p.wait() }
+	case openclawAgent:
+		return startOpenclaw(b, h)
 	case opencodeAgent:
 		s := startOpencode(b.bed)
 		return func(prompt string, goOn bool) {

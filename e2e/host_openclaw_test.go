@@ -3,8 +3,16 @@
 package e2e
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ncruces/go-sqlite3"
@@ -22,6 +30,7 @@ func (openclawAgent) prepare(b *bed) {
   // mine
   "models": {"providers": {"x": {"baseUrl": "`+b.url+`/v1", "apiKey": "x", "api": "openai-completions",
     "models": [{"id": "scripted", "name": "scripted", "contextWindow": 128000, "maxTokens": 4000}]}}},
+  "gateway": {"mode": "local", "auth": {"mode": "token", "token": "x"}, "http": {"endpoints": {"chatCompletions": {"enabled": true}}}},
   "agents": {"defaults": {"model": {"primary": "x/scripted"}, "workspace": "`+b.work+`", "skipBootstrap": true}},
 }
 `)
@@ -46,6 +55,61 @@ func (a openclawAgent) engineLine(b *bed, prompt string, goOn bool) []string {
 	}
 	return []string{node(b, filepath.Dir(b.programs)), filepath.Join(b.programs, "openclaw", "openclaw.mjs"),
 		"agent", "--local", "--agent", "main", "--session-key", fmt.Sprintf("session-%d", *a.sessions), "-m", prompt}
+}
+
+// startOpenclaw starts the gateway, which has one process for many turns: a start takes twenty
+// seconds of processor time.
+func startOpenclaw(b *runBed, a openclawAgent) (turn func(prompt string, goOn bool), end func()) {
+	b.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
+	line := a.engineLine(b.bed, "", true)[:2]
+	c := b.prepared(append(line, "gateway", "--port", address[strings.LastIndex(address, ":")+1:]))
+	b.start(c)
+	ask := func(method, path, body string) (string, error) {
+		q, err := http.NewRequest(method, "http://"+address+path, strings.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		q.Header = http.Header{"Authorization": {"Bearer x"}, "Content-Type": {"application/json"}, "X-Openclaw-Session-Key": {fmt.Sprintf("session-%d", *a.sessions)}}
+		answer, err := (&http.Client{Timeout: 4 * patience}).Do(q)
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		got, err := io.ReadAll(answer.Body)
+		if answer.StatusCode != http.StatusOK {
+			err = errors.New(answer.Status)
+		}
+		return string(got), err
+	}
+	for late := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		if _, err = ask("GET", "/v1/models", ""); err == nil {
+			break
+		}
+		if time.Now().After(late) {
+			b.Fatalf("the gateway does not answer: %v", err)
+		}
+	}
+	return func(prompt string, goOn bool) {
+			if !goOn {
+				*a.sessions++
+			}
+			body, err := json.Marshal(map[string]any{"model": "openclaw", "messages": []any{map[string]any{"role": "user", "content": prompt}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if got, err := ask("POST", "/v1/chat/completions", string(body)); err != nil {
+				b.Logf("the turn ends with %v: %.2000s", err, got)
+			}
+		}, func() {
+			_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
+			_ = c.Wait() // it reports the signal
+		}
 }
 
 func (openclawAgent) adapter(b *bed) string {
