@@ -57,12 +57,15 @@ for (const n of [10, 11, 12]) {
   console.log(JSON.stringify(parts))
   for (const part of parts) if (part.keep) part.keep = [0, 0] // opencode's plugin puts other indices there
 }
-console.log(JSON.stringify((await assemble(host, { session: "t", budget: 10 }, text(11), 11)).parts))
+const answer = assemble(host, { session: "t", budget: 10 }, text(11), 11)
+await new Promise(setImmediate) // it is asked
+for (const busy = Date.now() + 2 * LIMIT; Date.now() < busy; ); // the answer is there, but the host does not read it
+console.log(JSON.stringify((await answer)?.parts))
 engine.child.stdin.end()
 `
 
 // TestLateFolds: an engine that is above the budget because it is late does not make a request
-// longer than the last answer makes it.
+// longer than the last answer makes it, and a host that is busy does not make an answer late.
 func TestLateFolds(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
