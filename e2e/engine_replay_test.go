@@ -92,8 +92,10 @@ func (r replayed) play(t *testing.T, setup bool) (apiTotals, []string) {
 			}
 			if s.Number > 0 && s.Number <= len(asked) {
 				answer := "" // OpenClaw rewrites the ids of calls, so that no results are counted as the step's
-				for _, r := range s.Request.Messages[len(s.Request.Messages)-1].ToolResults() {
-					answer += outputText(r.Output)
+				for _, m := range s.Request.Messages {
+					for _, r := range m.ToolResults() {
+						answer = outputText(r.Output)
+					}
 				}
 				if asked[s.Number-1].In(foldSpaces(answer)) {
 					found++

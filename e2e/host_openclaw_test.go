@@ -31,7 +31,8 @@ func (openclawAgent) prepare(b *bed) {
   "models": {"providers": {"x": {"baseUrl": "`+b.url+`/v1", "apiKey": "x", "api": "openai-completions",
     "models": [{"id": "scripted", "name": "scripted", "contextWindow": 128000, "maxTokens": 4000}]}}},
   "gateway": {"mode": "local", "auth": {"mode": "token", "token": "x"}, "http": {"endpoints": {"chatCompletions": {"enabled": true}}}},
-  "agents": {"defaults": {"model": {"primary": "x/scripted"}, "workspace": "`+b.work+`", "skipBootstrap": true}},
+  "agents": {"defaults": {"model": {"primary": "x/scripted"}, "workspace": "`+b.work+`", "skipBootstrap": true,
+    "compaction": {"mode": "default"}}}, // the other one refuses the scripted model's summary
 }
 `)
 }
