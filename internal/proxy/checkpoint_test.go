@@ -11,8 +11,8 @@ import (
 	"github.com/lossless-context/lcm/internal/proxy"
 )
 
-// order is the message with which the host asks for a summary.
-var order = object{"role": "user", "content": []any{object{"type": "text", "text": "CRITICAL: Respond with TEXT ONLY. Your task is to create a detailed summary of the conversation so far."}}}
+// order is the message with which the host asks for a summary, behind a reminder of its own.
+var order = object{"role": "user", "content": []any{object{"type": "text", "text": "<system-reminder>Today is Monday.</system-reminder>"}, object{"type": "text", "text": "CRITICAL: Respond with TEXT ONLY. Your task is to create a detailed summary of the conversation so far."}}}
 
 // TestCheckpoint: above the size limit the host is made to compact, and its request for
 // a summary is answered from the record. Later requests carry the checkpoint.

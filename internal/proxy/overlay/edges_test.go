@@ -227,6 +227,11 @@ func TestLargePrompt(t *testing.T) {
 			t.Errorf("up to %d units: %d messages are dropped, want %d (%v)", c.most, laid.Dropped, c.dropped, err)
 		}
 	}
+	// Without a newer prompt it is the task, and stays however large it is.
+	p = overlay.NewPlan(ix, []*overlay.Cover{{ID: "sum_1", Text: "S1", Messages: []store.MessageID{1, 2, 3, 4}}})
+	if laid, err := p.Lay(request(t, lines[:6]...), ix, overlay.Options{MaxStay: first}); err != nil || laid.Dropped != 2 {
+		t.Errorf("the newest prompt: %d messages are dropped, want 2 (%v)", laid.Dropped, err)
+	}
 }
 
 // TestMostlyLeftOut: where the host has left out more than half of what a summary is of, those beneath it are used.

@@ -94,9 +94,11 @@ func TestDirectories(t *testing.T) {
 		}
 	}
 	for _, p := range []*Pusher{{Private: []string{"/secret"}}, {Privacy: ingest.Privacy{IgnoreProjects: []string{"/secret"}}}} {
-		for _, dir := range []string{"/secret/x", "/src", "/secret/x"} {
-			if err := p.checkDirectory([]byte(`{"cwd":"` + dir + `"}`)); errors.Is(err, errEntered) != (dir != "/src") {
-				t.Errorf("%s: %v", dir, err)
+		for _, form := range []string{`{"cwd":%q}`, `{"payload":{"cwd":%q}}`, `{"data":{"path":{"cwd":%q}}}`} {
+			for _, dir := range []string{"/secret/x", "/src", "/secret/x"} {
+				if err := p.checkDirectory(fmt.Appendf(nil, form, dir)); errors.Is(err, errEntered) != (dir != "/src") {
+					t.Errorf("%s in %s: %v", dir, form, err)
+				}
 			}
 		}
 	}

@@ -174,6 +174,7 @@ func TestForget(t *testing.T) {
 		want     []int // the messages that are erased here
 		problem  bool
 		whole    bool // nothing else is in the session
+		here     bool // the first was erased here before
 	}{
 		"nothing":            {},
 		"the first":          {erased: []int64{1}, want: []int{0}},
@@ -181,6 +182,7 @@ func TestForget(t *testing.T) {
 		"in any order":       {erased: []int64{3, 1}, want: []int{0, 2}},
 		"all":                {erased: []int64{1, 2, 3}, want: []int{0, 1, 2}},
 		"all there is":       {erased: []int64{1, 2, 3}, want: []int{0, 1, 2}, whole: true},
+		"all that is left":   {erased: []int64{1, 2, 3}, want: []int{1, 2}, whole: true, here: true},
 		"one that came":      {erased: []int64{1, 2}, received: 2, want: []int{0}},
 		"it is private now":  {erased: []int64{1}, private: true},
 		"one that was wrong": {erased: []int64{4}, problem: true},
@@ -200,6 +202,9 @@ func TestForget(t *testing.T) {
 			m.push(want, "push a 0-3:"+words)
 			if c.private {
 				m.Private = []string{"/src/a"}
+			}
+			if c.here {
+				m.forget("a", 0)
 			}
 			m.keeper.has["a"].erased, m.keeper.has["a"].Erased = c.erased, fmt.Sprint(len(c.erased))
 			if !c.whole {
