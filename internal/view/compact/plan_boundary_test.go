@@ -87,6 +87,7 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"a message of more than seven eighths", "a:10000 u:10 a:70001", pressed, tail, "stub 2"},
 		{"a pinned message of the whole limit", "u:80000 a:10", pressed, tail, stuck},
 		{"a pinned message beyond the limit", "u:80001 a:10", pressed, tail, "stub 0"},
+		{"a pinned message of the whole limit in the tail", "a:10000 u:80000", pressed, tail, "leaf 0-1 depth 0 pressure, 10000 to 2400"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -86,6 +86,31 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
+// Two calls that fail in a row end the use of the summariser in a run; two with a good one between them do not.
+func TestWhenASummariserIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail      map[int64]bool // by the number of the call
+		fallbacks func(folds int) int
+	}{
+		"failures in a row":        {map[int64]bool{1: true, 2: true}, func(folds int) int { return folds }},
+		"a good call between them": {map[int64]bool{1: true, 3: true}, func(int) int { return 2 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sum := &summariser{}
+			sum.write = func(context.Context, summary.Request) (string, error) {
+				if c.fail[sum.calls.Load()] {
+					return "", errors.New("503")
+				}
+				return "short\n" + summary.Footer + "x", nil
+			}
+			rep := run(t, newRunner(t, compact.Config{Store: conversation(100), Summariser: sum}), compact.Soft)
+			if rep.Folds() < 4 || rep.Fallbacks != c.fallbacks(rep.Folds()) {
+				t.Errorf("%v: %d of %d folds were without the summariser", rep, rep.Fallbacks, rep.Folds())
+			}
+		})
+	}
+}
+
 func TestShortestSummaryOfAll(t *testing.T) {
 	s := conversation(60)
 	broken := &summariser{write: func(context.Context, summary.Request) (string, error) { return "", summary.ErrIncompressible }}

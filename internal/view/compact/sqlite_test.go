@@ -172,3 +172,30 @@ func BenchmarkPass(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(passes)/1e6, "ms/pass")
 	b.ReportMetric(0, "ns/op")
 }
+
+// A second import knows the summaries of the first one, also those above other summaries.
+func TestSummariesAreTakenOnce(t *testing.T) {
+	db, id := open(t)
+	for i := range 5 {
+		appendTo(t, db, id, llms.User(fmt.Sprintf("Question %d. %s", i, text(400))))
+	}
+	var of []store.Node
+	for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: id}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		of = append(of, store.Node{Message: m.ID})
+	}
+	given := []store.Summary{
+		{ID: "a", Body: "One and two.", Sources: of[:2]},
+		{ID: "b", Body: "Three and four.", Sources: of[2:4]},
+		{ID: "c", Body: "One to four.", Sources: []store.Node{{Summary: "a"}, {Summary: "b"}}},
+		{ID: "d", Body: "One to five.", Sources: []store.Node{{Summary: "c"}, of[4]}},
+	}
+	r := newRunner(t, compact.Config{Store: db, State: db})
+	for n, want := range [][2]int{{4, 0}, {0, 4}} {
+		if taken, known, err := r.Take(t.Context(), id, given); err != nil || [2]int{taken, known} != want {
+			t.Errorf("import %d: %d taken, %d known, %v", n+1, taken, known, err)
+		}
+	}
+}
