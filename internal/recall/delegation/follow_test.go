@@ -188,3 +188,15 @@ func TestEvidenceSaysThatItWidened(t *testing.T) {
 		t.Errorf("%s", a.Answer)
 	}
 }
+
+// A message with other words of the question than its keywords is a match too, although for the keywords it only
+// stands beside one.
+func TestEvidenceOfTheWholeQuestion(t *testing.T) {
+	f := newFixture(t, nil)
+	messages := append(chores(20), llms.User("The gasket leaks again."), llms.Assistant("The second answer is copper."))
+	c := f.session("s", "/p", append(messages, chores(20)...)...)
+	a := f.evidence(recall.Question{Prompt: "What was the second answer about the gasket?", MaxTokens: 400, Where: recall.Where{Current: c}})
+	if got := fmt.Sprint(a.CitedIDs); got != "[msg_41 msg_42]" {
+		t.Errorf("%s are cited:\n%s", got, a.Answer)
+	}
+}

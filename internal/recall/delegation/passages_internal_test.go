@@ -218,6 +218,10 @@ func TestMergedAnswers(t *testing.T) {
 	if err != nil || a.TruncatedBy != cutBoth || !a.Truncated || a.SourceConversationID != 1 || !strings.Contains(a.Notes[0], "conversation 1 was not answered: timeout") {
 		t.Errorf("%+v, %v", a, err)
 	}
+	first.TruncatedBy = cutBoth
+	if a, err := merge([]outcome{{answer: first}, {answer: second}}, asked, request{Question: recall.Question{MaxTokens: 1000}}, bytesOf); err != nil || a.TruncatedBy != cutBoth {
+		t.Errorf("one that was cut for both reasons: %q, %v", a.TruncatedBy, err)
+	}
 	if _, err := merge([]outcome{{err: errTimeout}, {err: errModel}}, asked, request{}, bytesOf); !errors.Is(err, errTimeout) {
 		t.Error(err)
 	}

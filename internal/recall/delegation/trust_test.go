@@ -124,6 +124,20 @@ func TestLargeContentCanBeRead(t *testing.T) {
 	}
 }
 
+// What was stored apart comes after the other messages, although few of its tokens are left: read, it would fill a page.
+func TestLargeContentIsReadLast(t *testing.T) {
+	var runner scripted
+	runner.do = func(context.Context, *subAgent, string) (string, error) { return says("yes", "msg_2"), nil }
+	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
+	c := f.talk("s", strings.Repeat("the anchor is weighed\n", 700), "nothing of note about an anchor or two in this one")
+	if _, err := f.Ask(t.Context(), recall.Question{Query: "anchor", Prompt: "Is it weighed?", Where: recall.Where{Current: c}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(runner.asked[0], `"messageIds":["msg_2","msg_1"]`) {
+		t.Error(runner.asked[0])
+	}
+}
+
 // A summary above what was granted was not read, although all that lies beneath
 // it was.
 func TestOnlyWhatWasGrantedCanBeCited(t *testing.T) {
