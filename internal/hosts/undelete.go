@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +114,8 @@ func (f *Feed) Resume(ctx context.Context, c store.Conversation) (command string
 	}
 	if _, err := os.Stat(at.Path); err == nil {
 		return r.Resume(session), true, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil // nobody can tell
 	}
 	_, err = FindSession(ctx, h, in, session) // the host may have moved it
 	if err != nil && !errors.Is(err, ErrNoTranscript) {

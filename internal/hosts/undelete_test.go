@@ -100,10 +100,37 @@ func (b *bed) resumes(want bool) {
 		if err != nil || got != wanted || there != (want && wanted != "") {
 			b.Errorf("%s: %q, %v, %v", c.Key, got, there, err)
 		}
-		c.Key += "; reboot"
-		if got, _, err := b.feed.Resume(b.Context(), c); err != nil || got != "" {
-			b.Errorf("%s: %q, %v", c.Key, got, err)
+	}
+}
+
+// No command is made of an id with other characters, of the session of a sub-agent, or of one that
+// was imported from elsewhere.
+func TestNoCommandToResume(t *testing.T) {
+	const project = ".claude/projects/-nowhere-project/"
+	b := newBed(t)
+	b.put(map[string]string{
+		project + "x; reboot.jsonl":             line("user", "u1", "null", "one"),
+		project + uuid1 + ".jsonl":              line("user", "u2", "null", "two"),
+		project + uuid1 + "/subagents/a1.jsonl": line("user", "u3", "null", "three"),
+		"elsewhere/p/" + uuid2 + ".jsonl":       line("user", "u4", "null", "four"),
+	})
+	b.importAll()
+	if _, err := b.feed.All(t.Context(), hosts.Filter{Path: filepath.Join(b.home, "elsewhere")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	all, err := b.db.Conversations(t.Context(), store.ConversationQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range all {
+		if got[c.Key], _, err = b.feed.Resume(t.Context(), c); err != nil {
+			t.Error(err)
 		}
+	}
+	want := map[string]string{"claude:" + uuid1: "claude --resume " + uuid1, "claude:" + uuid1 + "/a1": "", "claude:" + uuid2: "", "claude:x; reboot": ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

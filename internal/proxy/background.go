@@ -309,7 +309,8 @@ const (
 	lowThreshold  = 0.3
 )
 
-// carryTokens is what the messages are at least folded down to (`go run ./bench carry --low 0.3`).
+// carryTokens is what the messages are folded down to where foldTo is less. It was chosen on real
+// work that was played in pi (TestEngineReplay).
 const carryTokens = 30_000
 
 // EngineOptions are the options that the proxy's engine needs.

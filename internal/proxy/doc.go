@@ -20,7 +20,7 @@
 //
 // The summaries that are shown stay the same until a request would be above the budget
 // again. Before that, the next ones are made in the background: folding begins at foldAt
-// of the budget and goes down to foldTo. So a request rarely waits for a fold, and never
+// of the budget and goes down to foldLevel. So a request rarely waits for a fold, and never
 // longer than patience, or longPatience where it is above the model's window; it never waits for
 // the first fold of a long history. Such a fold is continued when the run ends
 // (late_fold.go). A later run of the session begins with the summaries that it was shown last.

@@ -46,10 +46,10 @@ func TestSessionsGoOn(t *testing.T) {
 	v := newSite(t)
 	one := []llms.Message{llms.User("one")}
 	v.add("a", 0, one, lcm.WithAgent("codex"))
-	v.add("b", 0, one, lcm.WithAgent("codex"))
+	v.add("codex:2b", 0, one, lcm.WithAgent("codex"))
 	v.add("c", 0, one)
 	has(t, v.page("/session/1"), `data-copy="codex resume 1b"`, "To go on with it")
-	has(t, v.page("/session/2"), `data-copy="lcm undelete 2"`, "To bring it back")
+	has(t, v.page("/session/2"), `data-copy="lcm undelete 2b"`, "To bring it back")
 	if strings.Contains(v.page("/session/3"), "data-copy") {
 		t.Error("a session that came from no agent has a command")
 	}

@@ -180,7 +180,8 @@ func (s *Server) sessionPage(r *http.Request) (d sessionData, err error) {
 			return d, err
 		}
 		if d.Lost = d.Resume != "" && !there; d.Lost {
-			d.Resume = fmt.Sprintf("lcm undelete %d", c.ID)
+			_, session, _ := strings.Cut(c.Key, ":") // its number may be another one in the default database
+			d.Resume = "lcm undelete " + session
 		}
 	}
 	// The map of a long session is loaded after the page.

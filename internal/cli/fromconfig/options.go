@@ -21,7 +21,7 @@ func Options(cfg *config.Config, state store.State, counter llms.Counter) []lcm.
 		lcm.WithThresholds(v.Soft, v.Hard),
 		lcm.WithLowThreshold(v.Low),
 		lcm.WithPolicy(lcm.Policy{
-			ViewPolicy: lcm.ViewPolicy(v.Policy.Policy), LeafChunkTokens: v.Policy.LeafChunkTokens, TargetTokens: v.Policy.TargetTokens,
+			ViewPolicy: lcm.ViewPolicy(v.Policy.Policy), LeafChunkTokens: v.Policy.LeafChunkTokens,
 		}),
 		lcm.WithBounds(lcm.Bounds(v.Bounds)),
 		lcm.WithLargeContent(v.LargeContent),

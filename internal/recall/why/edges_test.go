@@ -77,7 +77,7 @@ func TestRefused(t *testing.T) {
 		line int
 		want string
 	}{
-		{"../a.go", 1, "not a file of this project"}, {"/etc/hosts", 0, "not a file of this project"}, {"gone.go", 1, "no such file"}, {"d", 1, "not a file of at most"},
+		{"../a.go", 1, "not a file of this project"}, {"/etc/hosts", 0, "not a file of this project"}, {"gone.go", 1, "there is no gone.go"}, {"d", 1, "not a file of at most"},
 		{"a.go", 4, "has 3 lines"}, {"fits", 2, "has 1 lines"}, {"large", 1, "not a file of at most"}, {"a.go", 3, "<nil>"}, {"gone.go", 0, "<nil>"},
 	} {
 		_, err := why.Ask(t.Context(), w.db, w.dir, c.name, c.line)

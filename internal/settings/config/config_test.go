@@ -59,9 +59,16 @@ func TestDefaults(t *testing.T) {
 
 // A file of an earlier version is read.
 func TestRetiredSettings(t *testing.T) {
-	c := load(t, world(nil, "[compaction]\nleaf_min_fanout = 8\nleaf_chunk_tokens = 6000\n"))
-	if c.Compaction.LeafChunkTokens != 6000 || c.Origin("compaction.leaf_min_fanout") != "" {
+	file := ""
+	for _, key := range retired {
+		file += key + " = 8\n"
+	}
+	c := load(t, world(nil, file+"compaction.leaf_chunk_tokens = 6000\n"))
+	if c.Compaction.LeafChunkTokens != 6000 {
 		t.Errorf("%+v", c.Compaction)
+	}
+	if _, err := c.Get("compaction.leaf_min_fanout"); err == nil || !strings.Contains(err.Error(), "no longer") {
+		t.Errorf("a setting of an earlier version: %v", err)
 	}
 	for _, key := range retired {
 		if _, ok := lookup(key); ok {

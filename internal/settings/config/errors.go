@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
@@ -54,6 +55,9 @@ func (e *Error) Unwrap() error {
 // unknown completes an error about an unknown key.
 func unknown(e *Error) *Error {
 	e.Problem = "there is no such setting"
+	if slices.Contains(retired, e.Key) {
+		e.Problem = "it is a setting no longer: a file may have it, and nothing reads it"
+	}
 	e.Hint = "`lcm config` lists them all"
 	return e
 }

@@ -2,11 +2,8 @@ package config
 
 import "slices"
 
-// hour and day bound durations, in milliseconds.
-const (
-	hour = 60 * 60 * 1000
-	day  = 24 * hour
-)
+// hour bounds durations, in milliseconds.
+const hour = 60 * 60 * 1000
 
 // Table returns every setting, grouped by section in the order of the
 // documentation.
