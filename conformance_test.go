@@ -283,6 +283,11 @@ func TestToolsDocumentThemselves(t *testing.T) {
 				t.Errorf("%s: no section %q", tool.GetName(), want)
 			}
 		}
+		for _, own := range all { // in a loop without an agent's context
+			if own.GetName() == tools.ExpandName && own.Call(nil, map[string]any{"subject_type": "tool", "subject_name": tool.GetName(), "troubleshoot": true}) != text {
+				t.Errorf("%s cannot be expanded by the tool beside it", tool.GetName())
+			}
+		}
 		if tool.GetName() == tools.ExpandName {
 			continue
 		}

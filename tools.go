@@ -74,12 +74,13 @@ func newToolset(s *Session, options []ToolOption) *toolset {
 // detail. [WithMaps] adds others.
 func (s *Session) Tools(options ...ToolOption) []core.Tool {
 	t := newToolset(s, options)
-	return append([]core.Tool{ // in the order of toolname.Agent
+	all := []core.Tool{ // in the order of toolname.Agent
 		newRecallTool(GrepName, t.project, t.grep),
 		newRecallTool(DescribeName, t.project, t.describe),
 		newRecallTool(ExpandQueryName, t.project, t.expandQuery),
-		tools.NewExpandTool(),
-	}, t.mapTools()...)
+	}
+	more := t.mapTools()
+	return append(append(all, tools.NewExpandTool(slices.Concat(all, more)...)), more...)
 }
 
 // recallTool is a tool whose errors say where to learn more.

@@ -33,18 +33,21 @@ type expandArgs struct {
 
 // ExpandTool is the tool "expand". It finds its subjects in the agent context
 // that it is called with, and is itself one of them. Package agents gives it that
-// context; a loop of your own passes [core.WithAgentContext].
+// context; a loop of your own passes [core.WithAgentContext], or names the tools to
+// [NewExpandTool].
 type ExpandTool struct {
 	*core.FuncTool // name, schema and descriptions
+	beside         []core.Tool
 }
 
-// NewExpandTool returns the tool "expand".
-func NewExpandTool() *ExpandTool {
+// NewExpandTool returns the tool "expand". It also describes the tools that it is given,
+// where the agent context has none of their names.
+func NewExpandTool(beside ...core.Tool) *ExpandTool {
 	info := core.MustToolInfo(ExpandName, expandText)
 	info.Behavior.ReadOnly = true
 	described := core.MustTool(info,
 		func(context.Context, expandArgs) (core.Result, error) { return core.Result{}, nil })
-	return &ExpandTool{described}
+	return &ExpandTool{described, beside}
 }
 
 // Run implements [core.Tool]. It reads the arguments with good will: whatever
@@ -52,11 +55,7 @@ func NewExpandTool() *ExpandTool {
 func (t *ExpandTool) Run(ctx context.Context, args map[string]any) (core.Result, error) {
 	ac := core.AgentContextFrom(ctx)
 	subjectType, name := text(args["subject_type"]), text(args["subject_name"])
-	tools := ac.Tools()
-	if !slices.ContainsFunc(tools, func(o core.Tool) bool { return o.GetName() == t.GetName() }) {
-		tools = append(slices.Clip(tools), t)
-	}
-	return Expand(tools, ac.SubAgents(), subjectType, name, truth(args["troubleshoot"])), nil
+	return Expand(slices.Concat(ac.Tools(), t.beside, []core.Tool{t}), ac.SubAgents(), subjectType, name, truth(args["troubleshoot"])), nil
 }
 
 // Call implements [core.Tool].
