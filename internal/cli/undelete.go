@@ -174,7 +174,7 @@ func (cmd *undeleteCommand) chosen(ctx context.Context, rec *openRecord, feed *h
 	}
 	for _, h := range all.Hosts() {
 		if t, err := feed.Locate(ctx, h.About().Name, "", strings.TrimPrefix(key, h.About().Name+":")); err == nil {
-			return hosts.Lost{}, failed(exitFailure, "it can be resumed as it is; nothing was written", "%s still has this session: %s", h.About().Title, safetext.Line(t.Path))
+			return hosts.Lost{}, failed(exitFailure, "it can be resumed as it is; nothing was written", "%s still has this session, in %s", h.About().Title, safetext.Line(t.Path))
 		}
 	}
 	return hosts.Lost{}, failed(exitNotFound, "`lcm undelete` lists them; `lcm db export --raw -c # FILE` writes the records of any other conversation",

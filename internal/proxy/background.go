@@ -92,11 +92,13 @@ func (s *session) refresh(ctx context.Context) error {
 	if s.conversation() == 0 {
 		return nil
 	}
-	if err := s.extend(ctx); err != nil {
-		return err
-	}
-	if err := s.recall(ctx); err != nil {
-		return err
+	if !s.recalled {
+		if err := s.extend(ctx); err != nil {
+			return err
+		}
+		if err := s.recall(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.reload(ctx); err != nil {
 		return err
@@ -228,13 +230,34 @@ func (s *session) extendWith(ctx context.Context, from store.ConversationID, aft
 
 // reload makes a plan of the summaries of the stored view, the finest that fit. It drops the plan that is
 // shown if the text of a summary in it has changed, since the old text may quote a message
-// that was erased, or if one has left the view, since the host has taken messages back.
+// that was erased, or if one has left the view, since the host has taken messages back. Only then the
+// index gets the new messages: they would make it look as if the host had left out the ones
+// that it took back.
 func (s *session) reload(ctx context.Context) error {
 	view, err := s.server.store.View(ctx, s.conversation(), store.Window{})
 	if err != nil {
 		return err
 	}
-	var shown, ready *overlay.Plan
+	s.mu.Lock()
+	shown, ready := s.shown, s.ready
+	s.mu.Unlock()
+	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
+	read.remember(shown)
+	read.remember(ready)
+	roots, err := read.covers(ctx, view)
+	if err != nil {
+		return err
+	}
+	if shown != nil && !within(shown.Covers, roots) {
+		s.tell(func() { s.shown = nil })
+	}
+	if ready != nil && !within(ready.Covers, roots) {
+		s.tell(func() { s.ready = nil })
+		ready = nil
+	}
+	if err := s.extend(ctx); err != nil {
+		return err
+	}
 	var level float64
 	s.tell(func() {
 		s.viewTokens, s.sizes = view.Tokens, map[store.MessageID]int{}
@@ -244,27 +267,17 @@ func (s *session) reload(ctx context.Context) error {
 				s.viewTokens += whole - it.Tokens
 			}
 		}
-		shown, ready, level = s.shown, s.ready, foldLevel(s)
+		level = foldLevel(s)
 	})
-	read := coverReader{store: s.server.store, known: map[store.SummaryID]*overlay.Cover{}}
-	read.remember(shown)
-	read.remember(ready)
 	finest := view
 	if level > 0 {
 		if finest, err = assemble.Finest(ctx, s.server.store, view, s.server.Engine.SummaryShare(int(level/lowThreshold))); err != nil {
 			return err
 		}
 	}
-	roots, err := read.covers(ctx, view)
-	if err != nil {
-		return err
-	}
 	covers, err := read.covers(ctx, finest)
 	if err != nil {
 		return err
-	}
-	if shown != nil && !within(shown.Covers, roots) {
-		s.tell(func() { s.shown = nil })
 	}
 	var old []*overlay.Cover
 	if ready != nil {
@@ -277,14 +290,17 @@ func (s *session) reload(ctx context.Context) error {
 }
 
 // foldLevel is the size of the messages that folding goes down to, in tokens: foldTo of their
-// room. A small room is folded less far, because a view needs about carryTokens to carry real
-// work on, as in the engine's own default (compact.go). The caller holds mu.
+// room. A room of carryRoom or a little more is folded less far, because a view needs about
+// carryTokens to carry real work on. The caller holds mu.
 func foldLevel(s *session) float64 {
 	if s.last == nil {
 		return 0
 	}
 	all := float64(room(s.budget, s.tokens(s.last.Model, fixed(s.last, s.budget))))
-	return max(all*foldTo/100, min(carryTokens, all*foldToMost/100))
+	if all < carryRoom {
+		return all * foldTo / 100
+	}
+	return max(all*foldTo/100, carryTokens)
 }
 
 // within reports whether each cover is one of others, or beneath one of them, with the same text.
@@ -309,9 +325,12 @@ const (
 	lowThreshold  = 0.3
 )
 
-// carryTokens is what the messages are folded down to where foldTo is less. It was chosen on real
-// work that was played in pi (TestEngineReplay).
-const carryTokens = 30_000
+// What the messages are folded down to where foldTo is less, and the room that it takes. They were
+// chosen on real work that was played in pi (TestEngineReplay).
+const (
+	carryTokens = 30_000
+	carryRoom   = 75_000
+)
 
 // EngineOptions are the options that the proxy's engine needs.
 func EngineOptions() []lcm.Option {

@@ -19,7 +19,6 @@ import (
 const (
 	foldAt     = 85 // the next summaries are made from here on
 	foldTo     = 25 // folding goes down to here
-	foldToMost = 40 // or, for carryTokens, to here
 	foldEnough = 50 // summaries that leave less are not replaced before they are shown
 )
 
