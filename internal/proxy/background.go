@@ -329,7 +329,7 @@ const (
 // chosen on real work that was played in pi (TestEngineReplay).
 const (
 	carryTokens = 30_000
-	carryRoom   = 75_000
+	carryRoom   = 65_000
 )
 
 // EngineOptions are the options that the proxy's engine needs.
