@@ -127,6 +127,10 @@ func TestNoCommandToResume(t *testing.T) {
 		if got[c.Key], _, err = b.feed.Resume(t.Context(), c); err != nil {
 			t.Error(err)
 		}
+		c.Parent = 1
+		if command, _, _ := b.feed.Resume(t.Context(), c); command != "" {
+			t.Errorf("of a sub-agent: %s", command)
+		}
 	}
 	want := map[string]string{"claude:" + uuid1: "claude --resume " + uuid1, "claude:" + uuid1 + "/a1": "", "claude:" + uuid2: "", "claude:x; reboot": ""}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -248,13 +248,15 @@ func (s *session) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if shown != nil && !within(shown.Covers, roots) {
-		s.tell(func() { s.shown = nil })
-	}
-	if ready != nil && !within(ready.Covers, roots) {
-		s.tell(func() { s.ready = nil })
-		ready = nil
-	}
+	s.tell(func() { // a request may have begun to show what was ready
+		if s.shown != nil && !within(s.shown.Covers, roots) {
+			s.shown = nil
+		}
+		if s.ready != nil && !within(s.ready.Covers, roots) {
+			s.ready = nil
+		}
+		ready = s.ready
+	})
 	if err := s.extend(ctx); err != nil {
 		return err
 	}
