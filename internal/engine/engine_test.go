@@ -241,15 +241,22 @@ type assembled struct {
 // assemble returns the messages to send.
 func (l *loop) assemble(budget int) ([]any, assembled) {
 	l.t.Helper()
+	return l.assembleFrom(0, budget)
+}
+
+// assembleFrom is assemble where the host hands on the messages from one on.
+func (l *loop) assembleFrom(first, budget int) ([]any, assembled) {
+	l.t.Helper()
 	var got assembled
-	ok := l.ask("assemble", map[string]any{"session": l.id(), "form": "openai", "budget": budget, "wait": 20_000, "tools": true, "messages": l.history})
+	handed := l.history[first:]
+	ok := l.ask("assemble", map[string]any{"session": l.id(), "form": "openai", "budget": budget, "wait": 20_000, "tools": true, "cut": first > 0, "messages": handed})
 	if err := json.Unmarshal(ok, &got); err != nil {
 		l.t.Fatal(err)
 	}
 	var sent []any
 	for _, p := range got.Parts {
 		if p.Keep != nil {
-			sent = append(sent, l.history[p.Keep[0]:p.Keep[1]]...)
+			sent = append(sent, handed[p.Keep[0]:p.Keep[1]]...)
 		} else {
 			sent = append(sent, map[string]any{"role": "user", "content": strings.Join(p.Say, "\n\n")})
 		}

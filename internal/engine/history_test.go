@@ -118,3 +118,27 @@ func TestFork(t *testing.T) {
 	one.once("loop:s", 0)
 	two.once("loop:fork", 0)
 }
+
+// TestCut: a host hands on only the newest messages of a long session. Summaries of those before them
+// stand in front, and between folds what stands there only grows as more is cut off.
+func TestCut(t *testing.T) {
+	const budget = 12_000
+	l := &loop{adapter: start(t, t.TempDir(), "loop"), session: "s"}
+	l.grow(0, 150, budget)
+	var before string
+	for first := 120; first < 200; first += 20 {
+		for l.history[first].(map[string]any)["role"] == "tool" { // a host keeps a call with its result
+			first++
+		}
+		sent, got := l.assembleFrom(first, budget)
+		valid(t, sent)
+		front := sent[0].(map[string]any)["content"].(string)
+		if !strings.Contains(front, "Please do part 0 of s") {
+			t.Errorf("from message %d: the summaries do not begin with the session: %.300s", first, front)
+		}
+		if got.Over != "" || got.Tokens > budget || !got.Folded && !strings.HasPrefix(front, before) {
+			t.Errorf("from message %d: %d tokens, %s\n%.300s\n%.300s", first, got.Tokens, got.Over, front, before)
+		}
+		before = front
+	}
+}

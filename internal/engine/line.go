@@ -77,6 +77,7 @@ type request struct {
 	Budget int    `json:"budget"`
 	Wait   int    `json:"wait"` // milliseconds
 	Tools  bool   `json:"tools"`
+	Cut    bool   `json:"cut"`
 	Keep   string `json:"keep"`
 	UpTo   string `json:"upto"`
 	After  string `json:"after"`

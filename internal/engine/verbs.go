@@ -162,7 +162,7 @@ func (s *server) assemble(ctx context.Context, r request) (any, error) {
 		return nil, err
 	}
 	a := o.proxy.Assemble(proxy.Assembly{
-		Host: o.host, Session: r.Session, Form: f.request, Body: r.Body, Model: r.Model, Budget: r.Budget, Tools: r.Tools, Wait: wait,
+		Host: o.host, Session: r.Session, Form: f.request, Body: r.Body, Model: r.Model, Budget: r.Budget, Tools: r.Tools, Cut: r.Cut, Wait: wait,
 	})
 	if a.Messages == 0 { // it could not be read
 		return nil, fail(codeRequest, "messages: %s", a.Failure)

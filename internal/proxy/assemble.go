@@ -23,6 +23,7 @@ type Assembly struct {
 	Model         string
 	Budget        int           // tokens of the messages
 	Tools         bool          // the model has lcm's tools
+	Cut           bool          // the host may leave out the beginning of the messages
 	Wait          time.Duration // for a fold that is late
 }
 
@@ -35,7 +36,7 @@ type Assembled struct {
 // Assemble decides which messages of a host's request give way to summaries.
 func (s *Server) Assemble(a Assembly) Assembled {
 	c := &call{
-		server: s, session: s.session(a.Host, a.Session), model: a.Model, budget: a.Budget, patience: max(a.Wait, 1), tools: a.Tools,
+		server: s, session: s.session(a.Host, a.Session), model: a.Model, budget: a.Budget, patience: max(a.Wait, 1), tools: a.Tools, cut: a.Cut,
 		made: Composition{Run: s.Run.ID, At: s.Clock(), Status: http.StatusOK},
 	}
 	var edits []apiform.Edit

@@ -38,6 +38,7 @@ type call struct {
 	budget   int
 	patience time.Duration
 	tools    bool
+	cut      bool
 	span     tracing.Span
 }
 

@@ -61,6 +61,7 @@ type session struct {
 	budget       int              // of the last request
 	model        string
 	tools        bool                    // its requests offer lcm's tools
+	cut          bool                    // the host may leave out their beginning
 	commands     bool                    // they offer other tools
 	viewTokens   int                     // of the stored view with the sizes, 0 before it was read
 	sizes        map[store.MessageID]int // of messages that the host sends larger than the view has them
@@ -172,7 +173,7 @@ func (s *session) take(c *call, h http.Header, form apiform.Form, body []byte) (
 		s.last, s.lastSent, s.foldedOut = req, 0, false
 	}
 	s.tools, s.commands = s.tools || c.tools || req.Offers(toolname.Grep), s.commands || req.Tools
-	s.model = req.Model
+	s.model, s.cut = req.Model, c.cut
 	made := &c.made
 	if made.Window, s.budget = s.budgetOf(h); c.budget > 0 {
 		s.budget = c.budget
@@ -238,7 +239,7 @@ func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error)
 
 func (s *session) options() overlay.Options {
 	o := stayOptions(s.budget)
-	o.Checkpoint, o.Intro, o.MaxReminders = s.checkpoint, s.intro(), s.budget/2 // an eighth of the budget, at four bytes a token
+	o.Checkpoint, o.Cut, o.Intro, o.MaxReminders = s.checkpoint, s.cut, s.intro(), s.budget/2 // an eighth of the budget, at four bytes a token
 	return o
 }
 

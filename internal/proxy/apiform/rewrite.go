@@ -9,7 +9,7 @@ import (
 )
 
 // Edit replaces the messages from From to To-1 with one user message that says the
-// given texts.
+// given texts. If both are the same, it replaces none.
 type Edit struct {
 	From, To int
 	Say      []string
@@ -28,7 +28,10 @@ func (r *Request) Rewrite(edits []Edit) []byte {
 	}
 	size := len(r.Body)
 	for _, e := range edits {
-		size += UnitsOf(e.Say) + r.Messages[e.From].from - r.Messages[e.To-1].to
+		size += UnitsOf(e.Say)
+		for _, m := range r.Messages[e.From:e.To] {
+			size += m.from - m.to
+		}
 	}
 	var out bytes.Buffer
 	out.Grow(size)

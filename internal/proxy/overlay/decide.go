@@ -153,7 +153,7 @@ func (l *layer) pin(units []unit) {
 	answer := slices.IndexFunc(ms, func(m apiform.Message) bool { return m.Role == apiform.Assistant })
 	for k := range units {
 		u := &units[k]
-		u.stays = (answer < 0 || int(u.messages[0]) < answer) && !l.o.GivesWay(l.req, int(u.messages[0]))
+		u.stays = l.first == 0 && (answer < 0 || int(u.messages[0]) < answer) && !l.o.GivesWay(l.req, int(u.messages[0]))
 	}
 	prompt, of := int32(-1), 0 // the message, and its unit
 	for k, u := range units {

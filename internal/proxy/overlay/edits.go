@@ -20,34 +20,26 @@ func (l *layer) edits() (Laid, error) {
 	var out Laid
 	said := l.absorbed()
 	skip := l.oldReminders(said)
-	shown := make([]bool, len(l.plan.nodes))
-	after := l.showAfter()
-	last := none
+	l.shown, l.last, l.after = make([]bool, len(l.plan.nodes)), none, l.showAfter()
 	ms := l.req.Messages
 	for i := 0; i < len(ms); {
-		if !l.drop[i] && !said[i] {
+		e := apiform.Edit{From: i}
+		if err := l.showBehindCut(&out, &e); err != nil {
+			return Laid{}, err
+		}
+		if !l.drop[i] && !said[i] && len(e.Say) == 0 {
 			i++
 			continue
 		}
-		e := apiform.Edit{From: i}
 		for ; i < len(ms) && (l.drop[i] || said[i]); i++ {
 			out.Dropped++
 			out.Removed += ms[i].Units
 			slices.Sort(l.links[i])
 			for _, n := range l.links[i] {
-				k := l.owner[n]
-				if !l.drop[i] || shown[k] || int32(i) < after[k] {
-					continue
-				}
-				if k < last {
-					return Laid{}, errOrder
-				}
-				last, shown[k] = k, true
-				cover := l.plan.nodes[k].cover
-				out.Used = append(out.Used, cover)
-				e.Say = append(e.Say, cover.Text)
-				if note := l.leftOut(k); note != "" {
-					e.Say = append(e.Say, note)
+				if k := l.owner[n]; l.drop[i] && int32(i) >= l.after[k] {
+					if err := l.show(&out, &e, k); err != nil {
+						return Laid{}, err
+					}
 				}
 			}
 			e.Say = append(e.Say, l.sayAgain(i, said[i], skip)...)
@@ -55,7 +47,7 @@ func (l *layer) edits() (Laid, error) {
 		e.To = i
 		if len(e.Say) == 0 {
 			e.Say = []string{shownAbove}
-			if l.pendingAt(e.From, shown) {
+			if l.pendingAt(e.From) {
 				e.Say = []string{shownBelow}
 			}
 		}
@@ -66,6 +58,40 @@ func (l *layer) edits() (Laid, error) {
 		out.Edits = append(out.Edits, e)
 	}
 	return out, nil
+}
+
+// show says the summary of node k in an edit, once.
+func (l *layer) show(out *Laid, e *apiform.Edit, k int32) error {
+	if l.shown[k] {
+		return nil
+	}
+	if k < l.last {
+		return errOrder
+	}
+	l.last, l.shown[k] = k, true
+	cover := l.plan.nodes[k].cover
+	out.Used = append(out.Used, cover)
+	e.Say = append(e.Say, cover.Text)
+	if note := l.leftOut(k); note != "" {
+		e.Say = append(e.Say, note)
+	}
+	return nil
+}
+
+// showBehindCut says the summaries of what the host has cut off in the first edit.
+func (l *layer) showBehindCut(out *Laid, e *apiform.Edit) error {
+	if e.From > 0 {
+		return nil
+	}
+	for _, k := range l.owner[:l.first] {
+		if k == none || l.after[k] > 0 {
+			continue
+		}
+		if err := l.show(out, e, k); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxLeftOut bounds how many messages that the host left out are named.
@@ -105,8 +131,8 @@ func (l *layer) showAfter() map[int32]int32 {
 }
 
 // pendingAt reports whether the summary of dropped message i is not shown yet.
-func (l *layer) pendingAt(i int, shown []bool) bool {
-	return slices.ContainsFunc(l.links[i], func(n int32) bool { return l.drop[i] && !shown[l.owner[n]] })
+func (l *layer) pendingAt(i int) bool {
+	return slices.ContainsFunc(l.links[i], func(n int32) bool { return l.drop[i] && !l.shown[l.owner[n]] })
 }
 
 // absorbed finds the system messages of an Anthropic request whose next message is

@@ -24,6 +24,10 @@ type layer struct {
 	owner          []int32               // of each stored message, the node whose summary is used for it
 	drop           []bool                // of each message
 	prompt         int32                 // the message with the prompt that stays beside its summary, or -1
+	first          int32                 // the first stored message that the host has not cut off
+	shown          []bool                // of each node, its summary is in an edit
+	last           int32                 // the node that was shown last, or none
+	after          map[int32]int32       // by node, the message after which its summary is shown
 }
 
 // pair finds the message of each call and result.
@@ -126,7 +130,7 @@ func (l *layer) linkTexts(i int, last, end int32) {
 			n, ok = l.ix.textBetween(key, last, end)
 		}
 		switch {
-		case ok:
+		case ok && !(l.o.Cut && last == none && len(l.ix.texts[key]) > 1): // which one it is cannot be known
 			l.links[i] = append(l.links[i], n)
 			l.place[n] = int32(i)
 			last = n
@@ -138,6 +142,17 @@ func (l *layer) linkTexts(i int, last, end int32) {
 		default:
 			l.carried[i] = append(l.carried[i], t)
 		}
+	}
+}
+
+// cut finds where the request begins, if the host has cut off the messages before.
+func (l *layer) cut() {
+	if !l.o.Cut {
+		return
+	}
+	first := slices.IndexFunc(l.place, func(i int32) bool { return i != none })
+	if first > 0 {
+		l.first, l.o.Checkpoint = int32(first), max(l.o.Checkpoint, l.ix.ids[first-1])
 	}
 }
 

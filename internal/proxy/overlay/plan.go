@@ -114,6 +114,9 @@ type Options struct {
 	// Checkpoint is the last message behind the checkpoint of the request, or 0. The
 	// messages up to it need not be in the request.
 	Checkpoint store.MessageID
+	// Cut says that the host may leave out the beginning of the history. Summaries of what it
+	// has left out stand before the first message.
+	Cut bool
 	// Intro is said before the first summary.
 	Intro string
 	// MaxReminders bounds the reminders that are said again, in bytes. The oldest
@@ -160,6 +163,7 @@ func (p *Plan) Lay(r *apiform.Request, ix *Index, o Options) (Laid, error) {
 		return Laid{}, err
 	}
 	l.link()
+	l.cut()
 	l.quotes()
 	l.decide()
 	return l.edits()

@@ -81,7 +81,7 @@ function contextEngine(tell, dir) {
       if (one.reads) return { messages, estimatedTokens: tokens }
       try {
         budget ||= Math.min((params.tokenBudget || budgetOf()) * HISTORY, MOST)
-        const members = { session: sessionId, form: "pi", budget: (one.tight ? budget / 2 : budget) | 0, model, tools: availableTools?.has?.("lcm_grep") ?? true }
+        const members = { session: sessionId, form: "pi", budget: (one.tight ? budget / 2 : budget) | 0, model, cut: true, tools: availableTools?.has?.("lcm_grep") ?? true }
         const answer = await assemble(host, members, text, messages.length)
         one.last = null
         if (answer?.parts?.some((part) => part.say)) {
