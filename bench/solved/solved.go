@@ -14,7 +14,6 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/solved"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // Options says what to measure.
@@ -29,7 +28,6 @@ type Options struct {
 // Report is the outcome.
 type Report struct {
 	Sessions int     `json:"sessions"`
-	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed"`
 	Causes   int     `json:"causes"` // failures with a known cause, once a session and cause
 	Told     int     `json:"told"`
@@ -39,8 +37,8 @@ type Report struct {
 
 // Text is the report for people.
 func (r Report) Text() string {
-	return fmt.Sprintf("%d sessions, %d calls: %d failed, %d with a cause that is known (once a session), %d were told; %.1f ms of processor time each, at most %.1f\n",
-		r.Sessions, r.Calls, r.Failed, r.Causes, r.Told, r.CPU, r.CPUMax)
+	return fmt.Sprintf("%d sessions: %d failed calls, %d with a cause that is known (once a session), %d were told; %.1f ms of processor time each, at most %.1f\n",
+		r.Sessions, r.Failed, r.Causes, r.Told, r.CPU, r.CPUMax)
 }
 
 // Measure plays the sessions.
@@ -57,50 +55,37 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	var busy time.Duration
 	for _, c := range all {
 		r.Sessions++
-		calls, told := map[string]llms.ToolCall{}, map[string]bool{}
-		for m, err := range rec.DB.Messages(ctx, store.MessageQuery{Conversation: c.ID, NoRaw: true}) {
+		told := map[string]bool{}
+		for f, err := range solved.Failures(ctx, rec.DB, c.ID, o.Since) {
 			if err != nil {
 				return r, err
 			}
-			for _, call := range m.Body.ToolCalls() {
-				calls[call.ID] = call
-			}
-			if m.Body.Time.Before(o.Since) {
+			r.Failed++
+			cause := f.Cause()
+			if cause == "" || told[cause] {
 				continue
 			}
-			for _, res := range m.Body.ToolResults() {
-				r.Calls++
-				if !res.IsError {
-					continue
-				}
-				r.Failed++
-				f := solved.Failure{Call: calls[res.CallID], Output: (llms.Message{Parts: res.Output}).PlainText(), Known: true}
-				cause := f.Cause()
-				if cause == "" || told[cause] {
-					continue
-				}
-				r.Causes++
-				before := m.Body.Time
-				if o.Recur {
-					before = time.Time{}
-				}
-				began := harness.CPUTime()
-				s, err := solved.Find(ctx, rec.DB, f, solved.Options{Project: c.Project, Before: before})
+			r.Causes++
+			before := f.Time
+			if o.Recur {
+				before = time.Time{}
+			}
+			began := harness.CPUTime()
+			s, err := solved.Find(ctx, rec.DB, f.Failure, solved.Options{Project: c.Project, Before: before})
+			if err != nil {
+				return r, err
+			}
+			took := harness.CPUTime() - began
+			busy, r.CPUMax = busy+took, max(r.CPUMax, harness.Millis(took))
+			if told[cause] = s.Block() != ""; told[cause] {
+				r.Told++
+			}
+			if o.Answers != nil {
+				line, err := json.Marshal(map[string]any{"session": c.Key, "message": f.Message.String(), "time": f.Time, "call": f.Call.Arguments, "cause": cause, "solution": s, "block": s.Block()})
 				if err != nil {
 					return r, err
 				}
-				took := harness.CPUTime() - began
-				busy, r.CPUMax = busy+took, max(r.CPUMax, harness.Millis(took))
-				if told[cause] = s.Block() != ""; told[cause] {
-					r.Told++
-				}
-				if o.Answers != nil {
-					line, err := json.Marshal(map[string]any{"session": c.Key, "message": m.ID.String(), "time": m.Body.Time, "call": f.Call.Arguments, "cause": cause, "solution": s, "block": s.Block()})
-					if err != nil {
-						return r, err
-					}
-					fmt.Fprintf(o.Answers, "%s\n", line)
-				}
+				fmt.Fprintf(o.Answers, "%s\n", line)
 			}
 		}
 		o.Progress.Tell(int64(r.Sessions), int64(len(all)), "sessions")

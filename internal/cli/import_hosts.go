@@ -8,21 +8,32 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
+	"github.com/lossless-context/lcm/internal/hosts/solved"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // hostImport is the JSON output of an import of agents' sessions.
 type hostImport struct {
 	DryRun  bool            `json:"dryRun,omitempty"`
 	Hosts   []hosts.Summary `json:"hosts"`
+	Solved  []example       `json:"solvedBefore,omitempty"` // failures that had been solved before they came
+	deleted []example       // sessions, some of those that the hosts have deleted
 	Seconds float64         `json:"seconds"`
+}
+
+// example is something that the record has and an agent lacked.
+type example struct {
+	ID   string `json:"id"` // of a conversation or a message
+	Text string `json:"text"`
 }
 
 // importMemory limits the heap during an import: garbage of large batches would double it.
@@ -53,11 +64,16 @@ func (cmd *importCommand) importHosts(ctx context.Context, filter hosts.Filter) 
 	if err != nil {
 		return err
 	}
+	out := hostImport{DryRun: filter.DryRun, Hosts: []hosts.Summary{}}
 	sums, err := cmd.feedAll(ctx, rec, filter)
+	if err == nil && !filter.DryRun {
+		cmd.lookBack(ctx, rec, sums, &out)
+	}
 	if err = errors.Join(err, rec.close(ctx)); err != nil {
 		return err
 	}
-	if err := cmd.printHosts(sums, filter, time.Since(begun)); err != nil {
+	out.Seconds = time.Since(begun).Seconds()
+	if err := cmd.printHosts(out, sums, filter); err != nil {
 		return err
 	}
 	if len(missing) > 0 && len(filter.Hosts) > 0 { // the others were read all the same
@@ -113,8 +129,55 @@ func nothingFound(missing []string, filter hosts.Filter) error {
 	return failed(exitNotFound, hint, "there is no sign of %s on this machine", strings.Join(missing, " or "))
 }
 
-func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, took time.Duration) error {
-	out := hostImport{DryRun: filter.DryRun, Hosts: []hosts.Summary{}, Seconds: took.Seconds()}
+// What is looked back at after an import: recent work, and no longer than a user waits for it.
+const (
+	lookBackTo   = 90 * 24 * time.Hour
+	lookBackTime = 10 * time.Second
+	maxExamples  = 3
+)
+
+// lookBack finds what the record has and the agents lacked: sessions that they have deleted and, where
+// something new was stored, recent failures that had been solved before they came. What cannot be
+// found in time is left out.
+func (cmd *importCommand) lookBack(ctx context.Context, rec *openRecord, sums []hosts.Summary, out *hostImport) {
+	ctx, cancel := context.WithTimeout(ctx, lookBackTime)
+	defer cancel()
+	stored := 0
+	for _, s := range sums {
+		stored += s.New
+		for _, l := range hosts.Resumable(s.Lost) {
+			if title, err := titleOf(ctx, rec.db, l.Conversation); err == nil && len(out.deleted) < maxExamples {
+				out.deleted = append(out.deleted, example{strconv.FormatInt(int64(l.Conversation.ID), 10), title})
+			}
+		}
+	}
+	all, err := rec.db.Conversations(ctx, store.ConversationQuery{})
+	if err != nil || stored == 0 {
+		return
+	}
+	since := time.Now().Add(-lookBackTo)
+	all = slices.DeleteFunc(all, func(c store.Conversation) bool {
+		host, _, _ := strings.Cut(c.Key, ":")
+		return c.UpdatedAt.Before(since) || !slices.ContainsFunc(sums, func(s hosts.Summary) bool { return s.Host == host })
+	})
+	repeats, err := solved.Repeats(ctx, rec.db, all, since)
+	if err != nil {
+		return
+	}
+	for _, r := range repeats {
+		out.Solved = append(out.Solved, example{r.Message.String(), fmt.Sprintf("solved in %s: %s", r.Worked, r.Text)})
+	}
+}
+
+// found says what was found, with examples.
+func (cmd *importCommand) found(some []example, what string) {
+	for _, e := range some[:min(len(some), maxExamples)] {
+		what += "\n  " + e.ID + "  " + clip(e.Text, 160)
+	}
+	cmd.note("%s", what)
+}
+
+func (cmd *importCommand) printHosts(out hostImport, sums []hosts.Summary, filter hosts.Filter) error {
 	var missing []string
 	t := newTable("agent", ">sessions", ">unchanged", ">records", ">new", ">known", ">bookkeeping", ">read")
 	for _, s := range sums {
@@ -155,7 +218,10 @@ func (cmd *importCommand) printHosts(sums []hosts.Summary, filter hosts.Filter, 
 		}
 	}
 	if deleted > 0 {
-		cmd.note("%s deleted since by the agents: `lcm undelete` lists them and writes them back", prose.Count(deleted, "stored session was", "stored sessions were"))
+		cmd.found(out.deleted, prose.Count(deleted, "stored session was", "stored sessions were")+" deleted since by the agents: `lcm undelete` lists them and writes them back")
+	}
+	if n := len(out.Solved); n > 0 {
+		cmd.found(out.Solved, prose.Count(n, "failure", "failures")+" of the last 90 days had been solved before; an agent that lcm is connected to is told then")
 	}
 	if filter.DryRun {
 		cmd.note("nothing was stored; without --dry-run these sessions would be read")

@@ -118,10 +118,10 @@ func (f *Feed) survey(ctx context.Context, filter Filter) (sums []Summary, todo 
 			todo = append(todo, one)
 		}
 		if filter.Path == "" {
-			if sum.lost, err = f.lost(ctx, cursors, sum.Host, in.Data, have, unread); err != nil {
+			if sum.Lost, err = f.lost(ctx, cursors, sum.Host, in.Data, have, unread); err != nil {
 				return nil, nil, err
 			}
-			sum.Deleted = len(Resumable(sum.lost))
+			sum.Deleted = len(Resumable(sum.Lost))
 		}
 	}
 	oldestFirst(todo)

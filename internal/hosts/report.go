@@ -97,7 +97,7 @@ type Summary struct {
 	Counts
 	Failures []Failure `json:"failures,omitempty"`
 
-	lost []Lost // the deleted ones, and their sub-agents
+	Lost []Lost `json:"-"` // the deleted ones, and their sub-agents
 }
 
 // Failure is a transcript that could not be read to its end.

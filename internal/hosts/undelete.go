@@ -47,12 +47,14 @@ type Lost struct {
 func (f *Feed) Lost(ctx context.Context) (all []Lost, err error) {
 	sums, _, err := f.survey(ctx, Filter{})
 	for _, s := range sums {
-		all = append(all, s.lost...)
+		all = append(all, s.Lost...)
 	}
-	slices.SortFunc(all, func(a, b Lost) int {
-		return cmp.Or(b.Conversation.UpdatedAt.Compare(a.Conversation.UpdatedAt), cmp.Compare(b.Conversation.ID, a.Conversation.ID))
-	})
+	slices.SortFunc(all, newestFirst)
 	return all, err
+}
+
+func newestFirst(a, b Lost) int {
+	return cmp.Or(b.Conversation.UpdatedAt.Compare(a.Conversation.UpdatedAt), cmp.Compare(b.Conversation.ID, a.Conversation.ID))
 }
 
 // lost returns the sessions below a directory that a host no longer has. have are the keys of those
@@ -76,6 +78,7 @@ func (f *Feed) lost(ctx context.Context, cursors map[string]cursor, host, data s
 		}
 		lost = append(lost, l)
 	}
+	slices.SortFunc(lost, newestFirst)
 	return lost, nil
 }
 

@@ -82,13 +82,26 @@ func (l *layer) link() {
 			end = min(end, n)
 		}
 	}
-	last := none
+	last := l.beforeCut(end)
 	for i := range ms {
 		l.linkTexts(i, last, ends[i])
 		for _, n := range l.links[i] {
 			last = max(last, n)
 		}
 	}
+}
+
+// beforeCut returns a stored message before all that the request begins with, by the first one that its
+// ids tell: a text that repeats would be found at the beginning of the record, which the host has cut off.
+func (l *layer) beforeCut(anchor int32) int32 {
+	at := slices.IndexFunc(l.links, func(links []int32) bool { return slices.Contains(links, anchor) })
+	if !l.o.Cut || at < 0 {
+		return none
+	}
+	for _, m := range l.req.Messages[:at+1] {
+		anchor -= int32(len(m.Texts))
+	}
+	return max(none, anchor-1)
 }
 
 func (l *layer) linkTo(i int, room []int32, in map[apiform.Key]int32, k apiform.Key) []int32 {
