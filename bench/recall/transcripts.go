@@ -337,8 +337,8 @@ func (t *transcribed) ask(ctx context.Context, r *Transcribed) error {
 				r.Before++
 			}
 		}
-		if q.Kind == "amended" && newest < 0 {
-			r.Lines = append(r.Lines, "not in text  "+q.Text)
+		if q.Kind != "never" && newest < 0 {
+			r.Lines = append(r.Lines, fmt.Sprintf("not in text  %-10s %s", q.Kind, q.Text))
 		}
 	}
 	r.Tokens /= max(1, len(t.asked))
