@@ -140,14 +140,15 @@ func TestWholeWords(t *testing.T) {
 	}
 }
 
-// A turn is as good as its best match, and better where it changed one of the files; one without a match goes.
+// A turn counts if its prompt matches: "yes" says nothing about the question. One that changed one of the files is as good as its
+// best match, and better; one without a match goes.
 func TestBestTurns(t *testing.T) {
 	var turns []turn
 	for _, id := range []store.MessageID{10, 20, 30, 40} {
 		turns = append(turns, turn{prompt: store.Message{ID: id}, files: map[string]bool{}})
 	}
 	turns[0].files["cli/a.go"] = true
-	hits := []store.Hit{hit(9, 5), hit(10, 1), hit(19, 2), hit(20, 2.5), hit(35, 2.9)}
+	hits := []store.Hit{hit(9, 5), hit(10, 1), hit(19, 2), hit(20, 2.5), hit(30, 2.9), hit(45, 3)}
 	var got []store.MessageID
 	for _, one := range best(turns, hits, map[string]bool{"cli/a.go": true, "cli/b.go": true}) {
 		got = append(got, one.prompt.ID)

@@ -18,7 +18,7 @@ import (
 
 // Bounds of what the user said about a question.
 const (
-	saidPrompts   = 1 // prompts with most of its words
+	saidPrompts   = 3 // prompts with most of its words
 	saidSessions  = 2 // sessions of the first matches, of which saidTurns later turns are shown
 	saidTurns     = 2
 	laterReach    = 400  // messages after a match that are read
@@ -39,8 +39,8 @@ type turn struct {
 
 // Said returns what the user said about a question, the newest first, each with the last words of
 // the agent that followed: the prompts with most words of the question, and of the sessions of
-// the first matches the later turns that are most about it, those first that changed the same
-// files. A reader who sees them with their dates need not be told which statement still holds.
+// the first matches the later turns that are most about it, by their prompts or because they changed
+// the same files. A reader who sees them with their dates need not be told which statement still holds.
 // The search gives the question and where to look.
 func Said(ctx context.Context, from Store, of store.Search, firsts []store.Message) ([]recall.Turn, error) {
 	words, err := search.ParseQuery(of.Pattern)
@@ -219,11 +219,12 @@ func turnsAfter(ctx context.Context, from Store, session store.ConversationID, s
 	return turns, nil
 }
 
-// best returns the turns that have matches, the best first.
+// best returns the turns whose prompts match, and those that have a match and changed one of the
+// files, the best first.
 func best(turns []turn, found []store.Hit, files map[string]bool) []turn {
 	for _, h := range found {
 		at, _ := slices.BinarySearchFunc(turns, h.Message+1, func(t turn, id store.MessageID) int { return cmp.Compare(t.prompt.ID, id) })
-		if at > 0 {
+		if at > 0 && (turns[at-1].prompt.ID == h.Message || overlaps(turns[at-1].files, files)) {
 			turns[at-1].score = max(turns[at-1].score, h.Score)
 		}
 	}
