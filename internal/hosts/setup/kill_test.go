@@ -1,6 +1,7 @@
 package setup_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -58,12 +59,12 @@ func TestKilled(t *testing.T) {
 		for world, skill := range map[string]string{"fresh": "Use it.", "settled": ""} {
 			for _, host := range all.Names[setup.Host]() {
 				t.Run(name+"/"+world+"/"+host, func(t *testing.T) {
+					m, receipts := home(t, worlds[world]), t.TempDir()
+					before := tree(t, m.Home) // and after each kill, or the test ends
 					points := 0
 					for killed := true; killed; points++ {
-						m := home(t, worlds[world])
-						r := run{t, host, options(m), filepath.Join(t.TempDir(), "kept")}
+						r := run{t, host, options(m), filepath.Join(receipts, fmt.Sprint(points))}
 						r.o.Skill = skill
-						before := tree(t, m.Home)
 						steps.before(r)
 						killed = killedAt(points+1, func() { steps.killed(r) })
 						for _, step := range steps.after {
