@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -35,7 +36,7 @@ func (claudeAgent) program(b *bed) string {
 
 func (a claudeAgent) run(b *bed, prompt string, more ...string) string {
 	args := append([]string{"-p", prompt, "--output-format", "json",
-		"--allowedTools", "Bash,mcp__lcm__lcm_grep,mcp__lcm__lcm_describe,mcp__lcm__lcm_expand_query,mcp__lcm__expand"}, more...)
+		"--allowedTools", "Bash,mcp__lcm__" + strings.Join(everyTool(), ",mcp__lcm__")}, more...)
 	return b.host(a.program(b), args...)
 }
 

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
+	"github.com/lossless-context/lcm/tools"
 )
 
 // scene is the play that a prompt names: "play:recall".
@@ -160,7 +162,10 @@ func use(r llms.Request, tool string, args map[string]any) llmtest.Reply {
 // arguments.
 const toolSearch = "ToolSearch"
 
-var searchTools = map[string]any{"query": "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query,lcm___expand"}
+var searchTools = map[string]any{"query": "select:lcm___" + strings.Join(everyTool(), ",lcm___")}
+
+// everyTool are the tools that an agent gets.
+func everyTool() []string { return append(toolname.Agent(), tools.ExpandName) }
 
 func offers(r llms.Request, tool string) bool {
 	return slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == tool })

@@ -13,17 +13,18 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/launch"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
 	"github.com/lossless-context/lcm/internal/kit/process"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -318,10 +319,8 @@ func (cmd *runCommand) describe(cfg *config.Config, agent launch.Host, path stri
 		// Without its tools a folded session is not safe. They read the project only, and
 		// none that may call a model is among them.
 		p.Server = append(p.Server, "--project-only")
-		p.Allow = []string{lcm.GrepName, lcm.DescribeName, tools.ExpandName}
-		if cfg.Recall.ExpansionModel == "" && cfg.Agents.SubAgentModel == "" {
-			p.Allow = append(p.Allow, lcm.ExpandQueryName)
-		}
+		mayCall := cfg.Recall.ExpansionModel != "" || cfg.Agents.SubAgentModel != ""
+		p.Allow = slices.DeleteFunc(append(toolname.Agent(), tools.ExpandName), func(tool string) bool { return mayCall && tool == toolname.ExpandQuery })
 	} else if h, ok := agent.(setup.Host); ok && setup.HasServer(m, h) {
 		p.Server = nil // the one in its settings goes first
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/mcpserver"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
@@ -52,7 +53,13 @@ func (r request) wait(ctx context.Context, usual time.Duration) (context.Context
 }
 
 // recallTools are the verbs that are tools for a model.
-var recallTools = map[string]string{"grep": lcm.GrepName, "describe": lcm.DescribeName, "expand_query": lcm.ExpandQueryName, "expand": tools.ExpandName}
+var recallTools = func() map[string]string {
+	verbs := map[string]string{tools.ExpandName: tools.ExpandName}
+	for _, name := range toolname.Agent() {
+		verbs[toolname.Short(name)] = name
+	}
+	return verbs
+}()
 
 // answer answers a request.
 func (s *server) answer(ctx context.Context, r request) (any, error) {

@@ -6,11 +6,13 @@
 package droid
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/sessionfiles"
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -30,7 +32,7 @@ func New() Host {
 // About implements [hosts.Host].
 func (Host) About() hosts.About {
 	return hosts.About{Name: Name, Title: "Droid", CompactsUnseen: true, WritesLate: true,
-		LoadTools: `If you do not have these tools, load them: ToolSearch with the query "select:lcm___lcm_grep,lcm___lcm_describe,lcm___lcm_expand_query".`,
+		LoadTools: fmt.Sprintf(`If you do not have these tools, load them: ToolSearch with the query "select:lcm___%s".`, strings.Join(toolname.Agent(), ",lcm___")),
 		MCP:       hosts.MCP{Client: "factory-cli", SessionMeta: "assemblySessionId"}}
 }
 

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lossless-context/lcm"
@@ -19,7 +20,7 @@ var (
 	//go:embed plugin/index.js
 	index string
 	//go:embed plugin/openclaw.plugin.json
-	manifest string
+	contract string
 	//go:embed plugin/package.json
 	packageFile string
 )
@@ -35,7 +36,7 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	file, plugin := filepath.Join(dir, "openclaw.json"), filepath.Join(dir, "extensions", "lcm")
 	return []setup.Entry{
 		setup.OwnFile(filepath.Join(plugin, "package.json"), "plugin", "@lossless-context/openclaw", packageFile, nil),
-		setup.OwnFile(filepath.Join(plugin, "openclaw.plugin.json"), "plugin", `"id": "lcm"`, manifest, nil),
+		setup.OwnFile(filepath.Join(plugin, "openclaw.plugin.json"), "plugin", `"id": "lcm"`, manifest(), nil),
 		setup.Script(filepath.Join(plugin, "index.js"), "plugin", "// lcm for OpenClaw", script(o)),
 		setup.Slot(file, "legacy", o, "plugins", "slots", "contextEngine"),
 		setup.Listed(file, "plugins", "allow"),
@@ -47,7 +48,13 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 // Package implements [setup.PackageHost].
 func (h Host) Package(version string) (map[string]string, error) {
 	more := map[string]any{"openclaw": map[string]any{"extensions": []string{"./index.js"}}}
-	return setup.PackageFiles(h, version, script(setup.Options{Binary: "lcm", Args: []string{"--plugin", Name}}), more, map[string]string{"openclaw.plugin.json": manifest})
+	return setup.PackageFiles(h, version, script(setup.Options{Binary: "lcm", Args: []string{"--plugin", Name}}), more, map[string]string{"openclaw.plugin.json": manifest()})
+}
+
+// manifest is the plugin's own, with the names of the tools.
+func manifest() string {
+	list, _ := jsonstring.Marshal(append(toolname.Agent(), toolname.Expand)) // strings can be written
+	return strings.Replace(contract, `"tools": []`, `"tools": `+string(list), 1)
 }
 
 // script is the plugin's program with the texts of the tools: they are registered before the
@@ -61,8 +68,8 @@ func script(o setup.Options) string {
 	}
 	var tools []offer
 	for _, t := range new(lcm.Engine).Session("").Tools(lcm.WithProjectScope()) {
-		if verb, ok := strings.CutPrefix(t.GetName(), "lcm_"); ok {
-			tools = append(tools, offer{verb, t.GetName(), core.BasicDescription(t), t.Parameters()})
+		if name := t.GetName(); slices.Contains(toolname.Agent(), name) {
+			tools = append(tools, offer{toolname.Short(name), name, core.BasicDescription(t), t.Parameters()})
 		}
 	}
 	list, err := jsonstring.Marshal(tools)

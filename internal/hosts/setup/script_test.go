@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lossless-context/lcm/internal/kit/toolname"
 )
 
 // TestAdapters: every adapter has the part that speaks with the engine, starts this program, is
@@ -25,7 +27,7 @@ func TestAdapters(t *testing.T) {
 		if n := strings.Count(script, "\n"); n > 400 {
 			t.Errorf("%s has %d lines", file, n)
 		}
-		if host == "openclaw" && strings.Count(script, `"verb":`) != 3 {
+		if host == "openclaw" && strings.Count(script, `"verb":`) != len(toolname.Agent()) {
 			t.Errorf("%s has not the three tools", file)
 		}
 		if node == "" {

@@ -24,6 +24,9 @@ const (
 // it gets them.
 func Agent() []string { return []string{Grep, Describe, ExpandQuery} }
 
+// Short returns the name without lcm's own, as a verb has it.
+func Short(name string) string { return strings.TrimPrefix(name, "lcm_") }
+
 // LearnMore returns the sentence that leads from an error of a tool to its guide.
 func LearnMore(tool string) string {
 	return fmt.Sprintf("To learn more: expand(subject_type: \"tool\", subject_name: %q, troubleshoot: true)", tool)

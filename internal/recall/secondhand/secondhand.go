@@ -132,7 +132,7 @@ func Asking(turn []store.Message) (prompt string, ok bool) {
 }
 
 // runsOwn matches the arguments of a shell that runs a command of lcm that reads the record.
-var runsOwn = lazyregexp.New(`(?:^|[\s"'/;&|(])lcm(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:grep|ask|show|describe|expand|context|brief|tree|conversations)\b`)
+var runsOwn = lazyregexp.New(`(?:^|[\s"'/;&|(])lcm(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:grep|ask|show|describe|why|expand|context|brief|tree|conversations)\b`)
 
 // question matches the beginning of a question.
 var question = lazyregexp.New(`^(?:\W*(?:and|but|so|ok|okay|hey|hi|und|aber|also)\b)*\W*(?:` +

@@ -25,6 +25,7 @@ func TestMessages(t *testing.T) {
 		"a tool of lcm":            {[]llms.Message{llms.User(question), call("mcp__lcm__lcm_grep", "{}"), result, reply}, nil, []bool{true, true, true, true}},
 		"a tool explained":         {[]llms.Message{llms.User(question), call("lcm_grep", "{}"), result, llms.Calls("", llms.ToolCall{ID: "2", Name: "expand", Arguments: `{"subject_type":"tool","subject_name":"lcm_grep"}`}), llms.Result("2", "", "…", false), reply}, nil, []bool{true, true, true, true, true, true}},
 		"lcm in a shell":           {[]llms.Message{llms.User(question), call("Bash", `{"command":"cd /p && lcm --db x.db grep -F 'proxy port' | head"}`), result, reply}, nil, []bool{true, true, true, true}},
+		"why, in a shell":          {[]llms.Message{llms.User(question), call("Bash", `{"command":"lcm why proxy.go:7"}`), result, reply}, nil, []bool{true, true, true, true}},
 		"the hook's lines":         {[]llms.Message{llms.User("and what port has the proxy"), llms.User("<lcm-context>"), reply}, []int{1}, []bool{true, true, true}},
 		"the hook's, in German":    {[]llms.Message{llms.User("welchen Port hat der Proxy"), llms.User("<lcm-context>"), reply}, []int{1}, []bool{true, true, true}},
 		"a statement is a source":  {[]llms.Message{llms.User("from now on the proxy has port 9443"), llms.User("<lcm-context>"), llms.Assistant("Noted.")}, []int{1}, []bool{false, true, true}},
