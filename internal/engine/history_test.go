@@ -119,26 +119,106 @@ func TestFork(t *testing.T) {
 	two.once("loop:fork", 0)
 }
 
-// TestCut: a host hands on only the newest messages of a long session. Summaries of those before them
-// stand in front, and between folds what stands there only grows as more is cut off.
+// TestCut: a host hands on only the newest messages of a long turn. Every one before them is beneath a
+// summary that stands in front, or stands there itself, as the prompt of the turn does.
 func TestCut(t *testing.T) {
-	const budget = 12_000
+	const budget, handed = 12_000, 80
 	l := &loop{adapter: start(t, t.TempDir(), "loop"), session: "s"}
-	l.grow(0, 150, budget)
-	var before string
-	for first := 120; first < 200; first += 20 {
-		for l.history[first].(map[string]any)["role"] == "tool" { // a host keeps a call with its result
-			first++
+	l.history = append(l.history, map[string]any{"role": "user", "content": "Port the harbour, and never touch the lighthouse."})
+	for i := 1; i < 150; i++ {
+		if i%20 == 0 {
+			continue // no other prompt
+		}
+		l.step(i, 60)
+		l.ingest()
+		first := max(0, len(l.history)-handed)
+		if first%2 == 0 && first > 0 {
+			first++ // a call and its result are handed on together
 		}
 		sent, got := l.assembleFrom(first, budget)
 		valid(t, sent)
-		front := sent[0].(map[string]any)["content"].(string)
-		if !strings.Contains(front, "Please do part 0 of s") {
-			t.Errorf("from message %d: the summaries do not begin with the session: %.300s", first, front)
+		if got.Over != "" || got.Tokens > budget {
+			t.Fatalf("step %d: %d tokens, %s", i, got.Tokens, got.Over)
 		}
-		if got.Over != "" || got.Tokens > budget || !got.Folded && !strings.HasPrefix(front, before) {
-			t.Errorf("from message %d: %d tokens, %s\n%.300s\n%.300s", first, got.Tokens, got.Over, front, before)
+		if lost := l.lost(first, got); len(lost) > 0 {
+			t.Fatalf("step %d, from message %d: nothing stands for %q", i, first, lost)
 		}
-		before = front
+	}
+}
+
+// lost returns the stored messages that are neither sent nor said nor beneath a summary that is shown, if
+// the messages from first on were handed on.
+func (l *loop) lost(first int, got assembled) (lost []string) {
+	l.t.Helper()
+	there := map[store.MessageID]bool{}
+	var walk func(store.SummaryID)
+	walk = func(id store.SummaryID) {
+		sources, err := l.db.Sources(l.t.Context(), id)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, s := range sources {
+			if there[s.Message] = true; s.IsSummary() {
+				walk(s.Summary)
+			}
+		}
+	}
+	kept, said := map[string]bool{}, ""
+	for _, p := range got.Parts {
+		if p.Keep != nil {
+			for i := p.Keep[0]; i < p.Keep[1]; i++ {
+				kept[fmt.Sprint("m", first+i)] = true
+			}
+		}
+		said += strings.Join(p.Say, "\n")
+	}
+	for _, found := range regexp.MustCompile(`<summary id="(sum_[0-9a-f]+)"`).FindAllStringSubmatch(said, -1) {
+		walk(store.SummaryID(found[1]))
+	}
+	c, err := l.db.Conversations(l.t.Context(), store.ConversationQuery{Key: "loop:s"})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for m, err := range l.db.Messages(l.t.Context(), store.MessageQuery{Conversation: c[0].ID}) {
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if !there[m.ID] && !kept[m.Native] && !strings.Contains(said, m.ID.String()+", earlier in this conversation] "+m.Body.Render()) {
+			lost = append(lost, m.Body.Render())
+		}
+	}
+	return lost
+}
+
+// TestCutBelowBudget: what was cut off stands in front also of a request that is within the budget, and a
+// session of which nothing is cut off is handed back as it is.
+func TestCutBelowBudget(t *testing.T) {
+	const budget = 12_000
+	l := &loop{adapter: start(t, t.TempDir(), "loop"), session: "s"}
+	for i := range 6 {
+		l.step(i, 60)
+	}
+	l.ingest()
+	if sent, got := l.assembleFrom(5, budget); len(l.lost(5, got)) > 0 || len(sent) != len(l.history)-5+1 {
+		t.Errorf("%d messages are sent, and nothing stands for %q", len(sent), l.lost(5, got))
+	}
+	l.history = l.history[:1]
+	if sent, _ := l.assembleFrom(0, budget); len(sent) != 1 {
+		t.Errorf("%v", sent)
+	}
+}
+
+// TestCompactUpTo: the summary of a compaction has none of the messages that are kept, as far as its parts
+// allow it, and no ingest of nothing fails.
+func TestCompactUpTo(t *testing.T) {
+	l := &loop{adapter: start(t, t.TempDir(), "loop"), session: "s"}
+	l.grow(0, 150, 12_000)
+	l.ingest()
+	var c struct{ Summary string }
+	if err := json.Unmarshal(l.ask("compact", map[string]any{"session": "s", "budget": 8000, "keep": "m200"}), &c); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(c.Summary, "line 149 of") || strings.Contains(c.Summary, "Please do part 6 of s") || !strings.Contains(c.Summary, "Please do part 2 of s") {
+		t.Errorf("it is up to another message: %s", c.Summary)
 	}
 }

@@ -36,8 +36,8 @@ func (s *server) ingest(ctx context.Context, r request) (any, error) {
 	}
 	if len(r.Messages) > 0 {
 		inputs, err := o.inputs(r)
-		if err != nil {
-			return nil, err
+		if err != nil || len(inputs) == 0 {
+			return out, err
 		}
 		put := func() error {
 			if err := o.goBack(ctx, r, inputs[0].ID); err != nil {

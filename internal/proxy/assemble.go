@@ -81,7 +81,7 @@ func (s *Server) Compact(ctx context.Context, host, id, keep string, budget int)
 	if err != nil {
 		return Compacted{}, err
 	}
-	text, err := one.viewText(ctx, budget, keep)
+	text, err := one.viewText(ctx, budget, last)
 	if err != nil {
 		return Compacted{}, err
 	}

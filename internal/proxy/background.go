@@ -3,12 +3,14 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -119,7 +121,7 @@ func (s *session) recall(ctx context.Context) error {
 	}
 	var covers []*overlay.Cover
 	for _, m := range slices.Backward(made) {
-		if m.Dropped == 0 || m.Observe {
+		if len(m.Summaries) == 0 || m.Observe {
 			continue
 		}
 		for _, used := range m.Summaries {
@@ -260,8 +262,13 @@ func (s *session) reload(ctx context.Context) error {
 	if err := s.extend(ctx); err != nil {
 		return err
 	}
+	loose, err := s.readLoose(ctx, view)
+	if err != nil {
+		return err
+	}
 	var level float64
 	s.tell(func() {
+		s.loose = loose
 		s.viewTokens, s.sizes = view.Tokens, map[store.MessageID]int{}
 		for _, it := range view.Items {
 			if whole := s.index.Tokens(it.Message); whole > it.Tokens {
@@ -289,6 +296,39 @@ func (s *session) reload(ctx context.Context) error {
 		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
 	}
 	return nil
+}
+
+// maxLoose bounds the text of a message that the host has cut off, in bytes.
+const maxLoose = 8_000
+
+// readLoose reads the messages of a view as texts, if the host may leave some of them out.
+func (s *session) readLoose(ctx context.Context, view store.View) (map[store.MessageID]string, error) {
+	s.mu.Lock()
+	cut := s.cut
+	s.mu.Unlock()
+	loose, q := map[store.MessageID]string{}, store.MessageQuery{NoRaw: true}
+	for _, it := range view.Items {
+		if !it.IsSummary() {
+			q.IDs = append(q.IDs, it.Message)
+		}
+	}
+	switch {
+	case !cut:
+		return nil, nil
+	case len(q.IDs) == 0: // a query without ids has all messages
+		return loose, nil
+	}
+	for m, err := range s.server.store.Messages(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		text := m.Body.Render()
+		if len(text) > maxLoose {
+			text = prose.Clip(text, maxLoose) + fmt.Sprintf("\n[It goes on: describe %s.]", m.ID)
+		}
+		loose[m.ID] = fmt.Sprintf("[%s, %s, earlier in this conversation] %s", m.Body.Role, m.ID, text)
+	}
+	return loose, nil
 }
 
 // foldLevel is the size of the messages that folding goes down to, in tokens: foldTo of their

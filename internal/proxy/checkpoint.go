@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -16,7 +17,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
-	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/view/assemble"
 )
 
 // A host keeps its whole history and sends it in each request. A checkpoint lets Claude
@@ -151,16 +153,15 @@ func (s *session) checkpointOver(ctx context.Context, r *apiform.Request) (strin
 	if last == 0 {
 		return "", errBehind
 	}
-	view, err := s.viewText(ctx, want, "")
+	view, err := s.viewText(ctx, want, math.MaxInt64)
 	if err != nil {
 		return "", err
 	}
 	return strings.NewReplacer("{view}", view, "{mark}", apiform.CheckpointMark(int64(last))).Replace(checkpointText), nil
 }
 
-// viewText folds the session and returns its view within a budget as one text: all of it, or
-// up to the message with an id of the host's.
-func (s *session) viewText(ctx context.Context, want int, until string) (string, error) {
+// viewText folds the session and returns its view within a budget as one text, up to a message.
+func (s *session) viewText(ctx context.Context, want int, last store.MessageID) (string, error) {
 	// The engine folds down from its soft threshold.
 	if _, err := s.server.Engine.Compact(ctx, s.conversation(), lcm.CompactOptions{Budget: int(float64(want) / softThreshold)}); err != nil {
 		return "", err
@@ -169,20 +170,46 @@ func (s *session) viewText(ctx context.Context, want int, until string) (string,
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	for _, m := range view.Messages {
-		if until != "" && m.ID == until {
-			break
+	var all []string
+	for _, it := range view.Items {
+		if it.Summary != "" {
+			c, err := coverReader{store: s.server.store}.cover(ctx, it.Summary, math.MaxInt)
+			if err != nil {
+				return "", err
+			}
+			all = append(all, textsUpTo(c, last)...)
+		} else if it.Message <= last {
+			m, err := store.First(s.server.store.Messages(ctx, store.MessageQuery{IDs: []store.MessageID{it.Message}, NoRaw: true}))
+			if err != nil {
+				return "", err
+			}
+			if it.Tokens < m.Tokens { // it is too large
+				m.Body = assemble.RenderStub(m)
+			}
+			all = append(all, fmt.Sprintf("[%s] %s", m.Body.Role, m.Body.Render()))
 		}
-		if m.Role != llms.RoleUser || !strings.HasPrefix(m.PlainText(), "<summary ") {
-			fmt.Fprintf(&b, "[%s] ", m.Role)
-		}
-		b.WriteString(m.Render())
-		b.WriteString("\n\n")
 	}
 	// The host takes the text between <summary> and </summary>.
-	body := strings.NewReplacer("<summary", "<lcm-summary", "</summary>", "</lcm-summary>").Replace(b.String())
+	body := strings.NewReplacer("<summary", "<lcm-summary", "</summary>", "</lcm-summary>").Replace(strings.Join(all, "\n\n"))
 	return strings.TrimSpace(body), nil
+}
+
+// textsUpTo returns the text of a summary or, if it has messages after one too, those beneath it, as far
+// as there are some.
+func textsUpTo(c *overlay.Cover, last store.MessageID) (texts []string) {
+	before, after := false, false
+	for one := range c.All {
+		for _, id := range one.Messages {
+			before, after = before || id <= last, after || id > last
+		}
+	}
+	if !before || after && len(c.Summaries) > 0 || c.Text == "" {
+		for _, below := range c.Summaries {
+			texts = append(texts, textsUpTo(below, last)...)
+		}
+		return texts
+	}
+	return []string{c.Text}
 }
 
 // complete waits until the record has every call and result of a request: the host

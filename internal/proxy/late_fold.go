@@ -13,7 +13,7 @@ const finishTime = 10 * time.Second
 func (s *session) noteLate(m Composition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.late = (s.late || m.Over == NotFolded || m.Over == NoTranscript) && m.Dropped == 0
+	s.late = (s.late || m.Over == NotFolded || m.Over == NoTranscript) && m.Dropped+len(m.Summaries) == 0
 }
 
 // finish folds the session if its fold is late, for as long as a user may wait for the end

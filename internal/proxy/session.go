@@ -60,20 +60,21 @@ type session struct {
 	ratio        float64          // tokens of a unit, from the session's own answers
 	budget       int              // of the last request
 	model        string
-	tools        bool                    // its requests offer lcm's tools
-	cut          bool                    // the host may leave out their beginning
-	commands     bool                    // they offer other tools
-	viewTokens   int                     // of the stored view with the sizes, 0 before it was read
-	sizes        map[store.MessageID]int // of messages that the host sends larger than the view has them
-	turns        int                     // how often the background work was done
-	working      bool                    // it is being done
-	unread       bool                    // a reading of the transcript goes on beside it
-	behind       string                  // why it could not bring the record up to date the last time, or ""
-	late         bool                    // its fold is late for a request
-	foldedOut    bool                    // nothing more can be folded for the last request
-	news         chan struct{}           // closed when it has got further
-	refused      bool                    // the host was made to compact, and its requests are not smaller yet
-	asked        bool                    // the host has asked for a summary since then
+	tools        bool                       // its requests offer lcm's tools
+	cut          bool                       // the host may leave out their beginning
+	loose        map[store.MessageID]string // if so, the messages of the view that no summary stands for
+	commands     bool                       // they offer other tools
+	viewTokens   int                        // of the stored view with the sizes, 0 before it was read
+	sizes        map[store.MessageID]int    // of messages that the host sends larger than the view has them
+	turns        int                        // how often the background work was done
+	working      bool                       // it is being done
+	unread       bool                       // a reading of the transcript goes on beside it
+	behind       string                     // why it could not bring the record up to date the last time, or ""
+	late         bool                       // its fold is late for a request
+	foldedOut    bool                       // nothing more can be folded for the last request
+	news         chan struct{}              // closed when it has got further
+	refused      bool                       // the host was made to compact, and its requests are not smaller yet
+	asked        bool                       // the host has asked for a summary since then
 }
 
 // session returns the state of a session and starts its background work.
@@ -131,10 +132,11 @@ func (c *call) decide(h http.Header, form apiform.Form, body []byte) (*apiform.R
 		}
 	}
 	turn := !compaction && s.last == req
-	if made.FullTokens <= s.budget {
-		if turn {
-			s.shrunk()
-		}
+	fits := made.FullTokens <= s.budget
+	if fits && turn {
+		s.shrunk()
+	}
+	if fits && !s.cut {
 		return nil, nil
 	}
 	patience := cmp.Or(c.patience, s.server.patience)
@@ -147,6 +149,8 @@ func (c *call) decide(h http.Header, form apiform.Form, body []byte) (*apiform.R
 		return nil, nil
 	case err != nil:
 		c.fail(err.Error())
+		return nil, nil
+	case len(laid.Edits) == 0 && fits:
 		return nil, nil
 	case len(laid.Edits) == 0:
 		if made.Over = s.whyOver(req); made.Over == RecordBehind {
@@ -239,7 +243,10 @@ func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error)
 
 func (s *session) options() overlay.Options {
 	o := stayOptions(s.budget)
-	o.Checkpoint, o.Cut, o.Intro, o.MaxReminders = s.checkpoint, s.cut, s.intro(), s.budget/2 // an eighth of the budget, at four bytes a token
+	o.Checkpoint, o.Intro, o.MaxReminders = s.checkpoint, s.intro(), s.budget/2 // an eighth of the budget, at four bytes a token
+	if s.cut {
+		o.Cut = func(id store.MessageID) string { return s.loose[id] }
+	}
 	return o
 }
 
@@ -313,6 +320,7 @@ func (s *session) layInTime(req *apiform.Request, patience time.Duration) (overl
 		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
 		// Other summaries break the provider's cache, so they have to last.
 		lasts := plan == s.shown || s.share(req, size(req, laid)) <= foldEnough
+		lasts = lasts && s.cut == (s.loose != nil) // what was cut off is read
 		tried := s.turns >= enough
 		if fits && (lasts || tried) || s.server.Observe || tried && !s.unread || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
 			return laid, plan, err

@@ -63,6 +63,9 @@ func request(t *testing.T, lines ...string) *apiform.Request {
 	return r
 }
 
+// cutOff says a message that the host has cut off.
+func cutOff(id store.MessageID) string { return fmt.Sprint("text of ", id) }
+
 // TestEdges: what requests give way to, at the edges. A cover is the range of its messages.
 func TestEdges(t *testing.T) {
 	const left = "[The agent has left out %d of the messages of this summary, so they may no longer count: %s.]"
@@ -132,20 +135,20 @@ func TestEdges(t *testing.T) {
 			sent: []string{"user: start", "assistant: ok", "user: go on"}, covers: [][2]store.MessageID{{2, 4}}},
 		{name: "a beginning that is cut off", record: []string{"user: start", "call: c1", "result: c1", "call: c2", "result: c2", "call: c3", "result: c3", "user: go on"},
 			sent:   []string{"call: c2", "result: c2", "call: c3", "result: c3", "user: go on"},
-			covers: [][2]store.MessageID{{1, 2}, {3, 5}}, options: overlay.Options{Cut: true, Intro: "INTRO"}, want: "0-2 INTRO|S1|S2"},
+			covers: [][2]store.MessageID{{1, 2}, {3, 5}}, options: overlay.Options{Cut: cutOff, Intro: "INTRO"}, want: "0-2 INTRO|S1|S2"},
 		{name: "more of it is cut off", record: []string{"user: start", "call: c1", "result: c1", "call: c2", "result: c2", "call: c3", "result: c3", "user: go on"},
 			sent:   []string{"call: c3", "result: c3", "user: go on"},
-			covers: [][2]store.MessageID{{1, 2}, {3, 5}}, options: overlay.Options{Cut: true, Intro: "INTRO"}, want: "0-0 INTRO|S1|S2"},
+			covers: [][2]store.MessageID{{1, 2}, {3, 5}}, options: overlay.Options{Cut: cutOff, Intro: "INTRO"}, want: "0-0 INTRO|S1|S2"},
 		{name: "it is cut off before a text that repeats", record: []string{"user: ok", "call: c1", "result: c1", "user: ok", "call: c2", "result: c2", "user: go on"},
 			sent:   []string{"user: ok", "call: c2", "result: c2", "user: go on"},
-			covers: [][2]store.MessageID{{1, 3}}, options: overlay.Options{Cut: true}, want: "0-0 S1"},
+			covers: [][2]store.MessageID{{1, 3}}, options: overlay.Options{Cut: cutOff}, want: "0-0 S1"},
 		{name: "it is cut off before an answer whose text repeats", record: []string{"user: start", "assistant: I look.", "call: c1", "result: c1", "assistant: I look.", "call: c2", "result: c2", "user: go on"},
 			sent:   []string{"assistant: I look.", "+call: c2", "result: c2", "user: go on"},
-			covers: [][2]store.MessageID{{1, 4}, {5, 7}}, options: overlay.Options{Cut: true}, want: "0-2 S1|S2"},
+			covers: [][2]store.MessageID{{1, 4}, {5, 7}}, options: overlay.Options{Cut: cutOff}, want: "0-2 S1|S2"},
 		{name: "the cut is not told", record: []string{"user: start", "call: c1", "result: c1", "call: c2", "result: c2", "user: go on"},
 			sent:   []string{"call: c2", "result: c2", "user: go on"},
 			covers: [][2]store.MessageID{{1, 3}}},
-		{name: "nothing is cut off", record: plain, sent: plain, covers: [][2]store.MessageID{{2, 3}}, options: overlay.Options{Cut: true}, want: "1-3 S1"},
+		{name: "nothing is cut off", record: plain, sent: plain, covers: [][2]store.MessageID{{2, 3}}, options: overlay.Options{Cut: cutOff}, want: "1-3 S1"},
 		{name: "a rewind", record: []string{"user: start", "call: c1", "result: c1", "call: c2", "result: c2"}, sent: plain, covers: [][2]store.MessageID{{2, 5}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

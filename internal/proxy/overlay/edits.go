@@ -78,19 +78,25 @@ func (l *layer) show(out *Laid, e *apiform.Edit, k int32) error {
 	return nil
 }
 
-// showBehindCut says the summaries of what the host has cut off in the first edit.
+// showBehindCut says in the first edit what the host has cut off: summaries, and the messages that
+// have none.
 func (l *layer) showBehindCut(out *Laid, e *apiform.Edit) error {
-	if e.From > 0 {
-		return nil
-	}
-	for _, k := range l.owner[:l.first] {
-		if k == none || l.after[k] > 0 {
+	for n := l.from; e.From == 0 && n < l.first && !l.told; n++ {
+		k := l.owner[n]
+		if k == none {
+			if text := l.o.Cut(l.ix.ids[n]); text != "" && l.ix.kinds[n] == present {
+				e.Say = append(e.Say, text)
+			}
+			continue
+		}
+		if _, later := l.after[k]; later {
 			continue
 		}
 		if err := l.show(out, e, k); err != nil {
 			return err
 		}
 	}
+	l.told = true
 	return nil
 }
 

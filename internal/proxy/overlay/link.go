@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // layer is one call of Lay.
@@ -24,8 +25,9 @@ type layer struct {
 	owner          []int32               // of each stored message, the node whose summary is used for it
 	drop           []bool                // of each message
 	prompt         int32                 // the message with the prompt that stays beside its summary, or -1
-	first          int32                 // the first stored message that the host has not cut off
+	from, first    int32                 // the stored messages that the host has cut off, after a checkpoint
 	shown          []bool                // of each node, its summary is in an edit
+	told           bool                  // what the host has cut off was said
 	last           int32                 // the node that was shown last, or none
 	after          map[int32]int32       // by node, the message after which its summary is shown
 }
@@ -82,8 +84,9 @@ func (l *layer) link() {
 			end = min(end, n)
 		}
 	}
-	last := l.beforeCut(end)
+	last, after := none, l.afterCut()
 	for i := range ms {
+		last = max(last, after[i])
 		l.linkTexts(i, last, ends[i])
 		for _, n := range l.links[i] {
 			last = max(last, n)
@@ -91,17 +94,36 @@ func (l *layer) link() {
 	}
 }
 
-// beforeCut returns a stored message before all that the request begins with, by the first one that its
-// ids tell: a text that repeats would be found at the beginning of the record, which the host has cut off.
-func (l *layer) beforeCut(anchor int32) int32 {
-	at := slices.IndexFunc(l.links, func(links []int32) bool { return slices.Contains(links, anchor) })
-	if !l.o.Cut || at < 0 {
-		return none
+// afterCut returns, by message, a stored message before its texts, as far as that is known where the host may
+// have cut off the beginning: a text that repeats would be found there. It goes back from the first
+// message of the request that is surely one of the record, by an id or by a text that stands there once.
+func (l *layer) afterCut() []int32 {
+	ms := l.req.Messages
+	after := slices.Repeat([]int32{none}, len(ms))
+	if l.o.Cut == nil {
+		return after
 	}
-	for _, m := range l.req.Messages[:at+1] {
-		anchor -= int32(len(m.Texts))
+	at, end := -1, none
+	for i := 0; i < len(ms) && at < 0; i++ {
+		if len(l.links[i]) > 0 {
+			at, end = i, slices.Min(l.links[i])
+		}
+		for k, t := range ms[i].Texts {
+			if same := l.ix.texts[t.Key]; at < 0 && len(same) == 1 {
+				at, end = i, same[0]+int32(len(ms[i].Texts)-k)
+			}
+		}
 	}
-	return max(none, anchor-1)
+	for ; at >= 0; at-- {
+		for _, t := range slices.Backward(ms[at].Texts) {
+			same := l.ix.texts[t.Key]
+			if n, _ := slices.BinarySearch(same, end); n > 0 {
+				end = same[n-1]
+				after[at] = end - 1
+			}
+		}
+	}
+	return after
 }
 
 func (l *layer) linkTo(i int, room []int32, in map[apiform.Key]int32, k apiform.Key) []int32 {
@@ -143,7 +165,7 @@ func (l *layer) linkTexts(i int, last, end int32) {
 			n, ok = l.ix.textBetween(key, last, end)
 		}
 		switch {
-		case ok && !(l.o.Cut && last == none && len(l.ix.texts[key]) > 1): // which one it is cannot be known
+		case ok:
 			l.links[i] = append(l.links[i], n)
 			l.place[n] = int32(i)
 			last = n
@@ -158,15 +180,15 @@ func (l *layer) linkTexts(i int, last, end int32) {
 	}
 }
 
-// cut finds where the request begins, if the host has cut off the messages before.
+// cut finds the messages that the host has cut off: those before the first one of the request.
 func (l *layer) cut() {
-	if !l.o.Cut {
+	first := slices.IndexFunc(l.place, func(i int32) bool { return i != none })
+	if l.o.Cut == nil || first <= 0 || !slices.ContainsFunc(l.ix.ids[:first], func(id store.MessageID) bool { return l.missing(l.ix.byID[id]) }) {
 		return
 	}
-	first := slices.IndexFunc(l.place, func(i int32) bool { return i != none })
-	if first > 0 {
-		l.first, l.o.Checkpoint = int32(first), max(l.o.Checkpoint, l.ix.ids[first-1])
-	}
+	l.first = int32(first)
+	l.from = int32(slices.IndexFunc(l.ix.ids, func(id store.MessageID) bool { return id > l.o.Checkpoint }))
+	l.o.Checkpoint = max(l.o.Checkpoint, l.ix.ids[first-1])
 }
 
 // maxQuotes bounds how many stored texts are searched for in a request.

@@ -114,9 +114,10 @@ type Options struct {
 	// Checkpoint is the last message behind the checkpoint of the request, or 0. The
 	// messages up to it need not be in the request.
 	Checkpoint store.MessageID
-	// Cut says that the host may leave out the beginning of the history. Summaries of what it
-	// has left out stand before the first message.
-	Cut bool
+	// Cut is set where the host may leave out the beginning of the history. What it has left
+	// out stands before the first message: as summaries and, of messages that have none, as the
+	// texts that Cut returns; "" is none.
+	Cut func(store.MessageID) string
 	// Intro is said before the first summary.
 	Intro string
 	// MaxReminders bounds the reminders that are said again, in bytes. The oldest
@@ -156,7 +157,10 @@ var errOrder = errors.New("the request and the record are in different orders")
 // Lay decides which messages of a request the plan's summaries replace.
 func (p *Plan) Lay(r *apiform.Request, ix *Index, o Options) (Laid, error) {
 	if p == nil || len(p.Covers) == 0 {
-		return Laid{}, nil
+		if o.Cut == nil {
+			return Laid{}, nil
+		}
+		p = NewPlan(ix, nil)
 	}
 	l := &layer{plan: p, req: r, ix: ix, o: o}
 	if err := l.pair(); err != nil {
