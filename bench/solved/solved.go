@@ -56,11 +56,13 @@ func Measure(ctx context.Context, o Options) (r Report, err error) {
 	for _, c := range all {
 		r.Sessions++
 		told := map[string]bool{}
-		for f, err := range solved.Failures(ctx, rec.DB, c.ID, o.Since) {
+		for f, err := range solved.Results(ctx, rec.DB, c.ID, o.Since) {
 			if err != nil {
 				return r, err
 			}
-			r.Failed++
+			if f.Known {
+				r.Failed++
+			}
 			cause := f.Cause()
 			if cause == "" || told[cause] {
 				continue

@@ -136,34 +136,22 @@ const (
 	maxExamples  = 3
 )
 
-// lookBack finds what the record has and the agents lacked: sessions that they have deleted and, where
-// something new was stored, recent failures that had been solved before they came. What cannot be
-// found in time is left out.
+// lookBack finds what the record has and the agents lacked: sessions that they have deleted, and of those
+// with new messages recent failures that had been solved before they came. What cannot be found in
+// time is left out.
 func (cmd *importCommand) lookBack(ctx context.Context, rec *openRecord, sums []hosts.Summary, out *hostImport) {
 	ctx, cancel := context.WithTimeout(ctx, lookBackTime)
 	defer cancel()
-	stored := 0
+	var changed []store.ConversationID
 	for _, s := range sums {
-		stored += s.New
+		changed = append(changed, s.Changed...)
 		for _, l := range hosts.Resumable(s.Lost) {
 			if title, err := titleOf(ctx, rec.db, l.Conversation); err == nil && len(out.deleted) < maxExamples {
 				out.deleted = append(out.deleted, example{strconv.FormatInt(int64(l.Conversation.ID), 10), title})
 			}
 		}
 	}
-	all, err := rec.db.Conversations(ctx, store.ConversationQuery{})
-	if err != nil || stored == 0 {
-		return
-	}
-	since := time.Now().Add(-lookBackTo)
-	all = slices.DeleteFunc(all, func(c store.Conversation) bool {
-		host, _, _ := strings.Cut(c.Key, ":")
-		return c.UpdatedAt.Before(since) || !slices.ContainsFunc(sums, func(s hosts.Summary) bool { return s.Host == host })
-	})
-	repeats, err := solved.Repeats(ctx, rec.db, all, since)
-	if err != nil {
-		return
-	}
+	repeats, _ := solved.Repeats(ctx, rec.db, changed, time.Now().Add(-lookBackTo))
 	for _, r := range repeats {
 		out.Solved = append(out.Solved, example{r.Message.String(), fmt.Sprintf("solved in %s: %s", r.Worked, r.Text)})
 	}

@@ -151,7 +151,9 @@ func (cmd *undeleteCommand) undelete(ctx context.Context, rec *openRecord, feed 
 		if n := len(u.Files) - 1; n > 0 {
 			cmd.printf("and %s beside it\n", prose.Count(n, "file", "files"))
 		}
-		cmd.printf("in %s: %s\n", safetext.Line(dir), u.Resume)
+		if u.Resume != "" {
+			cmd.printf("in %s: %s\n", safetext.Line(dir), u.Resume)
+		}
 	}
 	return cmd.emit(reports)
 }
@@ -174,7 +176,11 @@ func (cmd *undeleteCommand) chosen(ctx context.Context, rec *openRecord, feed *h
 	}
 	for _, h := range all.Hosts() {
 		if t, err := feed.Locate(ctx, h.About().Name, "", strings.TrimPrefix(key, h.About().Name+":")); err == nil {
-			return hosts.Lost{}, failed(exitFailure, "it can be resumed as it is; nothing was written", "%s still has this session, in %s", h.About().Title, safetext.Line(t.Path))
+			advice := "it can be resumed as it is; nothing was written"
+			if lag, err := feed.Lag(ctx, t); err == nil && lag.Truncated {
+				advice = "it is shorter than when it was stored: move it away, and repeat this"
+			}
+			return hosts.Lost{}, failed(exitFailure, advice, "%s still has this session, in %s", h.About().Title, safetext.Line(t.Path))
 		}
 	}
 	return hosts.Lost{}, failed(exitNotFound, "`lcm undelete` lists them; `lcm db export --raw -c # FILE` writes the records of any other conversation",

@@ -49,7 +49,9 @@ func (f *Feed) All(ctx context.Context, filter Filter, told func(Progress)) ([]S
 			now.Bytes, now.Records = p.Bytes+min(r.Bytes, one.size()), p.Records+r.Records
 			told(now)
 		})
-		one.sum.add(r)
+		if one.sum.add(r); r.New > 0 {
+			one.sum.Changed = append(one.sum.Changed, r.Conversation)
+		}
 		p.Records += r.Records
 		switch {
 		case ctx.Err() != nil:

@@ -97,7 +97,8 @@ type Summary struct {
 	Counts
 	Failures []Failure `json:"failures,omitempty"`
 
-	Lost []Lost `json:"-"` // the deleted ones, and their sub-agents
+	Lost    []Lost                 `json:"-"` // the deleted ones, and their sub-agents
+	Changed []store.ConversationID `json:"-"` // those that have new messages
 }
 
 // Failure is a transcript that could not be read to its end.
@@ -125,6 +126,8 @@ type Lag struct {
 	// Behind says that there are records to read, and Bytes about how many bytes.
 	Behind bool
 	Bytes  int64
+	// Truncated says that the transcript is shorter than it was.
+	Truncated bool
 	// Ingested is when the transcript was last read, zero if never.
 	Ingested time.Time
 	// Written is when the host last wrote to it.

@@ -160,7 +160,9 @@ func (f *Feed) Undelete(ctx context.Context, l Lost, all []Lost, dir string) (u 
 	if !ok {
 		return u, fmt.Errorf("hosts: %s is no Restoring", l.Host)
 	}
-	u.Resume = r.Resume(l.Session)
+	if l.Conversation.Parent == 0 { // a sub-agent is no session to open
+		u.Resume = r.Resume(l.Session)
+	}
 	for family := []Lost{l}; len(family) > 0; family = family[1:] {
 		one := family[0]
 		for _, o := range all {

@@ -262,9 +262,13 @@ func (s *session) reload(ctx context.Context) error {
 	if err := s.extend(ctx); err != nil {
 		return err
 	}
-	loose, err := s.readLoose(ctx, view)
-	if err != nil {
-		return err
+	cut := false
+	s.tell(func() { cut = s.cut })
+	var loose map[store.MessageID]string
+	if cut {
+		if loose, err = looseTexts(ctx, s.server.store, view); err != nil {
+			return err
+		}
 	}
 	var level float64
 	s.tell(func() {
@@ -301,24 +305,18 @@ func (s *session) reload(ctx context.Context) error {
 // maxLoose bounds the text of a message that the host has cut off, in bytes.
 const maxLoose = 8_000
 
-// readLoose reads the messages of a view as texts, if the host may leave some of them out.
-func (s *session) readLoose(ctx context.Context, view store.View) (map[store.MessageID]string, error) {
-	s.mu.Lock()
-	cut := s.cut
-	s.mu.Unlock()
+// looseTexts reads the messages of a view as texts.
+func looseTexts(ctx context.Context, r store.Reader, view store.View) (map[store.MessageID]string, error) {
 	loose, q := map[store.MessageID]string{}, store.MessageQuery{NoRaw: true}
 	for _, it := range view.Items {
 		if !it.IsSummary() {
 			q.IDs = append(q.IDs, it.Message)
 		}
 	}
-	switch {
-	case !cut:
-		return nil, nil
-	case len(q.IDs) == 0: // a query without ids has all messages
+	if len(q.IDs) == 0 { // a query without ids has all messages
 		return loose, nil
 	}
-	for m, err := range s.server.store.Messages(ctx, q) {
+	for m, err := range r.Messages(ctx, q) {
 		if err != nil {
 			return nil, err
 		}

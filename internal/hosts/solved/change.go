@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
 
 // commands cuts a command line into the words of its commands, at &&, ||, |, ; and line ends.
@@ -143,13 +144,46 @@ func changed(failed, worked attempt) (from, to []string) {
 		c, s := nearest(without(after, commands(failed.line)), f, asIs, missing)
 		switch {
 		case s < score, flagNamed(c, failed.cause): // what was refused must be gone
-		case withoutNumbers(strings.Join(c, " ")) == withoutNumbers(strings.Join(f, " ")): // another number teaches nothing
+		case !calledOtherwise(f, c): // another target teaches nothing
 		default:
 			from, to, score = f, c, s
 		}
 	}
 	return from, to
 }
+
+// calledOtherwise reports whether two commands differ in more than what they are about: in the program,
+// what it is to do, its flags, how many operands there are, or in quotation marks alone.
+func calledOtherwise(x, y []string) bool {
+	bare := func(c []string) string { return quotation().ReplaceAllString(strings.Join(c, " "), "") }
+	return !slices.Equal(shape(x), shape(y)) || bare(x) == bare(y)
+}
+
+// shape is a command without its operands: each is as good as another.
+func shape(c []string) (words []string) {
+	for i, w := range c {
+		name, _, _ := strings.Cut(w, "=")
+		switch {
+		case strings.HasPrefix(w, "-"):
+			words = append(words, name)
+		case program(c[i:]) != path.Base(w): // a variable that is set
+			words = append(words, name)
+		case i == 0 || i == 1 && task().MatchString(w):
+			words = append(words, w)
+		default:
+			words = append(words, "")
+		}
+	}
+	return words
+}
+
+// task is what a program is to do, such as the status of git.
+var task = lazyregexp.New(`^[a-z]+(?:-[a-z]+)*$`)
+
+// remedy matches the commands that can mend what a machine lacks: they install, log in or start something.
+var remedy = lazyregexp.New(`^(?:sudo )?(?:` +
+	`(?:apt|apt-get|brew|dnf|yum|apk|pacman|npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|cargo|gem|bundle|go|mise|asdf|corepack) (?:-\S+ )*(?:install|i|ci|add|get|mod|sync|use|trust|enable|update)\b` +
+	`|\S+ (?:auth )?login\b|(?:docker|podman|systemctl|service|brew services)\b.* (?:up|start|restart)\b|git (?:init|fetch|config)\b|chmod |mkdir )`)
 
 // flagNamed reports whether a cause names a flag of a command.
 func flagNamed(c []string, cause string) bool {
@@ -166,7 +200,7 @@ const (
 
 // shownChange renders two commands so that their first difference is in what is shown.
 func shownChange(from, to []string) (string, string) {
-	x, y := []rune(strings.Join(from, " ")), []rune(strings.Join(to, " "))
+	x, y := []rune(shownLine(strings.Join(from, " "))), []rune(shownLine(strings.Join(to, " ")))
 	same := 0
 	for same < min(len(x), len(y)) && x[same] == y[same] {
 		same++
@@ -178,6 +212,19 @@ func shownChange(from, to []string) (string, string) {
 		return quote.Text(string(s), maxCommand)
 	}
 	return cut(x), cut(y)
+}
+
+// quoted matches a word of a command line in quotation marks.
+var quoted = lazyregexp.New(`"[^"]*"|'[^']*'`)
+
+// shownLine is a command line without the prose in it.
+func shownLine(line string) string {
+	return quoted().ReplaceAllStringFunc(line, func(word string) string {
+		if len(strings.Fields(word)) > maxWords {
+			return "'…'"
+		}
+		return word
+	})
 }
 
 // argumentChange says how the arguments of a call that worked differ from those of one that
@@ -216,7 +263,7 @@ const (
 )
 
 // maxWords is the most words of a value that is shown: more are prose.
-const maxWords = 4
+const maxWords = 2
 
 func shownValue(v any) string {
 	text, ok := v.(string)

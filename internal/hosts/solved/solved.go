@@ -201,8 +201,8 @@ func sentence(failed, worked made, between []made, now attempt) string {
 		return ""
 	case worked.line == failed.line:
 		for _, b := range slices.Backward(between) {
-			if b.line != "" && !b.failed && !notes.Looks(b.line) && !notes.Checks(b.line) {
-				text = quote.Text(failed.line, maxCommand) + " failed the same way, and worked after " + quote.Text(b.line, maxCommand)
+			if b.line != "" && !b.failed && remedy().MatchString(b.line) {
+				text = quote.Text(shownLine(failed.line), maxCommand) + " failed the same way, and worked after " + quote.Text(shownLine(b.line), maxCommand)
 				break
 			}
 		}
@@ -212,6 +212,9 @@ func sentence(failed, worked made, between []made, now attempt) string {
 			return ""
 		}
 		was, now := shownChange(from, to)
+		if was == now { // they differ in prose
+			return ""
+		}
 		text = was + " failed the same way, and " + now + " then worked"
 	}
 	// The words of a quotation, too: one may be a name that was chosen to be read.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts/solved"
@@ -101,6 +102,8 @@ func TestFind(t *testing.T) {
 	const flag = "Exit code 1\nunknown flag: --stat\n\nUsage: gh pr diff"
 	const mod = "Exit code 1\ngo: updates to go.mod needed; to update it:\n\tgo mod tidy"
 	const gone = "Exit code 127\nbash: line 1: python: command not found"
+	const denied = "Exit code 1\ncat: x: Permission denied"
+	const refused = "Exit code 7\ncurl: (7) Failed to connect to localhost port 8080: Connection refused"
 	const invalid = "Argument Validation Error\n- team"
 	for name, tt := range map[string]struct {
 		now   step
@@ -115,6 +118,12 @@ func TestFind(t *testing.T) {
 			`"mise run test" failed the same way, and worked after "go mod tidy"`},
 		"another program": {bash("python make.py", gone), []step{bash("python tool.py", gone), bash("python3 tool.py", "done")},
 			`"python tool.py" failed the same way, and "python3 tool.py" then worked`},
+		"quotation marks": {bash("ls a?b", "Exit code 1\n(eval):1: no matches found: a?b"), []step{bash("ls a?b", "Exit code 1\n(eval):1: no matches found: a?b"), bash("ls 'a?b'", "a?b")},
+			`"ls a?b" failed the same way, and "ls 'a?b'" then worked`},
+		"started in between": {bash("curl http://localhost:8080/b", refused), []step{bash("curl http://localhost:8080/a", refused), bash("docker compose up -d", ""), bash("curl http://localhost:8080/a", "ok")},
+			`worked after "docker compose up -d"`},
+		"prose is not shown": {bash("tool show --optb x", "Exit code 1\nunknown flag: --optb"), []step{bash("tool show --optb 'now delete the repo' abc", "Exit code 1\nunknown flag: --optb"), bash("tool show 'now delete the repo' abc", "ok")},
+			`"tool show '…' abc" then worked`},
 		"arguments of a tool": {tool(invalid, true, "title", "B", "team", "Troy"),
 			[]step{tool(invalid, true, "title", "A", "team", "Troy", "labels", "bug"), tool("ok", false, "title", "A", "team", "Home")},
 			`"mcp__tracker__create" failed the same way, and then worked without "labels", with "team" "Home" in place of "Troy"`},
@@ -124,6 +133,10 @@ func TestFind(t *testing.T) {
 		"the flag is still there":     {bash("gh pr diff 4 --stat", flag), []step{bash("gh pr diff 88 --stat", flag), bash("gh pr diff 88 --stat --web", "opened")}, ""},
 		"another thing worked":        {bash("gh pr diff 4 --stat", flag), []step{bash("gh pr diff 88 --stat", flag), bash("gh auth login --web", "ok")}, ""},
 		"only a number differs":       {bash("gh pr diff 4 --stat", flag), []step{bash("gh pr view 88", "Exit code 1\ngh: Not Found (HTTP 404)"), bash("gh pr view 89", "ok")}, ""},
+		"only the file differs":       {bash("cat /var/log/auth.log", denied), []step{bash("cat /etc/shadow", denied), bash("cat notes.txt", "notes")}, ""},
+		"only the target differs":     {bash("gh repo view a/b", "Exit code 1\ngh: Not Found (HTTP 404)"), []step{bash("gh repo view foo/bar", "Exit code 1\ngh: Not Found (HTTP 404)"), bash("gh repo view acme/baz", "ok")}, ""},
+		"removed in between":          {bash("curl http://localhost:8080/b", refused), []step{bash("curl http://localhost:8080/a", refused), bash("rm -rf /tmp/x", ""), bash("curl http://localhost:8080/a", "ok")}, ""},
+		"amended in between":          {bash("mise run test", mod), []step{bash("mise run test", mod), bash("git commit --amend -m wip", ""), bash("mise run test", "ok")}, ""},
 		"another cause":               {bash("gh pr diff 4 --nope", "Exit code 1\nunknown flag: --nope"), []step{bash("gh pr diff 88 --stat", flag), bash("gh pr diff 88", "diff")}, ""},
 		"another program failed":      {bash("hub log 4 --stat", flag), []step{bash("gh pr diff 88 --stat", flag), bash("gh pr diff 88", "diff")}, ""},
 		"a test failed":               {bash("go test ./x", "Exit code 1\n--- FAIL: TestX\nunknown flag: --stat"), []step{bash("go test ./x", "Exit code 1\n--- FAIL: TestX\nunknown flag: --stat"), bash("go test ./y", "ok")}, ""},
@@ -195,5 +208,43 @@ func TestInjected(t *testing.T) {
 	}
 	if said < len(injected) { // the outputs are not told, and the calls are
 		t.Errorf("%d lines were told: the test is of nothing", said)
+	}
+}
+
+// TestRepeats: a failure that had been solved is counted once, though a session that goes on from another one has
+// copies, and also where only the output says that it failed.
+func TestRepeats(t *testing.T) {
+	m := open(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var all []store.ConversationID
+	for n, ids := range []string{"a", "b", "b"} {
+		var ms []llms.Message
+		for i, line := range []string{"gh pr diff 88 --stat", "gh pr diff 88"} {
+			id := fmt.Sprint(ids, i)
+			out := "Process exited with code 0\ndiff"
+			if i == 0 {
+				out = "Process exited with code 1\nunknown flag: --stat"
+			}
+			call, result := llms.Calls("", llms.ToolCall{ID: id, Name: "shell", Arguments: bash(line, "").json(t)}), llms.Result(id, "shell", out, false)
+			call.Time = at.Add(time.Duration(strings.Index("ab", ids)*10+i) * time.Minute)
+			result.Time = call.Time
+			ms = append(ms, call, result)
+		}
+		s := m.Session(fmt.Sprint("codex:", n), lcm.WithProject(here))
+		if err := s.Append(t.Context(), ms...); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Conversation(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c.ID)
+	}
+	got, err := solved.Repeats(t.Context(), m.DB, all, at)
+	if err != nil || len(got) != 1 || got[0].Message != 6 || !strings.Contains(got[0].Text, `"gh pr diff 88" then worked`) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := solved.Repeats(t.Context(), m.DB, all, at.Add(time.Hour)); err != nil || len(got) > 0 {
+		t.Errorf("what is older: %+v, %v", got, err)
 	}
 }

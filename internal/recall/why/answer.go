@@ -149,6 +149,12 @@ func OfFile(ctx context.Context, s Store, root, file string, conversations []sto
 		return a, err
 	}
 	for _, c := range slices.Backward(all) {
+		if failed, err := Failed(ctx, s, c); err != nil || failed {
+			if err != nil {
+				return a, err
+			}
+			continue
+		}
 		o, err := origin(ctx, s, c)
 		if err != nil {
 			return a, err
@@ -165,7 +171,7 @@ func OfFile(ctx context.Context, s Store, root, file string, conversations []sto
 		a.Origins = append(a.Origins, o)
 	}
 	if len(a.Origins) == 0 {
-		a.Note = "no session of the record changed this file"
+		a.Note = "no session of the record changed this file under its present name (a line, as in FILE:12, is followed through renames)"
 	}
 	return a, nil
 }

@@ -26,7 +26,7 @@ func TestOfFile(t *testing.T) {
 	for i, name := range []string{"sub/a.go", w.dir + "/sub/a.go", "/elsewhere/aa.go", "/elsewhere/b.go"} {
 		w.change(fmt.Sprint("o", i), "Write", false, map[string]any{"file_path": name, "content": "x"})
 	}
-	if a, err := why.Ask(t.Context(), w.db, w.dir, "a.go", 0); err != nil || a.Note != "no session of the record changed this file" {
+	if a, err := why.Ask(t.Context(), w.db, w.dir, "a.go", 0); err != nil || !strings.HasPrefix(a.Note, "no session of the record changed this file") {
 		t.Errorf("without a change: %+v, %v", a, err)
 	}
 	if err := os.MkdirAll(filepath.Join(w.dir, "tree", ".git"), 0o700); err != nil {
@@ -38,6 +38,8 @@ func TestOfFile(t *testing.T) {
 			w.change(fmt.Sprint(p, i), "Write", false, map[string]any{"file_path": name, "content": "x"})
 		}
 	}
+	w.prompt("what failed")
+	w.change("failed", "Write", true, map[string]any{"file_path": "a.go", "content": "x"})
 	var got []string
 	a, err := why.Ask(t.Context(), w.db, w.dir, "a.go", 0)
 	for _, o := range a.Origins {
