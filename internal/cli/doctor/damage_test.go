@@ -84,7 +84,7 @@ func fill(ctx context.Context, db *sqlite.DB, id store.ConversationID, n int) er
 				Role: llms.RoleUser, Native: fmt.Sprint("id-", i), Format: llms.FormatText, Record: []byte(said),
 				Tokens: llms.Estimate.Count(said), Said: now.Add(time.Duration(i-60) * time.Minute),
 			}
-			if i == 2 {
+			if i == 2 && id == 1 {
 				// Three chunks, which compress.
 				said = strings.Repeat(said+"\n", 3000)
 				payload, err := w.PutPayload(ctx, store.NewPayload{Data: []byte(said), Name: "big.txt", MIME: "text/plain", Summary: "a long log", Tokens: 9})
