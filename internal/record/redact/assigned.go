@@ -86,7 +86,12 @@ func (v assignment) isShortKey() bool {
 	if v.joined {
 		return v.isKey()
 	}
-	return len(v.value) >= 20 && random(v.value) && !isCacheKey(v.value) && !isHexadecimal(v.value) && !v.comma || v.comma && len(v.value) >= 40 && isDense(v.value)
+	return len(v.value) >= 20 && random(v.value) && !isCacheKey(v.value) && !isBelow(v.value) && !isHexadecimal(v.value) && !v.comma || v.comma && len(v.value) >= 40 && isDense(v.value)
+}
+
+// isBelow reports whether a value is the path of a file below other directories.
+func isBelow(value []byte) bool {
+	return hasPrefix(value, []string{"/", "~/"}) && bytes.Count(value, []byte("/")) >= 3
 }
 
 // signsThinking reports whether a value looks like the signature of a thinking block of

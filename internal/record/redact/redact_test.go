@@ -136,6 +136,7 @@ func secretTexts() []redaction {
 		{"API key path: https://github.com/acme/tool/commit/1fe2ebbb5d1f458f7013aec5c61e31ae2b52e619", ""},
 		{"github.com/aws/credentials v1.17.27 h1:2raNba6gr2IfA0eqqiP2XiQ0UVOpGPgDSi0I9iAP+UI=", ""},
 		{`{"session_id":"msg_01XFDUDYJgAACzvnptvVoYEL"}`, ""},
+		{"session: /home/ann/.claude/projects/-x7Qp2Lk9/Zr4TgB8mW1sVdYcH6n.jsonl", ""},
 		// Escapes, wide letters and colours hide nothing.
 		{`a \u0067h\u0070_` + noise[:36] + " b", "a [redacted: github pat] b"},
 		{`a \x67\x68p_` + noise[:36] + " b", "a [redacted: github pat] b"},
