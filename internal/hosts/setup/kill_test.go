@@ -42,6 +42,7 @@ func TestKilled(t *testing.T) {
 		o    setup.Options
 		kept string
 	}
+	kinds := []string{"claude", "codex", "opencode", "openclaw"} // JSON with several entries, TOML, JSON with comments, a slot
 	nothing := func(run) {}
 	setUp := func(r run) { apply(r.t, r.host, r.o, r.kept) }
 	takeOut := func(r run) { remove(r.t, r.host, r.o.Machine, r.kept) }
@@ -49,15 +50,16 @@ func TestKilled(t *testing.T) {
 		before func(run) // that is not killed
 		killed func(run)
 		after  []func(run)
+		hosts  []string // whose files are of all kinds
 	}{
-		"setup":                    {nothing, setUp, []func(run){setUp, takeOut}},
-		"setup, not repeated":      {nothing, setUp, []func(run){takeOut}},
-		"upgrade":                  {func(r run) { r.o.Binary = "/elsewhere/lcm"; setUp(r) }, setUp, []func(run){setUp, takeOut}},
-		"remove":                   {setUp, takeOut, []func(run){takeOut}},
-		"remove, then setup again": {setUp, takeOut, []func(run){setUp, takeOut}},
+		"setup":                    {nothing, setUp, []func(run){setUp, takeOut}, all.Names[setup.Host]()},
+		"setup, not repeated":      {nothing, setUp, []func(run){takeOut}, kinds},
+		"upgrade":                  {func(r run) { r.o.Binary = "/elsewhere/lcm"; setUp(r) }, setUp, []func(run){setUp, takeOut}, kinds},
+		"remove":                   {setUp, takeOut, []func(run){takeOut}, all.Names[setup.Host]()},
+		"remove, then setup again": {setUp, takeOut, []func(run){setUp, takeOut}, kinds},
 	} {
 		for world, skill := range map[string]string{"fresh": "Use it.", "settled": ""} {
-			for _, host := range all.Names[setup.Host]() {
+			for _, host := range steps.hosts {
 				t.Run(name+"/"+world+"/"+host, func(t *testing.T) {
 					m, receipts := home(t, worlds[world]), t.TempDir()
 					before := tree(t, m.Home) // and after each kill, or the test ends
