@@ -34,11 +34,11 @@ func (s *server) ingest(ctx context.Context, r request) (any, error) {
 			return nil, err
 		}
 	}
-	if len(r.Messages) > 0 {
-		inputs, err := o.inputs(r)
-		if err != nil || len(inputs) == 0 {
-			return out, err
-		}
+	inputs, err := o.inputs(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(inputs) > 0 {
 		put := func() error {
 			if err := o.goBack(ctx, r, inputs[0].ID); err != nil {
 				return err
@@ -84,6 +84,9 @@ func (o *opened) read(ctx context.Context, session string) (n int, err error) {
 
 // inputs reads the messages of a request, each with its id.
 func (o *opened) inputs(r request) ([]record.Input, error) {
+	if len(r.Messages) == 0 {
+		return nil, nil
+	}
 	f, err := r.form()
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -250,6 +251,17 @@ func (s *session) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	shows := map[store.MessageID]bool{} // itself, or beneath a summary
+	for _, it := range view.Items {
+		shows[it.Message] = true
+	}
+	for _, root := range roots {
+		for c := range root.All {
+			for _, id := range c.Messages {
+				shows[id] = true
+			}
+		}
+	}
 	s.tell(func() { // a request may have begun to show what was ready
 		if s.shown != nil && !within(s.shown.Covers, roots) {
 			s.shown = nil
@@ -258,6 +270,7 @@ func (s *session) reload(ctx context.Context) error {
 			s.ready = nil
 		}
 		ready = s.ready
+		maps.DeleteFunc(s.loose, func(id store.MessageID, _ string) bool { return !shows[id] })
 	})
 	if err := s.extend(ctx); err != nil {
 		return err
@@ -272,7 +285,6 @@ func (s *session) reload(ctx context.Context) error {
 	}
 	var level float64
 	s.tell(func() {
-		s.loose = loose
 		s.viewTokens, s.sizes = view.Tokens, map[store.MessageID]int{}
 		for _, it := range view.Items {
 			if whole := s.index.Tokens(it.Message); whole > it.Tokens {
@@ -296,9 +308,11 @@ func (s *session) reload(ctx context.Context) error {
 	if ready != nil {
 		old = ready.Covers
 	}
-	if !slices.Equal(covers, old) {
-		s.tell(func() { s.ready = overlay.NewPlan(s.index, covers) })
-	}
+	s.tell(func() {
+		if s.loose = loose; !slices.Equal(covers, old) {
+			s.ready = overlay.NewPlan(s.index, covers)
+		}
+	})
 	return nil
 }
 

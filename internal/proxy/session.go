@@ -147,10 +147,10 @@ func (c *call) decide(h http.Header, form apiform.Form, body []byte) (*apiform.R
 	switch {
 	case !compaction && s.refuse(c, req, laid):
 		return nil, nil
+	case fits && (err != nil || len(laid.Edits) == 0):
+		return nil, nil
 	case err != nil:
 		c.fail(err.Error())
-		return nil, nil
-	case len(laid.Edits) == 0 && fits:
 		return nil, nil
 	case len(laid.Edits) == 0:
 		if made.Over = s.whyOver(req); made.Over == RecordBehind {
@@ -177,7 +177,7 @@ func (s *session) take(c *call, h http.Header, form apiform.Form, body []byte) (
 		s.last, s.lastSent, s.foldedOut = req, 0, false
 	}
 	s.tools, s.commands = s.tools || c.tools || req.Offers(toolname.Grep), s.commands || req.Tools
-	s.model, s.cut = req.Model, c.cut
+	s.model, s.cut = req.Model, s.cut || c.cut
 	made := &c.made
 	if made.Window, s.budget = s.budgetOf(h); c.budget > 0 {
 		s.budget = c.budget
@@ -228,14 +228,14 @@ func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error)
 	s.checkpoint = s.checkpointOf(req) // the record may have been read since the last time
 	o := s.options()
 	now, err := s.shown.Lay(req, s.index, o)
-	if err == nil && len(now.Edits) > 0 && s.tokens(req.Model, size(req, now)) <= s.budget {
+	if err == nil && len(now.Edits) > 0 && now.Lost == 0 && s.tokens(req.Model, size(req, now)) <= s.budget {
 		return now, s.shown, nil
 	}
 	if s.ready == nil || s.ready == s.shown {
 		return now, s.shown, err
 	}
 	next, problem := s.ready.Lay(req, s.index, o)
-	if problem != nil || size(req, next) >= size(req, now) && err == nil {
+	if problem != nil || next.Lost >= now.Lost && size(req, next) >= size(req, now) && err == nil {
 		return now, s.shown, err
 	}
 	return next, s.ready, nil
@@ -320,7 +320,7 @@ func (s *session) layInTime(req *apiform.Request, patience time.Duration) (overl
 		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
 		// Other summaries break the provider's cache, so they have to last.
 		lasts := plan == s.shown || s.share(req, size(req, laid)) <= foldEnough
-		lasts = lasts && s.cut == (s.loose != nil) // what was cut off is read
+		lasts = lasts && (!s.cut || s.loose != nil || s.conv == 0 && s.turns > 0) // what was cut off is read
 		tried := s.turns >= enough
 		if fits && (lasts || tried) || s.server.Observe || tried && !s.unread || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
 			return laid, plan, err

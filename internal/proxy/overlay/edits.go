@@ -12,7 +12,9 @@ import (
 // Said where messages give way to a summary that is shown elsewhere.
 const (
 	shownAbove = "[The messages that stood here are part of the summary above.]"
-	shownBelow = "[The messages that stood here are part of the next summary.]"
+	// Before what a host has cut off.
+	leftOutFront = "[Earlier messages are not summarised yet and have no room here; look them up.]"
+	shownBelow   = "[The messages that stood here are part of the next summary.]"
 )
 
 // edits makes the edits of the messages that are dropped.
@@ -24,7 +26,7 @@ func (l *layer) edits() (Laid, error) {
 	ms := l.req.Messages
 	for i := 0; i < len(ms); {
 		e := apiform.Edit{From: i}
-		if err := l.showBehindCut(&out, &e); err != nil {
+		if err := l.showBehindCut(&out, &e, i); err != nil {
 			return Laid{}, err
 		}
 		if !l.drop[i] && !said[i] && len(e.Say) == 0 {
@@ -32,6 +34,9 @@ func (l *layer) edits() (Laid, error) {
 			continue
 		}
 		for ; i < len(ms) && (l.drop[i] || said[i]); i++ {
+			if err := l.showBehindCut(&out, &e, i); err != nil {
+				return Laid{}, err
+			}
 			out.Dropped++
 			out.Removed += ms[i].Units
 			slices.Sort(l.links[i])
@@ -78,26 +83,62 @@ func (l *layer) show(out *Laid, e *apiform.Edit, k int32) error {
 	return nil
 }
 
-// showBehindCut says in the first edit what the host has cut off: summaries, and the messages that
-// have none.
-func (l *layer) showBehindCut(out *Laid, e *apiform.Edit) error {
-	for n := l.from; e.From == 0 && n < l.first && !l.told; n++ {
-		k := l.owner[n]
-		if k == none {
-			if text := l.o.Cut(l.ix.ids[n]); text != "" && l.ix.kinds[n] == present {
-				e.Say = append(e.Say, text)
-			}
-			continue
-		}
-		if _, later := l.after[k]; later {
-			continue
-		}
-		if err := l.show(out, e, k); err != nil {
-			return err
-		}
+// showBehindCut says before a message what the host has cut off before it: summaries, and the newest of the messages
+// that have none.
+func (l *layer) showBehindCut(out *Laid, e *apiform.Edit, i int) error {
+	if l.told || int32(i) != l.front || l.first == 0 {
+		return nil
 	}
 	l.told = true
+	finest := make([]int32, l.first)
+	for n := range finest {
+		finest[n] = none
+	}
+	for k, node := range l.plan.nodes {
+		for _, n := range l.plan.beneath(int32(k)) {
+			if n < l.first && node.cover.Text != "" {
+				finest[n] = int32(k)
+			}
+		}
+	}
+	room := l.looseFrom(finest)
+	if room > l.from {
+		e.Say = append(e.Say, leftOutFront)
+	}
+	for n := l.from; n < l.first; n++ {
+		k := l.owner[n]
+		if k == none {
+			k = finest[n]
+		}
+		if k == none {
+			if text := l.o.Cut(l.ix.ids[n]); n >= room && text != "" {
+				e.Say = append(e.Say, text)
+			} else if l.ix.kinds[n] == present {
+				out.Lost++
+			}
+		} else if _, later := l.after[k]; !later {
+			l.last = none // a summary has messages of its own and others beneath it, in any order
+			if err := l.show(out, e, k); err != nil {
+				return err
+			}
+		}
+	}
+	l.last = none
 	return nil
+}
+
+// looseFrom returns the first of the messages without a summary for whose texts there is room: half of
+// the budget, or what the request leaves of it.
+func (l *layer) looseFrom(finest []int32) int32 {
+	size, most := 0, max(l.o.MaxStay, (2*l.o.MaxStay-l.req.Units)*3/4)
+	for n := l.first - 1; n >= l.from; n-- {
+		if l.owner[n] == none && finest[n] == none {
+			if size += len(l.o.Cut(l.ix.ids[n])); l.o.MaxStay > 0 && size > most {
+				return n + 1
+			}
+		}
+	}
+	return l.from
 }
 
 // maxLeftOut bounds how many messages that the host left out are named.

@@ -26,6 +26,7 @@ type layer struct {
 	drop           []bool                // of each message
 	prompt         int32                 // the message with the prompt that stays beside its summary, or -1
 	from, first    int32                 // the stored messages that the host has cut off, after a checkpoint
+	front          int32                 // the message before which they are said
 	shown          []bool                // of each node, its summary is in an edit
 	told           bool                  // what the host has cut off was said
 	last           int32                 // the node that was shown last, or none
@@ -106,7 +107,7 @@ func (l *layer) afterCut() []int32 {
 	at, end := -1, none
 	for i := 0; i < len(ms) && at < 0; i++ {
 		if len(l.links[i]) > 0 {
-			at, end = i, slices.Min(l.links[i])
+			at, end = i, slices.Min(l.links[i])+1 // its texts may be in the same record
 		}
 		for k, t := range ms[i].Texts {
 			if same := l.ix.texts[t.Key]; at < 0 && len(same) == 1 {
@@ -180,15 +181,30 @@ func (l *layer) linkTexts(i int, last, end int32) {
 	}
 }
 
-// cut finds the messages that the host has cut off: those before the first one of the request.
+// cut finds the messages that the host has cut off: those before the first one of the request. Messages that
+// the record does not know, such as a first prompt that the host has wrapped, may be some of them.
 func (l *layer) cut() {
-	first := slices.IndexFunc(l.place, func(i int32) bool { return i != none })
-	if l.o.Cut == nil || first <= 0 || !slices.ContainsFunc(l.ix.ids[:first], func(id store.MessageID) bool { return l.missing(l.ix.byID[id]) }) {
+	if l.o.Cut == nil || len(l.ix.ids) == 0 {
 		return
 	}
-	l.first = int32(first)
-	l.from = int32(slices.IndexFunc(l.ix.ids, func(id store.MessageID) bool { return id > l.o.Checkpoint }))
-	l.o.Checkpoint = max(l.o.Checkpoint, l.ix.ids[first-1])
+	first := slices.IndexFunc(l.place, func(i int32) bool { return i != none })
+	l.front = 0
+	if first < 0 {
+		first = len(l.ix.ids)
+	} else {
+		l.front = l.place[first]
+	}
+	off := 0
+	for n := range first {
+		if l.missing(int32(n)) {
+			off++
+		}
+	}
+	if off > int(l.front) {
+		l.first = int32(first)
+		l.from = int32(max(0, slices.IndexFunc(l.ix.ids, func(id store.MessageID) bool { return id > l.o.Checkpoint })))
+		l.o.Checkpoint = max(l.o.Checkpoint, l.ix.ids[first-1])
+	}
 }
 
 // maxQuotes bounds how many stored texts are searched for in a request.

@@ -146,6 +146,8 @@ type Laid struct {
 	Dropped int
 	Removed int
 	Added   int
+	// Lost counts the messages that the host has cut off and nothing stands for.
+	Lost int
 }
 
 // errTwice says that a request has two calls or two results of one id.
