@@ -18,7 +18,7 @@ import (
 
 // Bounds of what the user said about a question.
 const (
-	saidPrompts   = 3 // prompts with most of its words
+	saidPrompts   = 2 // prompts with most of its words
 	saidSessions  = 2 // sessions of the first matches, of which saidTurns later turns are shown
 	saidTurns     = 2
 	laterReach    = 400  // messages after a match that are read
