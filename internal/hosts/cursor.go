@@ -153,6 +153,6 @@ func (f *Feed) Lag(ctx context.Context, t Transcript) (Lag, error) {
 	if c.Path == t.Path && c.Size > 0 {
 		read = c.Size
 	}
-	lag.Behind, lag.Bytes, lag.Truncated = true, max(0, t.Size-read), t.Size < read
+	lag.Behind, lag.Bytes, lag.Truncated = true, max(0, t.Size-read), c.Path == t.Path && t.Size < c.Size
 	return lag, nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -152,38 +153,59 @@ func changed(failed, worked attempt) (from, to []string) {
 	return from, to
 }
 
-// calledOtherwise reports whether two commands differ in more than what they are about: in the program,
-// what it is to do, its flags, how many operands there are, or in quotation marks alone.
+// calledOtherwise reports whether two commands are about the same and differ in their flags, in a
+// similar program, or in quotation marks and order alone.
 func calledOtherwise(x, y []string) bool {
-	bare := func(c []string) string { return quotation().ReplaceAllString(strings.Join(c, " "), "") }
-	return !slices.Equal(shape(x), shape(y)) || bare(x) == bare(y)
+	p, q := program(x), program(y)
+	if p == "" || !alikeNames(p, q) {
+		return false
+	}
+	flagsX, aboutX := parts(x)
+	flagsY, aboutY := parts(y)
+	return slices.Equal(aboutX, aboutY) && (p != q || !slices.Equal(flagsX, flagsY) || !slices.Equal(x, y))
 }
 
-// shape is a command without its operands: each is as good as another.
-func shape(c []string) (words []string) {
+// parts returns the flags of a command and what it is about, each in order of the alphabet. Another number is
+// the same, since it teaches nothing.
+func parts(c []string) (flags, about []string) {
 	for i, w := range c {
-		name, _, _ := strings.Cut(w, "=")
-		switch {
+		switch w = withoutNumbers(quotation().ReplaceAllString(w, "")); {
 		case strings.HasPrefix(w, "-"):
-			words = append(words, name)
-		case program(c[i:]) != path.Base(w): // a variable that is set
-			words = append(words, name)
-		case i == 0 || i == 1 && task().MatchString(w):
-			words = append(words, w)
-		default:
-			words = append(words, "")
+			flags = append(flags, w)
+		case i > 0:
+			about = append(about, w)
 		}
 	}
-	return words
+	slices.Sort(flags)
+	slices.Sort(about)
+	return flags, about
 }
 
-// task is what a program is to do, such as the status of git.
-var task = lazyregexp.New(`^[a-z]+(?:-[a-z]+)*$`)
+// alikeNames reports whether one name may be meant by another: python and python3.
+func alikeNames(p, q string) bool {
+	same := 0
+	for same < min(len(p), len(q)) && p[same] == q[same] {
+		same++
+	}
+	return same > 1 && 2*same >= max(len(p), len(q))
+}
 
-// remedy matches the commands that can mend what a machine lacks: they install, log in or start something.
-var remedy = lazyregexp.New(`^(?:sudo )?(?:` +
-	`(?:apt|apt-get|brew|dnf|yum|apk|pacman|npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|cargo|gem|bundle|go|mise|asdf|corepack) (?:-\S+ )*(?:install|i|ci|add|get|mod|sync|use|trust|enable|update)\b` +
-	`|\S+ (?:auth )?login\b|(?:docker|podman|systemctl|service|brew services)\b.* (?:up|start|restart)\b|git (?:init|fetch|config)\b|chmod |mkdir )`)
+// remedies are the commands that can mend what a machine lacks, by the causes that say so.
+var remedies = []struct{ cause, command func() *regexp.Regexp }{
+	{lazyregexp.New(`(?i)not found|no module|cannot find|enoent|go\.mod|go\.sum|could not resolve module`),
+		lazyregexp.New(`^(?:sudo )?(?:apt|apt-get|brew|dnf|yum|apk|pacman|npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|cargo|gem|bundle|go|mise|asdf|corepack) (?:-\S+ )*(?:install|i|ci|add|get|mod tidy|mod download|sync|use|trust|enable)\b`)},
+	{lazyregexp.New(`(?i)\b40[13]\b|authentica|credential|logged in|could not read username`), lazyregexp.New(`^\S+ (?:auth )?login\b`)},
+	{lazyregexp.New(`(?i)refused|econnrefused|not running`), lazyregexp.New(`^(?:sudo )?(?:docker(?:-compose)?|podman|systemctl|service|brew services)(?: compose)? (?:up|start|restart)\b`)},
+	{lazyregexp.New(`(?i)permission denied|eacces`), lazyregexp.New(`^(?:sudo )?chmod `)},
+}
+
+// mends reports whether a command line is one that mends a cause, and does nothing else.
+func mends(line, cause string) bool {
+	all := slices.DeleteFunc(commands(line), func(c []string) bool { return program(c) == "cd" })
+	return len(all) == 1 && slices.ContainsFunc(remedies, func(r struct{ cause, command func() *regexp.Regexp }) bool {
+		return r.cause().MatchString(cause) && r.command().MatchString(strings.Join(all[0], " "))
+	})
+}
 
 // flagNamed reports whether a cause names a flag of a command.
 func flagNamed(c []string, cause string) bool {

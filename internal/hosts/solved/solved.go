@@ -201,7 +201,7 @@ func sentence(failed, worked made, between []made, now attempt) string {
 		return ""
 	case worked.line == failed.line:
 		for _, b := range slices.Backward(between) {
-			if b.line != "" && !b.failed && remedy().MatchString(b.line) {
+			if b.line != "" && !b.failed && mends(b.line, failed.cause) {
 				text = quote.Text(shownLine(failed.line), maxCommand) + " failed the same way, and worked after " + quote.Text(shownLine(b.line), maxCommand)
 				break
 			}
