@@ -95,8 +95,12 @@ func (l *layer) showBehindCut(out *Laid, e *apiform.Edit, i int) error {
 		finest[n] = none
 	}
 	for k, node := range l.plan.nodes {
-		for _, n := range l.plan.beneath(int32(k)) {
-			if n < l.first && node.cover.Text != "" {
+		beneath := l.plan.beneath(int32(k))
+		if node.cover.Text == "" || slices.ContainsFunc(beneath, l.rewound) {
+			continue
+		}
+		for _, n := range beneath {
+			if n < l.first {
 				finest[n] = int32(k)
 			}
 		}
