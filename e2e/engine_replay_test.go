@@ -214,7 +214,7 @@ func (b *runBed) talk(h engined) (turn func(prompt string, goOn bool), end func(
 
 // Members of records that differ from run to run: ids, times, and what a request cost.
 var passing = []string{"id", "parentId", "parentID", "timestamp", "time", "usage", "cost", "tokens", "responseId", "sessionID", "messageID", "callID",
-	"toolCallId", "snapshot", "metadata", "providerOptions", "details", "idempotencyKey"}
+	"toolCallId", "snapshot", "metadata", "providerOptions", "details", "idempotencyKey", "runId", "textSignature"}
 
 var callName = regexp.MustCompile(`call_?[a-z0-9]{6}_?t\d+_?[\d_]+`)
 
