@@ -147,7 +147,7 @@ func (c *call) decide(h http.Header, form apiform.Form, body []byte) (*apiform.R
 	switch {
 	case !compaction && s.refuse(c, req, laid):
 		return nil, nil
-	case fits && (err != nil || len(laid.Edits) == 0):
+	case fits && (err != nil || !laid.Cut || len(laid.Edits) == 0):
 		return nil, nil
 	case err != nil:
 		c.fail(err.Error())
@@ -320,7 +320,7 @@ func (s *session) layInTime(req *apiform.Request, patience time.Duration) (overl
 		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
 		// Other summaries break the provider's cache, so they have to last.
 		lasts := plan == s.shown || s.share(req, size(req, laid)) <= foldEnough
-		lasts = lasts && (!s.cut || s.loose != nil || s.conv == 0 && s.turns > 0) // what was cut off is read
+		lasts = lasts && !laid.Cut && (!s.cut || s.turns > 0) // what was cut off is as the record has it now
 		tried := s.turns >= enough
 		if fits && (lasts || tried) || s.server.Observe || tried && !s.unread || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
 			return laid, plan, err

@@ -89,7 +89,7 @@ func (l *layer) showBehindCut(out *Laid, e *apiform.Edit, i int) error {
 	if l.told || int32(i) != l.front || l.first == 0 {
 		return nil
 	}
-	l.told = true
+	l.told, out.Cut = true, true
 	finest := make([]int32, l.first)
 	for n := range finest {
 		finest[n] = none

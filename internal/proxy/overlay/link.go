@@ -188,17 +188,19 @@ func (l *layer) cut() {
 		return
 	}
 	first := slices.IndexFunc(l.place, func(i int32) bool { return i != none })
-	l.front = 0
 	if first < 0 {
 		first = len(l.ix.ids)
 	} else {
-		l.front = l.place[first]
+		l.front = int32(slices.IndexFunc(l.links, func(links []int32) bool { return slices.Contains(links, int32(first)) }))
 	}
 	off := 0
 	for n := range first {
 		if l.missing(int32(n)) {
 			off++
 		}
+	}
+	for int(l.front) < len(l.req.Messages)-1 && l.req.Messages[l.front].Role == apiform.System {
+		l.front++
 	}
 	if off > int(l.front) {
 		l.first = int32(first)

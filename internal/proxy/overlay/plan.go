@@ -146,7 +146,8 @@ type Laid struct {
 	Dropped int
 	Removed int
 	Added   int
-	// Lost counts the messages that the host has cut off and nothing stands for.
+	// Cut says that the host has cut off messages, and Lost counts those that nothing stands for.
+	Cut  bool
 	Lost int
 }
 
