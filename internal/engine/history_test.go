@@ -208,6 +208,26 @@ func TestCutBelowBudget(t *testing.T) {
 	}
 }
 
+// TestCutGoesBack: what the user has just taken back is not said, though it was cut off, and a history that
+// fits a larger budget is handed back whole.
+func TestCutGoesBack(t *testing.T) {
+	const budget = 12_000
+	l := &loop{adapter: start(t, t.TempDir(), "loop"), session: "s"}
+	l.grow(0, 100, budget)
+	l.assembleFrom(len(l.history)-20, budget)
+	if sent, _ := l.assembleFrom(0, 200_000); len(sent) != len(l.history) {
+		t.Errorf("%d of %d messages are sent", len(sent), len(l.history))
+	}
+	at := slices.IndexFunc(l.history, func(m any) bool { return m.(map[string]any)["content"] == "Please do part 3 of s" })
+	l.history, l.prefix, l.stored = slices.Clone(l.history[:at]), "again-", at
+	l.step(200, 60)
+	l.ask("ingest", map[string]any{"session": "s", "form": "openai", "after": fmt.Sprint("m", at-1), "messages": l.fresh()})
+	sent, _ := l.assembleFrom(len(l.history)-2, budget)
+	if text := fmt.Sprint(sent); strings.Contains(text, "Please do part 3 of s") || strings.Contains(text, "make part70") || !strings.Contains(text, "part 1 of s") {
+		t.Errorf("%.2000s", text)
+	}
+}
+
 // TestCompactUpTo: the summary of a compaction has none of the messages that are kept, as far as its parts
 // allow it, and no ingest of nothing fails.
 func TestCompactUpTo(t *testing.T) {
