@@ -74,37 +74,21 @@ func program(words []string) string {
 	return ""
 }
 
-// alike is the share of words, from 0 to 1, that two commands have in common, in the form that
-// same gives them.
-func alike(x, y []string, same func(string) string) float64 {
+// similar reports whether two commands may be two attempts at one thing: they have the same program, and half
+// of their words, numbers aside, in common.
+func similar(x, y []string) bool {
 	left := map[string]int{}
 	for _, w := range x {
-		left[same(w)]++
+		left[withoutNumbers(w)]++
 	}
 	common := 0
 	for _, w := range y {
-		if w = same(w); left[w] > 0 {
+		if w = withoutNumbers(w); left[w] > 0 {
 			left[w]--
 			common++
 		}
 	}
-	return 2 * float64(common) / float64(len(x)+len(y))
-}
-
-func asIs(w string) string { return w }
-
-// similar is how much two commands must be alike to be two attempts at one thing.
-const similar = 0.5
-
-// nearest returns the command of a list that is most alike, and how much it is. It has the
-// same program, unless that is missing.
-func nearest(all [][]string, to []string, same func(string) string, missing bool) (best []string, score float64) {
-	for _, c := range all {
-		if s := alike(c, to, same); s > score && (missing || program(c) == program(to)) {
-			best, score = c, s
-		}
-	}
-	return best, score
+	return program(x) == program(y) && 4*common >= len(x)+len(y)
 }
 
 // without returns the commands that are not in others.
@@ -136,21 +120,18 @@ func named(all [][]string, cause string) (some [][]string) {
 	return some
 }
 
-// changed returns which command of a failed line was called otherwise in a line that worked.
+// changed returns which command of a failed line was called otherwise in a line that worked. What was
+// refused must be gone.
 func changed(failed, worked attempt) (from, to []string) {
-	missing := strings.Contains(failed.cause, "not found") || strings.Contains(failed.cause, "not recognized")
 	after := commands(worked.line)
-	score := similar
 	for _, f := range without(blamed(failed.line, failed.cause), after) {
-		c, s := nearest(without(after, commands(failed.line)), f, asIs, missing)
-		switch {
-		case s < score, flagNamed(c, failed.cause): // what was refused must be gone
-		case !calledOtherwise(f, c): // another target teaches nothing
-		default:
-			from, to, score = f, c, s
+		for _, c := range without(after, commands(failed.line)) {
+			if !flagNamed(c, failed.cause) && calledOtherwise(f, c) {
+				return f, c
+			}
 		}
 	}
-	return from, to
+	return nil, nil
 }
 
 // calledOtherwise reports whether two commands are about the same and differ in their flags, in a

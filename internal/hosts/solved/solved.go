@@ -179,8 +179,7 @@ func sameThing(x, y attempt) bool {
 	}
 	others := blamed(y.line, y.cause)
 	return x.line == y.line || slices.ContainsFunc(blamed(x.line, x.cause), func(c []string) bool {
-		_, s := nearest(others, c, withoutNumbers, false)
-		return s >= similar
+		return slices.ContainsFunc(others, func(o []string) bool { return similar(o, c) })
 	})
 }
 
