@@ -58,6 +58,9 @@ func Repeats(ctx context.Context, r Record, in []store.ConversationID, since tim
 		if err != nil {
 			return all, err
 		}
+		if c.UpdatedAt.Before(since) {
+			continue
+		}
 		told := map[string]bool{}
 		for p, err := range Results(ctx, r, id, since) {
 			if err != nil {
