@@ -228,14 +228,13 @@ func (s *session) lay(req *apiform.Request) (overlay.Laid, *overlay.Plan, error)
 	s.checkpoint = s.checkpointOf(req) // the record may have been read since the last time
 	o := s.options()
 	now, err := s.shown.Lay(req, s.index, o)
-	if err == nil && len(now.Edits) > 0 && now.Lost == 0 && s.tokens(req.Model, size(req, now)) <= s.budget {
-		return now, s.shown, nil
-	}
-	if s.ready == nil || s.ready == s.shown {
+	holds := err == nil && len(now.Edits) > 0 && s.tokens(req.Model, size(req, now)) <= s.budget
+	if s.ready == nil || s.ready == s.shown || holds && now.Lost == 0 {
 		return now, s.shown, err
 	}
 	next, problem := s.ready.Lay(req, s.index, o)
-	if problem != nil || next.Lost >= now.Lost && size(req, next) >= size(req, now) && err == nil {
+	more := next.Lost - now.Lost
+	if problem != nil || more >= 0 && err == nil && (holds || size(req, next) >= size(req, now)) {
 		return now, s.shown, err
 	}
 	return next, s.ready, nil
