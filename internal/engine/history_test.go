@@ -206,6 +206,13 @@ func TestCutBelowBudget(t *testing.T) {
 	if sent, _ := l.assembleFrom(0, budget); len(sent) != 1 {
 		t.Errorf("%v", sent)
 	}
+	long := &loop{adapter: l.adapter, session: "long", history: []any{map[string]any{"role": "user", "content": strings.Repeat("Port it. ", 1000)}}}
+	long.step(1, 1)
+	long.ingest()
+	sent, _ := long.assembleFrom(1, budget)
+	if text := fmt.Sprint(sent); len(text) < 8000 || len(text) > 9000 || !strings.Contains(text, "It goes on: describe msg_") {
+		t.Errorf("%d characters: %.300s", len(text), text)
+	}
 }
 
 // TestCutGoesBack: what the user has just taken back is not said, though it was cut off, and a history that

@@ -35,6 +35,13 @@
 // (after a rewind that the record has not read yet), if its text was erased or is damaged, or if it covers a unit that has to stay
 // for another reason. Then the summaries beneath it are used, as far as they can be.
 //
+// # What a host has cut off
+//
+// Some hosts hand on only the newest messages. Where a caller says so ([Options.Cut]), what the record has
+// before the first of them stands in front, also below the budget: the summaries, used or not, and the
+// messages that have none as texts, the newest of them if there is no room for all. [Laid.Lost] counts what
+// nothing stands for. The messages before the first answer are then no instructions, and need not stay.
+//
 // # Further promises
 //
 //   - The newest prompt, the last message and messages with parts of an unknown kind

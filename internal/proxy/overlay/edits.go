@@ -12,10 +12,11 @@ import (
 // Said where messages give way to a summary that is shown elsewhere.
 const (
 	shownAbove = "[The messages that stood here are part of the summary above.]"
-	// Before what a host has cut off.
-	leftOutFront = "[Earlier messages are not summarised yet and have no room here; look them up.]"
-	shownBelow   = "[The messages that stood here are part of the next summary.]"
+	shownBelow = "[The messages that stood here are part of the next summary.]"
 )
+
+// noRoom is said before what a host has cut off, where some of it has no room.
+const noRoom = "[Earlier messages are not summarised yet and have no room here; look them up.]"
 
 // edits makes the edits of the messages that are dropped.
 func (l *layer) edits() (Laid, error) {
@@ -107,7 +108,7 @@ func (l *layer) showBehindCut(out *Laid, e *apiform.Edit, i int) error {
 	}
 	room := l.looseFrom(finest)
 	if room > l.from {
-		e.Say = append(e.Say, leftOutFront)
+		e.Say = append(e.Say, noRoom)
 	}
 	for n := l.from; n < l.first; n++ {
 		k := l.owner[n]
