@@ -102,9 +102,9 @@ func (s *Session) build(ctx context.Context, view store.View, budget int, report
 		Dropped: out.Dropped, Skipped: view.Skipped, Repairs: out.Repairs, Compaction: report, ViewDamaged: view.Damaged,
 	}
 	for _, it := range out.Items {
-		c.Items = append(c.Items, ContextItem{ID: it.Node, Tokens: it.Tokens})
+		c.Items = append(c.Items, ContextItem{ID: it.ID, Tokens: it.Tokens})
 		if in.Messages[it.Message].Damaged || in.Summaries[it.Summary].Damaged {
-			c.Damaged = append(c.Damaged, it.Node)
+			c.Damaged = append(c.Damaged, it.ID)
 		}
 	}
 	if c.Skipped+len(c.Dropped) > 0 {

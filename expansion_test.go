@@ -119,14 +119,14 @@ func (l *long) locate(t testing.TB, other *lcm.Session) {
 			t.Fatal(err)
 		}
 		l.factID = m.ID.String()
-		above, err := l.db.Derived(t.Context(), store.Node{Message: m.ID})
+		above, err := l.db.Derived(t.Context(), store.ID{Message: m.ID})
 		if err != nil || len(above) != 1 {
 			t.Fatalf("%v is covered by %v, %v", m.ID, above, err)
 		}
 		l.leaf = string(above[0])
 		for len(above) > 0 {
 			l.top = string(above[0])
-			if above, err = l.db.Derived(t.Context(), store.Node{Summary: above[0]}); err != nil {
+			if above, err = l.db.Derived(t.Context(), store.ID{Summary: above[0]}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -146,7 +146,7 @@ func comesBack(t *testing.T, rt *rapid.T, engine *lcm.Engine, key string, histor
 	}
 	var got [][]byte
 	for _, it := range view.Items {
-		got = append(got, w.bytes(it.Node)...)
+		got = append(got, w.bytes(it.ID)...)
 	}
 	sameBytes(rt, "the view", got, sent)
 	v, err := session.Verify(t.Context())
@@ -159,7 +159,7 @@ func comesBack(t *testing.T, rt *rapid.T, engine *lcm.Engine, key string, histor
 			rt.Fatal(err)
 		}
 		deepest = max(deepest, s.Depth)
-		under := w.bytes(store.Node{Summary: s.ID})
+		under := w.bytes(store.ID{Summary: s.ID})
 		at := index(sent, under)
 		if len(under) != s.Messages || at < 0 {
 			rt.Fatalf("%s covers %d messages, %d came back, at %d", s.ID, s.Messages, len(under), at)
@@ -187,7 +187,7 @@ type walker struct {
 }
 
 // bytes returns the records beneath a node, in order.
-func (w walker) bytes(n store.Node) [][]byte {
+func (w walker) bytes(n store.ID) [][]byte {
 	if !n.IsSummary() {
 		b, err := w.db.Record(w.t.Context(), n.Message)
 		if err != nil {

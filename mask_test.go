@@ -155,7 +155,7 @@ func TestMaskOlder(t *testing.T) {
 		if err != nil || string(record) != records[m.ID] {
 			t.Errorf("%s: the record changed: %v", m.ID, err)
 		}
-		if text, err := db.Text(t.Context(), store.Node{Message: m.ID}); err != nil || strings.Contains(string(text), token) {
+		if text, err := db.Text(t.Context(), store.ID{Message: m.ID}); err != nil || strings.Contains(string(text), token) {
 			t.Errorf("%s shows the token: %v", m.ID, err)
 		}
 	}

@@ -120,7 +120,7 @@ func withinStore(t *testing.T, b backendtest.Backend) {
 		got, err := store.First(s.Summaries(ctx, q))
 		first("summaries", got, err)
 	}
-	for _, n := range []store.Node{{Message: m}, {Summary: sum}, {Summary: w.Blend}, {Message: w.Erased[0]}} {
+	for _, n := range []store.ID{{Message: m}, {Summary: sum}, {Summary: w.Blend}, {Message: w.Erased[0]}} {
 		text, err := s.Text(ctx, n)
 		first("text", text, err)
 		_, err = s.Derived(ctx, n)

@@ -311,7 +311,7 @@ func TestSwappedRowsAreMarked(t *testing.T) {
 			if _, err := db.Record(t.Context(), 2); !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("%s: the record is shown: %v", damage, err)
 			}
-			if _, err := db.Text(t.Context(), store.Node{Message: 2}); !errors.Is(err, store.ErrDamaged) {
+			if _, err := db.Text(t.Context(), store.ID{Message: 2}); !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("%s: the text is shown: %v", damage, err)
 			}
 		}

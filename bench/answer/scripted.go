@@ -12,10 +12,10 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/llms/llmtest"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/record"
 )
 
 // ScriptedOptions name the record and the answers of a run of [Scripted].
@@ -97,9 +97,9 @@ func Scripted(ctx context.Context, o ScriptedOptions) (r ScriptedReport, err err
 
 // fold folds everything, so that sub-agents may read on beneath summaries, and returns the
 // projects.
-func fold(ctx context.Context, engine *lcm.Engine) (map[record.ConversationID]record.Project, error) {
-	projects := map[record.ConversationID]record.Project{}
-	for c, err := range engine.Conversations(ctx, record.ConversationQuery{}) {
+func fold(ctx context.Context, engine *lcm.Engine) (map[store.ConversationID]store.Project, error) {
+	projects := map[store.ConversationID]store.Project{}
+	for c, err := range engine.Conversations(ctx, store.ConversationQuery{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -130,18 +130,18 @@ func jsonLines(path string, each func([]byte) error) error {
 }
 
 // ask has one answer given.
-func (r *ScriptedReport) ask(ctx context.Context, engine *lcm.Engine, projects map[record.ConversationID]record.Project, a scriptedAnswer, question string, quiet bool) error {
+func (r *ScriptedReport) ask(ctx context.Context, engine *lcm.Engine, projects map[store.ConversationID]store.Project, a scriptedAnswer, question string, quiet bool) error {
 	found, err := engine.Grep(ctx, recall.GrepRequest{Pattern: regexp.QuoteMeta(a.Quote), Mode: recall.Regex, Kinds: recall.InMessages, Where: recall.Where{AllConversations: true}, Limit: 1})
 	if err != nil || len(found.Matches) == 0 {
 		return errors.Join(err, fmt.Errorf("%s: no message has %q", a.Source, a.Quote))
 	}
 	m := found.Matches[0]
 	model := llmtest.New(careful(a.Answer, m.ID.String()))
-	var above []record.SummaryID // so that the quote is served
+	var above []store.SummaryID // so that the quote is served
 	if m.CoveredBy != "" {
 		above = append(above, m.CoveredBy)
 	}
-	got, err := engine.Ask(ctx, recall.Question{Prompt: question, Query: question, SummaryIDs: above, Where: recall.Where{Projects: []record.Project{projects[m.ConversationID]}}, Model: model})
+	got, err := engine.Ask(ctx, recall.Question{Prompt: question, Query: question, SummaryIDs: above, Where: recall.Where{Projects: []store.Project{projects[m.ConversationID]}}, Model: model})
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (h *hunt) fold(ctx context.Context) error {
 		err = h.db.Update(ctx, h.where.Current, func(w store.Writer) error {
 			for over := range slices.Chunk(v.Items, fan) {
 				_, err := w.Fold(ctx, store.NewSummary{Over: over, Wording: store.Wording{
-					Body:   fmt.Sprintf("%d nodes from %s to %s.\n%severything", len(over), over[0].Node, over[len(over)-1].Node, summary.Footer),
+					Body:   fmt.Sprintf("%d nodes from %s to %s.\n%severything", len(over), over[0].ID, over[len(over)-1].ID, summary.Footer),
 					Tokens: 30, Level: summary.Fallback, Method: "instant",
 				}})
 				if err != nil {

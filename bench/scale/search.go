@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/record"
-
 	"github.com/lossless-context/lcm/bench/harness"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
@@ -130,7 +128,7 @@ func (b *bench) recall(ctx context.Context) error {
 		return err
 	}
 	return b.timed("describe", 5, 4*patterns, func() (int, error) {
-		_, err := service.Describe(ctx, recall.DescribeRequest{ID: record.ID{Message: record.MessageID(1 + rng.IntN(b.Messages))}, Where: where})
+		_, err := service.Describe(ctx, recall.DescribeRequest{ID: store.ID{Message: store.MessageID(1 + rng.IntN(b.Messages))}, Where: where})
 		return 0, err
 	})
 }

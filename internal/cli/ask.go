@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm"
-	"github.com/lossless-context/lcm/record"
+	"github.com/lossless-context/lcm/internal/record/store"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +47,7 @@ func newAsk(p *program) *cobra.Command {
 }
 
 func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
-	cmd.Prompt, cmd.SummaryIDs = args[0], typedIDs[record.SummaryID](cmd.summaries)
+	cmd.Prompt, cmd.SummaryIDs = args[0], typedIDs[store.SummaryID](cmd.summaries)
 	if cmd.evidence {
 		cmd.Output = recall.OutputEvidence
 	}

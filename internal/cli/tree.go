@@ -82,9 +82,9 @@ func (cmd *showCommand) showTree(ctx context.Context, rec *openRecord) error {
 	if err != nil {
 		return err
 	}
-	nodes := make([]store.Node, len(view.Items))
+	nodes := make([]store.ID, len(view.Items))
 	for i, it := range view.Items {
-		nodes[i] = it.Node
+		nodes[i] = it.ID
 	}
 	roots, err := cmd.level(ctx, rec.db, nodes, 1)
 	if err != nil {
@@ -106,7 +106,7 @@ func (cmd *showCommand) showTree(ctx context.Context, rec *openRecord) error {
 const rowDamaged = " [damaged: it is not what was written]"
 
 // level returns the trees of nodes on a level, counted from 1.
-func (cmd *showCommand) level(ctx context.Context, r store.Reader, nodes []store.Node, level int) ([]*treeNode, error) {
+func (cmd *showCommand) level(ctx context.Context, r store.Reader, nodes []store.ID, level int) ([]*treeNode, error) {
 	trees := []*treeNode{}
 	for n := 0; len(nodes) > 0; nodes = nodes[n:] {
 		if nodes[0].IsSummary() {

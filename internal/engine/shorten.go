@@ -63,7 +63,7 @@ func (s *server) keepOutput(ctx context.Context, o *opened, r request) (string, 
 		native = "output:" + r.Call
 		m := llms.Message{ID: native, Role: llms.RoleTool, Parts: []llms.Part{{Kind: llms.PartText, Text: r.Text}}}
 		put := func() error {
-			_, err := s.store(ctx, o, r.Session, []record.Input{{Message: m, Flags: record.FlagHidden}})
+			_, err := s.store(ctx, o, r.Session, []record.Input{{Message: m, Flags: store.FlagHidden}})
 			return err
 		}
 		var err error

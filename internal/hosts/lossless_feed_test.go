@@ -193,19 +193,19 @@ const clawSummaries = `SELECT s.content, s.model, s.depth, coalesce(
 // clawSummaries lists the summaries of the record like the query of this name.
 func (b *bed) clawSummaries() (rows []string) {
 	b.Helper()
-	text, id := map[store.Node]string{}, b.session(clawSession).ID
+	text, id := map[store.ID]string{}, b.session(clawSession).ID
 	for m, err := range b.db.Messages(b.Context(), store.MessageQuery{Conversation: id}) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		text[store.Node{Message: m.ID}] = m.Native
+		text[store.ID{Message: m.ID}] = m.Native
 	}
 	var made []store.Summary
 	for s, err := range b.db.Summaries(b.Context(), store.SummaryQuery{Conversation: id}) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		text[store.Node{Summary: s.ID}] = s.Body
+		text[store.ID{Summary: s.ID}] = s.Body
 		made = append(made, s)
 	}
 	slices.SortStableFunc(made, func(a, b store.Summary) int { return a.Depth - b.Depth })

@@ -49,9 +49,9 @@ func (r *reading) summaries(ctx context.Context) error {
 		given[i] = store.Summary{ID: store.SummaryID(s.ID), Body: s.Text, Model: s.Model}
 		for _, id := range s.Of {
 			if s.Condensed {
-				given[i].Sources = append(given[i].Sources, store.Node{Summary: store.SummaryID(id)})
+				given[i].Sources = append(given[i].Sources, store.ID{Summary: store.SummaryID(id)})
 			} else if m := messages[id]; !m.empty { // one that was not stored has no number, and is in no view
-				given[i].Sources = append(given[i].Sources, store.Node{Message: m.id})
+				given[i].Sources = append(given[i].Sources, store.ID{Message: m.id})
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/record"
 )
 
 // askResult is an answer of lcm_expand_query as structured content.
@@ -12,7 +11,7 @@ type askResult struct {
 
 	Answer               string               `json:"answer"`
 	Evidence             string               `json:"evidence,omitempty"`
-	CitedIDs             []record.ID          `json:"citedIds"`
+	CitedIDs             []store.ID           `json:"citedIds"`
 	SourceConversationID store.ConversationID `json:"sourceConversationId"`
 	ExpandedSummaryCount int                  `json:"expandedSummaryCount"`
 	TotalSourceTokens    int                  `json:"totalSourceTokens"`

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lossless-context/lcm/record"
+	"github.com/lossless-context/lcm/internal/record/store"
 
 	"github.com/lossless-context/lcm/recall"
 )
@@ -23,16 +23,16 @@ type grepResult struct {
 }
 
 type grepMatch struct {
-	ID      record.ID `json:"id"`
-	Who     string    `json:"who"`  // the role or "summary"
-	When    string    `json:"when"` // UTC
-	Session int64     `json:"session"`
+	ID      store.ID `json:"id"`
+	Who     string   `json:"who"`  // the role or "summary"
+	When    string   `json:"when"` // UTC
+	Session int64    `json:"session"`
 	// Snippet is the text around the match.
 	Snippet string `json:"snippet"`
 	// Beside holds other messages of the exchange, and those before and after it.
-	Beside    []string           `json:"beside,omitempty"`
-	CoveredBy record.SummaryID   `json:"coveredBy,omitempty"` // the summary that covers the match
-	FileIDs   []record.PayloadID `json:"fileIds,omitempty"`
+	Beside    []string          `json:"beside,omitempty"`
+	CoveredBy store.SummaryID   `json:"coveredBy,omitempty"` // the summary that covers the match
+	FileIDs   []store.PayloadID `json:"fileIds,omitempty"`
 }
 
 func newGrepResult(a recall.GrepAnswer) grepResult {

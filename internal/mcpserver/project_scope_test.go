@@ -121,7 +121,7 @@ func TestProjectOnlyShowsItsProjectWhole(t *testing.T) {
 		if got, err := f.Record(ctx, m.ID); err != nil || string(got) != string(want) {
 			t.Errorf("%s: %v", m.ID, err)
 		}
-		if above, err := f.Derived(ctx, store.Node{Message: m.ID}); err != nil || len(above) != 1 || above[0] != sum.ID {
+		if above, err := f.Derived(ctx, store.ID{Message: m.ID}); err != nil || len(above) != 1 || above[0] != sum.ID {
 			t.Errorf("above %s: %v, %v", m.ID, above, err)
 		}
 	}

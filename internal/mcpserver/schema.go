@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/lossless-context/lcm/record"
+	"github.com/lossless-context/lcm/internal/record/store"
 
 	"github.com/lossless-context/lcm/recall"
 )
@@ -51,6 +51,6 @@ func simplify(s *jsonschema.Schema) {
 
 // idSchemas are the schemas of ids, which are text in JSON.
 var idSchemas = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[record.ID]():        {Type: "string"},
-	reflect.TypeFor[record.MessageID](): {Type: "string"},
+	reflect.TypeFor[store.ID]():        {Type: "string"},
+	reflect.TypeFor[store.MessageID](): {Type: "string"},
 }

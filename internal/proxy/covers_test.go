@@ -17,7 +17,7 @@ import (
 type summaries struct {
 	store.Reader
 	rows    map[store.SummaryID]store.Summary
-	sources map[store.SummaryID][]store.Node
+	sources map[store.SummaryID][]store.ID
 	fails   error
 	reads   int // of sources
 }
@@ -37,7 +37,7 @@ func (s *summaries) Summaries(_ context.Context, q store.SummaryQuery) iter.Seq2
 	}
 }
 
-func (s *summaries) Sources(_ context.Context, id store.SummaryID) ([]store.Node, error) {
+func (s *summaries) Sources(_ context.Context, id store.SummaryID) ([]store.ID, error) {
 	s.reads++
 	return s.sources[id], nil
 }
@@ -50,7 +50,7 @@ func twoLeaves() *summaries {
 			"a":   {ID: "a", Kind: summary.Leaf, Messages: 2, Body: "the first two"},
 			"b":   {ID: "b", Kind: summary.Leaf, Messages: 2, Body: "the last two"},
 		},
-		sources: map[store.SummaryID][]store.Node{
+		sources: map[store.SummaryID][]store.ID{
 			"top": {{Summary: "a"}, {Summary: "b"}},
 			"a":   {{Message: 1}, {Message: 2}},
 			"b":   {{Message: 3}, {Message: 4}},
@@ -69,7 +69,7 @@ func TestCoverOfDamagedRecord(t *testing.T) {
 		"erased":               {func(s *summaries) { row := s.rows["top"]; row.Method = store.MethodErased; s.rows["top"] = row }, map[store.SummaryID]bool{"top": false, "a": true, "b": true}},
 		"a source is gone":     {func(s *summaries) { delete(s.rows, "b") }, map[store.SummaryID]bool{"top": false, "a": true, "b": false}},
 		"a message is gone":    {func(s *summaries) { s.sources["b"] = s.sources["b"][:1] }, map[store.SummaryID]bool{"top": false, "a": true, "b": false}},
-		"it is beneath itself": {func(s *summaries) { s.sources["top"][1] = store.Node{Summary: "top"} }, map[store.SummaryID]bool{"top": false, "a": true}},
+		"it is beneath itself": {func(s *summaries) { s.sources["top"][1] = store.ID{Summary: "top"} }, map[store.SummaryID]bool{"top": false, "a": true}},
 		"all of it is gone":    {func(s *summaries) { delete(s.rows, "top") }, map[store.SummaryID]bool{"top": false}},
 	} {
 		t.Run(name, func(t *testing.T) {

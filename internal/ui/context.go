@@ -12,7 +12,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/assemble"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/record"
 )
 
 // Bounds of the context page.
@@ -106,7 +105,7 @@ func (s *Server) storedPage(r *http.Request) (d contextData, err error) {
 			ids = append(ids, it.Message)
 		}
 	}
-	messages := map[record.MessageID]store.Message{}
+	messages := map[store.MessageID]store.Message{}
 	for m, err := range s.record.Messages(ctx, store.MessageQuery{IDs: ids, NoRaw: true}) {
 		if err != nil {
 			return d, err
@@ -180,7 +179,7 @@ func (s *Server) replay(ctx context.Context, c store.Conversation, d *contextDat
 	defer closed()
 	session := engine.Session(c.Key)
 	step := max(1, (d.At-d.From+1)/replaySteps)
-	messages := map[record.MessageID]store.Message{} // by their ids in the scratch store
+	messages := map[store.MessageID]store.Message{} // by their ids in the scratch store
 	var batch []ingest.Input
 	var read []store.Message
 	var seqs []int64 // of the messages in the scratch store
@@ -257,7 +256,7 @@ func inlined(parts []llms.Part) []llms.Part {
 }
 
 // fill lists the items of a context and their shares by kind.
-func (d *contextData) fill(ctx context.Context, scratch store.Reader, shown lcm.Context, messages map[record.MessageID]store.Message) error {
+func (d *contextData) fill(ctx context.Context, scratch store.Reader, shown lcm.Context, messages map[store.MessageID]store.Message) error {
 	lastUser := -1
 	for i, it := range shown.Items {
 		if m := messages[it.Message]; !it.IsSummary() && m.Body.Role == llms.RoleUser && m.Flags.Said() {
@@ -325,6 +324,6 @@ func kindOf(m llms.Message) string {
 }
 
 // follows reports whether a node of a context is the message after another one.
-func follows(messages map[record.MessageID]store.Message, id record.MessageID, next store.Node) bool {
+func follows(messages map[store.MessageID]store.Message, id store.MessageID, next store.ID) bool {
 	return !next.IsSummary() && messages[next.Message].Seq == messages[id].Seq+1
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/ui"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/record"
 )
 
 // site is a server on a database in memory, and a browser that it has admitted.
@@ -158,7 +157,7 @@ func (v *site) add(key string, budget int, ms []llms.Message, options ...lcm.Ses
 
 // addSample stores the bundled session, folded for 16,000 tokens.
 func (v *site) addSample() {
-	v.add("sample", 16_000, sample.Messages(), lcm.WithAgent("codex"), lcm.WithProject(record.Project{Root: "/srv/parcels"}), lcm.WithTitle("Parcel tracking"))
+	v.add("sample", 16_000, sample.Messages(), lcm.WithAgent("codex"), lcm.WithProject(store.Project{Root: "/srv/parcels"}), lcm.WithTitle("Parcel tracking"))
 }
 
 // has fails unless a page has all texts.

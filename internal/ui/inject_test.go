@@ -15,7 +15,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/spend"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/record"
 )
 
 // edit returns the arguments of a tool with a text in every place.
@@ -43,7 +42,7 @@ func (v *site) addPayloads() {
 			{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: p, Name: p, URL: "http://evil.example/" + p}}}},
 			{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartText, Text: strings.Repeat("padding that folds the session: "+p+"\n", 120)}}},
 			llms.Assistant("done " + p),
-		}, lcm.WithTitle(p), lcm.WithAgent(p), lcm.WithProject(record.Project{Root: "/srv/" + p}))
+		}, lcm.WithTitle(p), lcm.WithAgent(p), lcm.WithProject(store.Project{Root: "/srv/" + p}))
 	}
 }
 

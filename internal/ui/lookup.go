@@ -34,7 +34,7 @@ type Reference struct {
 }
 
 // references returns lines about nodes, in their order.
-func (s *reader) references(ctx context.Context, nodes []store.Node) ([]Reference, error) {
+func (s *reader) references(ctx context.Context, nodes []store.ID) ([]Reference, error) {
 	all := make([]Reference, 0, len(nodes))
 	for _, n := range nodes {
 		if n.IsSummary() {
@@ -55,10 +55,10 @@ func (s *reader) references(ctx context.Context, nodes []store.Node) ([]Referenc
 }
 
 // summaryNodes returns ids of summaries as nodes.
-func summaryNodes(ids []store.SummaryID) []store.Node {
-	nodes := make([]store.Node, len(ids))
+func summaryNodes(ids []store.SummaryID) []store.ID {
+	nodes := make([]store.ID, len(ids))
 	for i, id := range ids {
-		nodes[i] = store.Node{Summary: id}
+		nodes[i] = store.ID{Summary: id}
 	}
 	return nodes
 }
@@ -201,20 +201,20 @@ func (s *reader) summary(ctx context.Context, id store.SummaryID, messages bool)
 		return d, err
 	}
 	if all := len(sources); !messages {
-		sources = slices.DeleteFunc(sources, func(n store.Node) bool { return !n.IsSummary() })
+		sources = slices.DeleteFunc(sources, func(n store.ID) bool { return !n.IsSummary() })
 		d.Unlisted = all - len(sources)
 	}
 	d.Left = max(0, len(sources)-listed)
 	if d.Sources, err = s.references(ctx, sources[:min(listed, len(sources))]); err != nil {
 		return d, err
 	}
-	derived, err := s.record.Derived(ctx, store.Node{Summary: id})
+	derived, err := s.record.Derived(ctx, store.ID{Summary: id})
 	if err != nil {
 		return d, err
 	}
-	over := make([]store.Node, len(derived))
+	over := make([]store.ID, len(derived))
 	for i, id := range derived {
-		over[i] = store.Node{Summary: id}
+		over[i] = store.ID{Summary: id}
 	}
 	if d.Derived, err = s.references(ctx, over); err != nil {
 		return d, err
@@ -281,9 +281,9 @@ func (s *Server) filePage(r *http.Request) (d fileData, err error) {
 	if err != nil {
 		return d, err
 	}
-	nodes := make([]store.Node, len(holders))
+	nodes := make([]store.ID, len(holders))
 	for i, id := range holders {
-		nodes[i] = store.Node{Message: id}
+		nodes[i] = store.ID{Message: id}
 	}
 	d.Messages, err = s.references(r.Context(), nodes)
 	return d, err

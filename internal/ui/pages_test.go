@@ -407,7 +407,7 @@ func TestWhyOfAFile(t *testing.T) {
 		return llms.Message{Role: llms.RoleAssistant, Parts: []llms.Part{{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: id, Name: "Write",
 			Arguments: fmt.Sprintf(`{"file_path":%q,"content":%q}`, file, text)}}}}
 	}
-	in := lcm.WithProject(record.Project{Root: "/srv/relay"})
+	in := lcm.WithProject(store.Project{Root: "/srv/relay"})
 	v.add("one", 0, []llms.Message{llms.User("Let the relay listen on 7411."), call("a", "/srv/relay/relay.go", "const port = 7411")}, in)
 	v.add("two", 0, []llms.Message{llms.User("Write something else."), call("b", "/srv/relay/other.go", "package other")}, in)
 	page := v.page("/why?file=%2Fsrv%2Frelay%2Frelay.go&session=1")

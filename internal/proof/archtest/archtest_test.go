@@ -36,6 +36,7 @@ func TestModule(t *testing.T) {
 		{"length", CheckLength},
 		{"methods", CheckMethods},
 		{"names", CheckNames},
+		{"one name", CheckOneName},
 		{"docs", CheckDocs},
 		{"contexts", CheckContexts},
 		{"bulk", CheckBulk},
@@ -174,6 +175,19 @@ func TestCheckNames(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("CheckNames (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckOneName(t *testing.T) {
+	got := CheckOneName(tree(t, map[string]string{
+		"internal/record/store/bridge.go": "package store\nimport \"example.com/m/record\"\ntype ID = record.ID",
+		"internal/a/a.go":                 "package a\nimport \"example.com/m/record\"\nimport _ \"example.com/m/internal/record/store\"\nvar _ record.ID\nvar _ record.Input",
+		"internal/below/b.go":             "package below\nimport \"example.com/m/record\"\nvar _ record.ID",
+		"b/b.go":                          "package b\nimport \"example.com/m/record\"\nvar _ record.ID",
+	}))
+	want := []string{"internal/a/a.go uses record.ID: inside, its name is that of package store"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CheckOneName (-want +got):\n%s", diff)
 	}
 }
 

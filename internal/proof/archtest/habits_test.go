@@ -128,6 +128,45 @@ func CheckContexts(t *Tree) []string {
 	return wrong
 }
 
+// CheckOneName reports what internal packages above the store take from the public package record
+// though the contract of the store has it too: there, a type of the record has one name.
+func CheckOneName(t *Tree) []string {
+	const bridge, public = "internal/record/store/bridge.go", "record"
+	bridged, above := map[string]bool{}, map[string]bool{}
+	for _, f := range t.Files {
+		if slices.Contains(t.imports(f), path.Dir(bridge)) {
+			above[f.Dir()] = strings.HasPrefix(f.Path, "internal/")
+		}
+	}
+	var wrong []string
+	for _, of := range []func(File) bool{
+		func(f File) bool { return f.Path == bridge },
+		func(f File) bool { return above[f.Dir()] },
+	} {
+		for _, f := range t.Files {
+			local := localName(f.AST, t.Module+"/"+public)
+			if !of(f) || local == "" {
+				continue
+			}
+			ast.Inspect(f.AST, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				switch pkg, ok := sel.X.(*ast.Ident); {
+				case !ok || pkg.Name != local:
+				case f.Path == bridge:
+					bridged[sel.Sel.Name] = true
+				case bridged[sel.Sel.Name]:
+					wrong = append(wrong, fmt.Sprintf("%s uses record.%s: inside, its name is that of package store", f.Path, sel.Sel.Name))
+				}
+				return true
+			})
+		}
+	}
+	return wrong
+}
+
 // bulky names the imports that add megabytes to the command, and why.
 var bulky = map[string]string{
 	"text/template":                    "it calls methods by name, so the linker keeps every exported method of the program: use strings.NewReplacer",

@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/record"
-
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -233,7 +231,7 @@ func (w *World) collectCursors(t testing.TB, engine *lcm.Engine) {
 			w.Cursors[lcm.GrepName] = append(w.Cursors[lcm.GrepName], a.NextCursor)
 		}
 	}
-	for _, id := range []record.ID{{Payload: w.Files[0]}, {Summary: w.Summaries[0]}, {Message: w.Messages[len(w.Messages)-1]}} {
+	for _, id := range []store.ID{{Payload: w.Files[0]}, {Summary: w.Summaries[0]}, {Message: w.Messages[len(w.Messages)-1]}} {
 		a, err := engine.Describe(t.Context(), recall.DescribeRequest{ID: id, Where: recall.Where{AllConversations: true}, MaxTokens: 20})
 		check(t, err)
 		if a.NextCursor != "" {

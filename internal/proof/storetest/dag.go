@@ -76,7 +76,7 @@ func testFold(t *testing.T, f *fixture) {
 	want(t, "view tokens", view.Tokens, 23)
 	sources := must(f.Sources(t.Context(), s.ID))(t)
 	want(t, "sources", fmt.Sprint(sources), "[msg_1 msg_2 msg_3 msg_4]")
-	derived := must(f.Derived(t.Context(), store.Node{Message: ids[2]}))(t)
+	derived := must(f.Derived(t.Context(), store.ID{Message: ids[2]}))(t)
 	want(t, "derived", fmt.Sprint(derived), fmt.Sprintf("[%s]", s.ID))
 }
 
@@ -96,7 +96,7 @@ func testFolds(t *testing.T, f *fixture) {
 				return err
 			}
 			made := func(s store.Summary) store.Item {
-				return store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+				return store.Item{Pos: s.Pos, ID: store.ID{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
 			}
 			ab, err = w.Fold(t.Context(), store.NewSummary{Over: []store.Item{made(a), made(b)}, Wording: wording("ab")})
 			return err
@@ -150,7 +150,7 @@ func testStale(t *testing.T, f *fixture) {
 		"not neighbours":  {before.Items[2], before.Items[4]},
 		"nothing at all":  nil,
 		"out of order":    {before.Items[3], before.Items[2]},
-		"never was there": {{Pos: 99, Node: store.Node{Message: 99}}},
+		"never was there": {{Pos: 99, ID: store.ID{Message: 99}}},
 	} {
 		err := f.Update(t.Context(), c.ID, func(w store.Writer) error {
 			return second(w.Fold(t.Context(), store.NewSummary{Over: over, Wording: wording("x")}))

@@ -29,7 +29,7 @@ func (f *fixture) gone(t *testing.T, pattern string) {
 	for _, summaries := range []bool{false, true} {
 		found := must(f.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: pattern, Summaries: summaries, Everything: true, Limit: 10}))(t)
 		for _, h := range found.Hits {
-			t.Errorf("%s still says %q", h.Node, pattern)
+			t.Errorf("%s still says %q", h.ID, pattern)
 		}
 	}
 }

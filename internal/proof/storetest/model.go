@@ -54,18 +54,18 @@ func (m *modelMessage) saidAt() time.Time { return cmp.Or(m.Said, m.stored) }
 // item is the message as an unfolded view item.
 func (m *modelMessage) item() store.Item {
 	return store.Item{
-		Pos: m.pos, Node: store.Node{Message: m.id}, Tokens: m.Tokens, Role: m.Role, Calls: m.Calls, Results: m.Results,
+		Pos: m.pos, ID: store.ID{Message: m.id}, Tokens: m.Tokens, Role: m.Role, Calls: m.Calls, Results: m.Results,
 	}
 }
 
 // modelSummary is a summary and its sources.
 type modelSummary struct {
 	store.Summary
-	sources []store.Node
+	sources []store.ID
 }
 
 func (s *modelSummary) item() store.Item {
-	return store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+	return store.Item{Pos: s.Pos, ID: store.ID{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
 }
 
 // modelValue is an entry of the state. The version outlives the value.
@@ -90,7 +90,7 @@ func (m *model) path(tip store.MessageID) []store.MessageID {
 }
 
 // leaves returns the messages below a node.
-func (m *model) leaves(n store.Node) []store.MessageID {
+func (m *model) leaves(n store.ID) []store.MessageID {
 	if !n.IsSummary() {
 		return []store.MessageID{n.Message}
 	}
@@ -101,7 +101,7 @@ func (m *model) leaves(n store.Node) []store.MessageID {
 	return ids
 }
 
-func (m *model) item(n store.Node) store.Item {
+func (m *model) item(n store.ID) store.Item {
 	if n.IsSummary() {
 		return m.summaries[n.Summary].item()
 	}
@@ -113,7 +113,7 @@ func (m *model) item(n store.Node) store.Item {
 func (m *model) cut(view []store.Item, n int) []store.Item {
 	var kept []store.Item
 	for _, it := range view {
-		size := len(m.leaves(it.Node))
+		size := len(m.leaves(it.ID))
 		switch {
 		case n == 0:
 			return kept
@@ -172,14 +172,14 @@ func (m *model) fold(c *modelConversation, from, to int, w store.Wording, id sto
 		ID: id, Conversation: c.ID, Kind: "leaf", Pos: c.view[from].Pos, Body: w.Body, Tokens: w.Tokens, Level: w.Level, Method: w.Method, CreatedAt: now,
 	}}
 	for _, it := range c.view[from : to+1] {
-		s.sources = append(s.sources, it.Node)
+		s.sources = append(s.sources, it.ID)
 		s.SourceTokens += it.Tokens
 		if it.IsSummary() {
 			below := m.summaries[it.Summary]
 			s.Kind, s.Depth = "condensed", max(s.Depth, below.Depth+1)
 			s.Descendants += 1 + below.Descendants
 		}
-		for _, leaf := range m.leaves(it.Node) {
+		for _, leaf := range m.leaves(it.ID) {
 			msg := m.messages[leaf]
 			s.Messages++
 			s.MessageTokens += int64(msg.Tokens)

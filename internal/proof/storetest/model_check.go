@@ -61,7 +61,7 @@ func (m *machine) checkView(c *modelConversation) {
 	v, err := m.f.View(m.ctx, c.ID, store.Window{})
 	m.must("view", err)
 	same := func(a, b store.Item) bool {
-		return a.Pos == b.Pos && a.Node == b.Node && a.Tokens == b.Tokens && a.Role == b.Role && a.Depth == b.Depth && a.Stub == b.Stub
+		return a.Pos == b.Pos && a.ID == b.ID && a.Tokens == b.Tokens && a.Role == b.Role && a.Depth == b.Depth && a.Stub == b.Stub
 	}
 	if !slices.EqualFunc(v.Items, c.view, same) {
 		m.Fatalf("view of conversation %d:\n%+v, the model has\n%+v", c.ID, v.Items, c.view)
@@ -69,9 +69,9 @@ func (m *machine) checkView(c *modelConversation) {
 	var led []store.MessageID
 	for i, it := range v.Items {
 		if i > 0 && it.Pos <= v.Items[i-1].Pos {
-			m.Fatalf("%s stands at %d, after %d", it.Node, it.Pos, v.Items[i-1].Pos)
+			m.Fatalf("%s stands at %d, after %d", it.ID, it.Pos, v.Items[i-1].Pos)
 		}
-		led = append(led, m.model.leaves(it.Node)...)
+		led = append(led, m.model.leaves(it.ID)...)
 	}
 	if path := m.model.path(c.tip); !slices.Equal(led, path) {
 		m.Fatalf("the view of conversation %d leads to %v, the active branch is %v", c.ID, led, path)
@@ -133,8 +133,8 @@ func (m *machine) checkMessages(c *modelConversation) {
 
 func (m *machine) checkSummaries(c *modelConversation) {
 	reached := map[store.SummaryID]bool{}
-	var mark func(store.Node)
-	mark = func(n store.Node) {
+	var mark func(store.ID)
+	mark = func(n store.ID) {
 		if n.IsSummary() {
 			reached[n.Summary] = true
 			for _, s := range m.model.summaries[n.Summary].sources {
@@ -143,7 +143,7 @@ func (m *machine) checkSummaries(c *modelConversation) {
 		}
 	}
 	for _, it := range c.view {
-		mark(it.Node)
+		mark(it.ID)
 	}
 	n := int64(0)
 	var ids []store.SummaryID
@@ -186,7 +186,7 @@ func (m *machine) sameSummary(got store.Summary, want *modelSummary) {
 		m.Fatalf("summary\n%+v, the model has\n%+v", got, w)
 	}
 	files := map[store.PayloadID]bool{}
-	for _, leaf := range m.model.leaves(store.Node{Summary: w.ID}) {
+	for _, leaf := range m.model.leaves(store.ID{Summary: w.ID}) {
 		for _, p := range m.model.messages[leaf].Payloads {
 			files[p] = true
 		}

@@ -24,7 +24,7 @@ func (f *fixture) find(t *testing.T, q store.Search) string {
 	var ids []string
 	for _, h := range found.Hits {
 		if !h.Beside {
-			ids = append(ids, h.Node.String())
+			ids = append(ids, h.ID.String())
 		}
 	}
 	return strings.Join(ids, " ")
@@ -112,7 +112,7 @@ func testSearch(t *testing.T, f *fixture) {
 	if question != "msg_2 msg_1" && question != "msg_1 msg_2" { // the message after a question may be its answer
 		t.Errorf("a question found %q, want the earlier question and what came after it", question)
 	}
-	text, err := f.Text(t.Context(), store.Node{Message: 4})
+	text, err := f.Text(t.Context(), store.ID{Message: 4})
 	if err != nil || !strings.Contains(string(text), "marmalade") {
 		t.Errorf("the text of a message is %q, %v", text, err)
 	}
@@ -176,7 +176,7 @@ func testSearchComplete(t *testing.T, f *fixture) {
 			want(t, fmt.Sprintf("matches of %s among %d", p, len(texts)), found.Matched, expected)
 			want(t, "counted to the end", found.AtLeast, false)
 			if expected > 0 {
-				want(t, "the newest match of "+p, found.Hits[0].Node.String(), newest)
+				want(t, "the newest match of "+p, found.Hits[0].ID.String(), newest)
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func testSearchPages(t *testing.T, f *fixture) {
 		{Mode: store.FullText, Pattern: "message", Limit: 3},
 		{Mode: store.FullText, Pattern: "message", Limit: 3, Sort: store.ByRecency},
 	} {
-		seen := map[store.Node]bool{}
+		seen := map[store.ID]bool{}
 		pages := 0
 		for next := (&store.Cursor{}); next != nil; pages++ {
 			q.After = *next
@@ -199,10 +199,10 @@ func testSearchPages(t *testing.T, f *fixture) {
 				if i == len(found.Hits)-1 && found.Next != nil {
 					want(t, "the cursor behind the last hit", h.After, *found.Next)
 				}
-				if seen[h.Node] {
-					t.Errorf("%s was returned twice", h.Node)
+				if seen[h.ID] {
+					t.Errorf("%s was returned twice", h.ID)
 				}
-				seen[h.Node] = true
+				seen[h.ID] = true
 			}
 			next = found.Next
 		}

@@ -199,7 +199,7 @@ func (f *fixture) view(t *testing.T, id store.ConversationID) store.View {
 func show(v store.View) string {
 	var ids []string
 	for _, it := range v.Items {
-		ids = append(ids, it.Node.String())
+		ids = append(ids, it.ID.String())
 	}
 	return strings.Join(ids, " ")
 }

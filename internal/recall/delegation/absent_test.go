@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/recall/delegation"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/record"
 )
 
 // A question about something that was never said has no answer, with a model or without;
@@ -40,7 +40,7 @@ func TestNothingWasSaid(t *testing.T) {
 		if a.Method != recall.MethodEvidence || !slices.Equal(a.NotInRecord, []string{"Cassandra"}) || len(a.Citations) > 3 || a.Truncated {
 			t.Errorf("%s %q: %s", a.Method, a.NotInRecord, a.Text())
 		}
-		if a = ask(recall.Question{Prompt: "Did we ever use Cassandra?", SummaryIDs: []record.SummaryID{sum}, Output: recall.OutputEvidence}); len(a.NotInRecord) > 0 {
+		if a = ask(recall.Question{Prompt: "Did we ever use Cassandra?", SummaryIDs: []store.SummaryID{sum}, Output: recall.OutputEvidence}); len(a.NotInRecord) > 0 {
 			t.Errorf("with a summary that is named: %q", a.NotInRecord)
 		}
 	}

@@ -71,7 +71,7 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 	case a.MessageDetail != nil:
 		piece.Role, piece.Size = a.Role, int(a.ContentSize)
 		facts.WriteString(".")
-		p.take(piece, store.Node{Message: holder})
+		p.take(piece, store.ID{Message: holder})
 	default:
 		fmt.Fprintf(&facts, " and %d bytes. It belongs to %s.", a.ByteSize, holder)
 		piece.Text = fmt.Sprintf("name: %s\ntype: %s\n%s", a.FileName, a.MIMEType, a.ExplorationSummary)
@@ -79,7 +79,7 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 		p.put(piece)
 		p.grant.served.facts += piece.Text + "\n"
 		piece.Text = "" // these are not the words of the file
-		p.grant.served.add(piece, store.Node{Message: holder})
+		p.grant.served.add(piece, store.ID{Message: holder})
 	}
 	listIDs(&facts, "Files:", a.FileIDs)
 	facts.WriteString(" " + toolname.Expand + " reads it whole.\n")

@@ -236,7 +236,7 @@ func (e *extract) textOf(ctx context.Context, m *store.Message) (string, error) 
 	if plain := m.Body.PlainText(); len(m.Body.Parts) == 1 && plain != "" {
 		return plain, nil
 	}
-	b, err := e.config.Store.Text(ctx, store.Node{Message: m.ID})
+	b, err := e.config.Store.Text(ctx, store.ID{Message: m.ID})
 	if errors.Is(err, store.ErrDamaged) { // a payload of it
 		m.Damaged, err = true, nil
 	}
@@ -398,7 +398,7 @@ func (d *Delegator) expanded(ctx context.Context, shown []passage, p *plan) (int
 	n := 0
 	for _, id := range p.opened {
 		for _, s := range shown {
-			ok, err := beneath(ctx, d.config.Store, store.Node{Message: s.msg.ID}, []store.SummaryID{id})
+			ok, err := beneath(ctx, d.config.Store, store.ID{Message: s.msg.ID}, []store.SummaryID{id})
 			if err != nil {
 				return 0, err
 			}

@@ -132,7 +132,7 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 			if id == "" || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, string(id)) {
 				continue
 			}
-			if ok, err := g.covers(ctx, store.Node{Summary: id}); err != nil {
+			if ok, err := g.covers(ctx, store.ID{Summary: id}); err != nil {
 				return err
 			} else if ok {
 				in.SummaryIDs = append(in.SummaryIDs, string(id))

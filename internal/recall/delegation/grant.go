@@ -57,7 +57,7 @@ type Grant struct {
 	left   int
 	sealed bool
 	served servedTexts
-	known  map[store.Node]bool // nodes that were looked up and are covered
+	known  map[store.ID]bool // nodes that were looked up and are covered
 }
 
 // newGrant returns a grant on the store of c. The marker is a word that no stored text
@@ -65,7 +65,7 @@ type Grant struct {
 func newGrant(a Allowance, c Config, m *Meter, marker string) *Grant {
 	return &Grant{
 		allows: a, recall: c.Recall, store: c.Store, count: c.count, clock: c.Clock, meter: m, marker: marker, left: a.Tokens,
-		served: servedTexts{byID: map[store.ID]*served{}}, known: map[store.Node]bool{},
+		served: servedTexts{byID: map[store.ID]*served{}}, known: map[store.ID]bool{},
 	}
 }
 
@@ -125,7 +125,7 @@ const maxHolders = 200
 // allow refuses an id that the grant does not cover. Of a file it returns the covered
 // message that the file belongs to.
 func (g *Grant) allow(ctx context.Context, id store.ID) (holder store.MessageID, err error) {
-	nodes := []store.Node{id}
+	nodes := []store.ID{id}
 	if id.Payload != "" {
 		holders, err := g.store.Holders(ctx, id.Payload, g.allows.Conversations, maxHolders)
 		if err != nil {
@@ -133,7 +133,7 @@ func (g *Grant) allow(ctx context.Context, id store.ID) (holder store.MessageID,
 		}
 		nodes = nil
 		for _, m := range holders {
-			nodes = append(nodes, store.Node{Message: m})
+			nodes = append(nodes, store.ID{Message: m})
 		}
 	}
 	for _, n := range nodes {
@@ -148,8 +148,8 @@ func (g *Grant) allow(ctx context.Context, id store.ID) (holder store.MessageID,
 const maxClimb = 64
 
 // covers reports whether a node is granted or lies beneath a granted summary.
-func (g *Grant) covers(ctx context.Context, n store.Node) (covered bool, err error) {
-	err = climb(ctx, g.store, n, func(at store.Node, _ int) (bool, error) {
+func (g *Grant) covers(ctx context.Context, n store.ID) (covered bool, err error) {
+	err = climb(ctx, g.store, n, func(at store.ID, _ int) (bool, error) {
 		covered = covered || g.known[at] || slices.Contains(g.allows.Summaries, at.Summary) || at.Message != 0 && slices.Contains(g.allows.Messages, at.Message)
 		return !covered, nil
 	})
@@ -161,10 +161,10 @@ func (g *Grant) covers(ctx context.Context, n store.Node) (covered bool, err err
 
 // climb visits a node and the summaries above it, level by level, each once. It goes
 // on above a node where visit returns true.
-func climb(ctx context.Context, s lookup.Store, n store.Node, visit func(n store.Node, level int) (bool, error)) error {
-	seen := map[store.Node]bool{n: true}
-	for at, level := []store.Node{n}, 0; len(at) > 0 && level <= maxClimb; level++ {
-		var up []store.Node
+func climb(ctx context.Context, s lookup.Store, n store.ID, visit func(n store.ID, level int) (bool, error)) error {
+	seen := map[store.ID]bool{n: true}
+	for at, level := []store.ID{n}, 0; len(at) > 0 && level <= maxClimb; level++ {
+		var up []store.ID
 		for _, n := range at {
 			if on, err := visit(n, level); err != nil {
 				return err
@@ -176,7 +176,7 @@ func climb(ctx context.Context, s lookup.Store, n store.Node, visit func(n store
 				return err
 			}
 			for _, id := range derived {
-				if above := (store.Node{Summary: id}); !seen[above] {
+				if above := (store.ID{Summary: id}); !seen[above] {
 					seen[above] = true
 					up = append(up, above)
 				}

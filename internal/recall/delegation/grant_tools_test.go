@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/record"
-
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -172,7 +170,7 @@ func TestFilesCanBeExpanded(t *testing.T) {
 			args["cursor"] = next[:strings.Index(next, `"`)]
 		}
 	})
-	want, err := h.db.Text(t.Context(), store.Node{Message: 2})
+	want, err := h.db.Text(t.Context(), store.ID{Message: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +225,7 @@ type unreadable struct {
 }
 
 func (r *unreadable) Expand(ctx context.Context, q recall.ExpandRequest) (recall.ExpandAnswer, error) {
-	if r.broken && slices.ContainsFunc(q.IDs, func(id record.ID) bool { return id.Payload != "" }) {
+	if r.broken && slices.ContainsFunc(q.IDs, func(id store.ID) bool { return id.Payload != "" }) {
 		return recall.ExpandAnswer{}, errors.New("the disk is gone")
 	}
 	return r.Recall.Expand(ctx, q)

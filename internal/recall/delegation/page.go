@@ -60,7 +60,7 @@ func (p *page) fill(ctx context.Context, in expandArgs, what resolved) (err erro
 				why := fmt.Sprintf(noText, piece.ID)
 				p.skipped, p.left = append(p.skipped, why), p.left-p.grant.count(why)
 			case piece.Level == 0:
-				p.take(piece, store.Node{Message: what.holders[piece.ID]})
+				p.take(piece, store.ID{Message: what.holders[piece.ID]})
 			default:
 				p.take(piece, piece.ID)
 			}
@@ -84,7 +84,7 @@ const noText = "%s holds no text: lcm_describe says what is known of it"
 func (g *Grant) matchesFirst(ctx context.Context, ids []store.SummaryID) ([]store.SummaryID, error) {
 	var first []store.SummaryID
 	for _, id := range g.allows.First {
-		if ok, err := beneath(ctx, g.store, store.Node{Summary: id}, ids); err != nil {
+		if ok, err := beneath(ctx, g.store, store.ID{Summary: id}, ids); err != nil {
 			return nil, err
 		} else if ok {
 			first = append(first, id)
@@ -120,7 +120,7 @@ func (p *page) frame(piece recall.Piece, dated bool) int {
 
 // take puts a piece of a node, or of a file of a message, on the page. A piece that
 // continues the last one joins it.
-func (p *page) take(piece recall.Piece, n store.Node) {
+func (p *page) take(piece recall.Piece, n store.ID) {
 	p.put(piece)
 	p.read = append(p.read, func() { p.grant.served.add(piece, n) })
 }

@@ -205,8 +205,8 @@ func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) e
 }
 
 // beneath reports whether a node is one of the summaries or lies beneath one.
-func beneath(ctx context.Context, s lookup.Store, n store.Node, roots []store.SummaryID) (bool, error) {
-	g := Grant{allows: Allowance{Summaries: roots}, store: s, known: map[store.Node]bool{}}
+func beneath(ctx context.Context, s lookup.Store, n store.ID, roots []store.SummaryID) (bool, error) {
+	g := Grant{allows: Allowance{Summaries: roots}, store: s, known: map[store.ID]bool{}}
 	return g.covers(ctx, n)
 }
 

@@ -233,7 +233,7 @@ func (d *Delegator) literalFirst(ctx context.Context, query string, all []candid
 	for i, c := range all {
 		text := c.msg.Body.SearchText()
 		if lookup.MovedOut(c.msg.Body.Parts) {
-			whole, err := d.config.Store.Text(ctx, store.Node{Message: c.msg.ID})
+			whole, err := d.config.Store.Text(ctx, store.ID{Message: c.msg.ID})
 			if err != nil {
 				return err
 			}
@@ -264,7 +264,7 @@ func (d *Delegator) inside(ctx context.Context, found []store.MessageID, p *plan
 	}
 	var kept []store.MessageID
 	for _, id := range found {
-		ok, err := beneath(ctx, d.config.Store, store.Node{Message: id}, p.within)
+		ok, err := beneath(ctx, d.config.Store, store.ID{Message: id}, p.within)
 		if err != nil {
 			return nil, err
 		}

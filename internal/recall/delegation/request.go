@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
+	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
-	"github.com/lossless-context/lcm/record"
 )
 
 // Bounds of a question.
@@ -28,7 +28,7 @@ type request struct {
 // check reports everything that is wrong with a question and fills in defaults.
 func (r *request) check() error {
 	var wrong []error
-	r.SummaryIDs = slices.DeleteFunc(slices.Clone(r.SummaryIDs), func(id record.SummaryID) bool { return strings.TrimSpace(string(id)) == "" })
+	r.SummaryIDs = slices.DeleteFunc(slices.Clone(r.SummaryIDs), func(id store.SummaryID) bool { return strings.TrimSpace(string(id)) == "" })
 	r.Query, r.Prompt = strings.TrimSpace(r.Query), strings.TrimSpace(r.Prompt)
 	if len(r.SummaryIDs) == 0 && r.Query == "" {
 		r.Query = r.Prompt

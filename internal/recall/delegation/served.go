@@ -25,7 +25,7 @@ type servedTexts struct {
 
 // served is a message or summary that the sub-agent has read, or a part of it.
 type served struct {
-	node         store.Node
+	node         store.ID
 	conversation store.ConversationID
 	role         llms.Role
 	time         time.Time
@@ -34,16 +34,16 @@ type served struct {
 }
 
 // add notes a message or summary.
-func (s *servedTexts) add(p recall.Piece, n store.Node) { s.entry(p, n).read(p) }
+func (s *servedTexts) add(p recall.Piece, n store.ID) { s.entry(p, n).read(p) }
 
 // addSnippet notes a passage that a search showed.
-func (s *servedTexts) addSnippet(p recall.Piece, n store.Node) {
+func (s *servedTexts) addSnippet(p recall.Piece, n store.ID) {
 	e := s.entry(p, n)
 	e.snippets = include(e.snippets, p.Text)
 }
 
 // entry returns the entry of a piece's id.
-func (s *servedTexts) entry(p recall.Piece, n store.Node) *served {
+func (s *servedTexts) entry(p recall.Piece, n store.ID) *served {
 	e, ok := s.byID[p.ID]
 	if !ok {
 		e = &served{node: n, conversation: p.ConversationID, role: p.Role, time: p.CreatedAt}
@@ -110,7 +110,7 @@ func (r *reading) check(answer string, q request) (missing []string, held int) {
 
 // climb goes from a served node up to the summaries that were granted.
 func (r *reading) climb(ctx context.Context, g *Grant, s *served) error {
-	return climb(ctx, g.store, s.node, func(n store.Node, level int) (bool, error) {
+	return climb(ctx, g.store, s.node, func(n store.ID, level int) (bool, error) {
 		if level == 0 {
 			return true, nil
 		}

@@ -37,7 +37,7 @@ func (s *Service) Describe(ctx context.Context, r recall.DescribeRequest) (_ rec
 	if d.answer.Scope, err = s.scopes.reach(ctx, r.Where); err != nil {
 		return recall.DescribeAnswer{}, err
 	}
-	st := step{Node: r.ID}
+	st := step{ID: r.ID}
 	switch {
 	case r.ID.Summary != "":
 		err = d.summary(ctx, r.ID.Summary)

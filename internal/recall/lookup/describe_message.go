@@ -41,7 +41,7 @@ func (d *description) message(ctx context.Context, id store.MessageID) (store.Me
 	if len(around.After) > 0 {
 		a.MessageDetail.Next = &around.After[0]
 	}
-	a.CoveringIDs, err = d.chain(ctx, store.Node{Message: id})
+	a.CoveringIDs, err = d.chain(ctx, store.ID{Message: id})
 	return m, err
 }
 
@@ -60,7 +60,7 @@ func attaches(parts []llms.Part, files []store.PayloadID) bool {
 const maxChain = 64
 
 // chain leads from a node up to the summary in the view.
-func (d *description) chain(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+func (d *description) chain(ctx context.Context, n store.ID) ([]store.SummaryID, error) {
 	ids := []store.SummaryID{}
 	for len(ids) < maxChain {
 		over, ok, err := d.covering(ctx, n)
@@ -72,7 +72,7 @@ func (d *description) chain(ctx context.Context, n store.Node) ([]store.SummaryI
 			d.damagedAbove(over.ID)
 			return ids, nil // its sources may be others, also itself
 		}
-		n = store.Node{Summary: over.ID}
+		n = store.ID{Summary: over.ID}
 	}
 	return ids, nil
 }

@@ -48,7 +48,7 @@ func (d *description) summary(ctx context.Context, id store.SummaryID) error {
 			a.Notes = append(a.Notes, "damaged: a source is not what was written, or not there: "+cmp.Or(string(n.Summary), "a summary"))
 		}
 	}
-	derived, err := d.store.Derived(ctx, store.Node{Summary: id})
+	derived, err := d.store.Derived(ctx, store.ID{Summary: id})
 	if err != nil {
 		return err
 	}

@@ -163,5 +163,5 @@ func TestBestTurns(t *testing.T) {
 }
 
 func hit(id store.MessageID, score float64) store.Hit {
-	return store.Hit{Node: store.Node{Message: id}, Score: score}
+	return store.Hit{ID: store.ID{Message: id}, Score: score}
 }

@@ -29,7 +29,7 @@ func (s *Service) exactRanked(ctx context.Context, q *query, of store.Search) (s
 		return found, err
 	}
 	ranked := func(h store.Hit) bool {
-		return slices.ContainsFunc(best, func(b store.Hit) bool { return b.Node == h.Node })
+		return slices.ContainsFunc(best, func(b store.Hit) bool { return b.ID == h.ID })
 	}
 	at := store.Cursor{Offset: len(best)}
 	if len(best) > 0 {
@@ -85,7 +85,7 @@ func (s *Service) bestExact(ctx context.Context, q *query, of store.Search) ([]s
 		}
 		for _, h := range found.Hits {
 			of.After.Through, of.After.Now = h.After.Through, h.After.Now
-			text, err := s.store.Text(ctx, h.Node)
+			text, err := s.store.Text(ctx, h.ID)
 			if _, err = harmless(err); err != nil {
 				return nil, err
 			}
@@ -109,7 +109,7 @@ func (s *Service) onlyAskings(ctx context.Context, q *query, a recall.GrepAnswer
 		if m.ID.Message == 0 {
 			return false, nil
 		}
-		hits = append(hits, store.Hit{Node: m.ID})
+		hits = append(hits, store.Hit{ID: m.ID})
 	}
 	messages, _, err := s.load(ctx, hits)
 	if err != nil {
@@ -141,24 +141,24 @@ func (s *Service) sayMost(ctx context.Context, hits []store.Hit) error {
 	if len(hits) <= fewMatches {
 		return nil
 	}
-	said, in := make(map[store.Node]map[string]bool, len(hits)), map[string]int{}
+	said, in := make(map[store.ID]map[string]bool, len(hits)), map[string]int{}
 	for _, h := range hits {
-		text, err := s.store.Text(ctx, h.Node)
+		text, err := s.store.Text(ctx, h.ID)
 		if _, err = harmless(err); err != nil {
 			return err
 		}
-		said[h.Node] = contentWords(string(text[:min(len(text), 2000)]))
-		for w := range said[h.Node] {
+		said[h.ID] = contentWords(string(text[:min(len(text), 2000)]))
+		for w := range said[h.ID] {
 			in[w]++
 		}
 	}
-	worth := map[store.Node]float64{}
+	worth := map[store.ID]float64{}
 	for n, words := range said {
 		for w := range words {
 			worth[n] += math.Log(float64(len(hits)) / float64(in[w]))
 		}
 		worth[n] /= float64(len(words) + 8) // the mean, less for a text of a few words
 	}
-	slices.SortStableFunc(hits, func(a, b store.Hit) int { return cmp.Compare(worth[b.Node], worth[a.Node]) })
+	slices.SortStableFunc(hits, func(a, b store.Hit) int { return cmp.Compare(worth[b.ID], worth[a.ID]) })
 	return nil
 }

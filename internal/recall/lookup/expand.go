@@ -86,7 +86,7 @@ func (s *Service) roots(ctx context.Context, r recall.ExpandRequest, a *recall.E
 		return nil, nil, err
 	}
 	for _, id := range r.IDs {
-		st := step{Node: id}
+		st := step{ID: id}
 		if id.Payload != "" {
 			st.holder, err = s.holder(ctx, a.Scope, id.Payload)
 		} else if st.holder, err = s.message(ctx, id.Message); err == nil {

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/record"
-
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
@@ -172,7 +170,7 @@ func messages(n int, text func(i int) string) []llms.Message {
 func number(i int) string { return fmt.Sprintf("message number %d", i+1) }
 
 // idOf reads an id, bare or in a reference. A text without one is the id of nothing.
-func idOf(text string) record.ID {
+func idOf(text string) store.ID {
 	id, _ := lookup.ParseID(text)
 	return id
 }

@@ -216,7 +216,7 @@ func nameSummaries(matches []recall.Match, lanes []*lane, beneath map[store.Summ
 	}
 	for _, h := range lanes[1].found.Hits {
 		best, ok := beneath[h.Summary]
-		at := slices.IndexFunc(matches, func(m recall.Match) bool { return m.ID == store.Node{Message: best} })
+		at := slices.IndexFunc(matches, func(m recall.Match) bool { return m.ID == store.ID{Message: best} })
 		if ok && at >= 0 && !h.Beside {
 			matches[at].AlsoIn = append(matches[at].AlsoIn, h.Summary)
 		}

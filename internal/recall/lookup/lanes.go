@@ -199,7 +199,7 @@ func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, fro
 	}
 	best := make(map[store.SummaryID]store.Hit)
 	for _, h := range messages.Hits[:min(rankedBeneath, len(messages.Hits))] {
-		for above := []store.Node{{Message: h.Message}}; len(above) > 0; above = above[1:] {
+		for above := []store.ID{{Message: h.Message}}; len(above) > 0; above = above[1:] {
 			over, err := s.store.Derived(ctx, above[0])
 			if err != nil {
 				return nil, err
@@ -207,7 +207,7 @@ func (s *Service) foundBeneath(ctx context.Context, q *query, lanes []*lane, fro
 			for _, id := range over {
 				if _, known := best[id]; !known {
 					best[id] = h
-					above = append(above, store.Node{Summary: id})
+					above = append(above, store.ID{Summary: id})
 				}
 			}
 		}

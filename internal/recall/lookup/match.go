@@ -20,7 +20,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]re
 		if q.fill > 0 {
 			q.runes = pageRunes[min(place, len(pageRunes)-1)]
 		}
-		m := recall.Match{ID: h.Node, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Earlier: h.Earlier, Score: h.Score}
+		m := recall.Match{ID: h.ID, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Earlier: h.Earlier, Score: h.Score}
 		if h.IsSummary() {
 			q.matchSummary(&m, summaries[h.Summary])
 		} else if err := s.matchMessage(ctx, q, &m, messages[h.Message]); err != nil {
@@ -108,7 +108,7 @@ func (q *query) matchSummary(m *recall.Match, sum store.Summary) {
 // matchMessage fills in a message.
 func (s *Service) matchMessage(ctx context.Context, q *query, m *recall.Match, msg store.Message) error {
 	m.Type = "message"
-	over, ok, err := s.covering(ctx, store.Node{Message: msg.ID})
+	over, ok, err := s.covering(ctx, store.ID{Message: msg.ID})
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Service) matchMessage(ctx context.Context, q *query, m *recall.Match, m
 	if err != nil {
 		return err
 	}
-	text, err := s.store.Text(ctx, store.Node{Message: msg.ID})
+	text, err := s.store.Text(ctx, store.ID{Message: msg.ID})
 	if m.Damaged, err = harmless(err); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *Service) matchMessage(ctx context.Context, q *query, m *recall.Match, m
 }
 
 // covering returns the summary that was made of a node and is not retired.
-func (s *Service) covering(ctx context.Context, n store.Node) (store.Summary, bool, error) {
+func (s *Service) covering(ctx context.Context, n store.ID) (store.Summary, bool, error) {
 	ids, err := s.store.Derived(ctx, n)
 	if err != nil || len(ids) == 0 {
 		return store.Summary{}, false, err

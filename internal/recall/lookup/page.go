@@ -84,7 +84,7 @@ func (p *page) add(ctx context.Context, st step) (full bool, err error) {
 // read loads the text of a node from the offset of the page on. A file that is no text has
 // none.
 func (p *page) read(ctx context.Context, st step) (piece recall.Piece, rest []byte, err error) {
-	piece = recall.Piece{ID: st.Node, Type: "message", Level: st.level}
+	piece = recall.Piece{ID: st.ID, Type: "message", Level: st.level}
 	switch {
 	case st.IsSummary():
 		sum, err := p.summary(ctx, st.Summary)

@@ -108,7 +108,7 @@ func nearestHits(ctx context.Context, from Store, q store.Search, near []store.M
 			q.After.Through > 0 && int64(m.ID) > q.After.Through || slices.Contains(q.Except, m.ID) {
 			continue
 		}
-		hits = append(hits, store.Hit{Node: store.Node{Message: m.ID}, Conversation: m.Conversation, Time: at, Role: m.Body.Role, Meaning: true})
+		hits = append(hits, store.Hit{ID: store.ID{Message: m.ID}, Conversation: m.Conversation, Time: at, Role: m.Body.Role, Meaning: true})
 		if len(hits) == joinNearest {
 			break
 		}

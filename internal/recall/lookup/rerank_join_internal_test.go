@@ -53,7 +53,7 @@ func TestNearestHitsAreThoseOfTheSearch(t *testing.T) {
 func TestPutBehind(t *testing.T) {
 	hits := func(ids ...store.MessageID) (out []store.Hit) {
 		for _, id := range ids {
-			out = append(out, store.Hit{Node: store.Node{Message: id}})
+			out = append(out, store.Hit{ID: store.ID{Message: id}})
 		}
 		return out
 	}

@@ -14,7 +14,7 @@ import (
 // another match as well.
 func TestAnAskingBesideAnAskingMovesWithIt(t *testing.T) {
 	hit := func(id store.MessageID, nextTo ...store.MessageID) store.Hit {
-		return store.Hit{Node: store.Node{Message: id}, NextTo: nextTo}
+		return store.Hit{ID: store.ID{Message: id}, NextTo: nextTo}
 	}
 	asked := map[string]bool{"lunch": true}
 	list := []sourced{{hit: hit(1, 3), asked: asked}, {hit: hit(2, 3, 4), asked: asked, place: 2}, {hit: hit(3), asked: asked, place: 9}, {hit: hit(4), place: 6}, {hit: hit(5, 3), place: 8}}
@@ -66,7 +66,7 @@ func TestSourcesReadLittle(t *testing.T) {
 		add(llms.Calls("", llms.ToolCall{ID: fmt.Sprint(n), Name: "Bash", Arguments: "{}"}))
 		add(llms.Result(fmt.Sprint(n), "Bash", "the proxy is down", false))
 	}
-	hits := []store.Hit{{Node: store.Node{Message: 101}}, {Node: store.Node{Message: 20}}}
+	hits := []store.Hit{{ID: store.ID{Message: 101}}, {ID: store.ID{Message: 20}}}
 	if err := sourcesFirst(t.Context(), from, "proxy", hits); err != nil || hits[0].Message != 101 || from.read > 4 {
 		t.Errorf("%d messages were read: %v", from.read, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // step is a node on the way down from a summary to its messages.
 type step struct {
-	store.Node
+	store.ID
 	level  int           // 1 for a source of a summary that was asked for
 	holder store.Message // of a message or file that was asked for
 	// damaged says that it may be no source of the summary that led to it.
@@ -30,7 +30,7 @@ func (s *Service) descend(ctx context.Context, first []step, roots []store.Summa
 				return
 			}
 		}
-		w := walk{s, depth, messages, yield, map[store.Node]bool{}, map[store.SummaryID]int{}}
+		w := walk{s, depth, messages, yield, map[store.ID]bool{}, map[store.SummaryID]int{}}
 		for _, id := range roots {
 			if !w.open(ctx, id, 0) {
 				return
@@ -45,7 +45,7 @@ type walk struct {
 	depth    int
 	messages bool
 	yield    func(step, error) bool
-	seen     map[store.Node]bool
+	seen     map[store.ID]bool
 	opened   map[store.SummaryID]int // the level of each summary that was opened
 }
 
@@ -68,7 +68,7 @@ func (w walk) open(ctx context.Context, id store.SummaryID, level int) bool {
 		if !w.messages && !n.IsSummary() {
 			continue
 		}
-		if !w.seen[n] && !w.yield(step{Node: n, level: level + 1, damaged: above.Damaged}, nil) {
+		if !w.seen[n] && !w.yield(step{ID: n, level: level + 1, damaged: above.Damaged}, nil) {
 			return false
 		}
 		w.seen[n] = true

@@ -58,7 +58,7 @@ func (b *branch) all(ctx context.Context) ([]store.MessageID, error) {
 	ids := make([]store.MessageID, 0, len(b.items))
 	var err error
 	for _, it := range b.items {
-		if ids, err = b.leaves(ctx, ids, it.Node); err != nil {
+		if ids, err = b.leaves(ctx, ids, it.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +77,7 @@ func (b *branch) set(ctx context.Context) (map[store.MessageID]bool, error) {
 }
 
 // leaves adds the messages below a node.
-func (b *branch) leaves(ctx context.Context, ids []store.MessageID, node store.Node) ([]store.MessageID, error) {
+func (b *branch) leaves(ctx context.Context, ids []store.MessageID, node store.ID) ([]store.MessageID, error) {
 	if !node.IsSummary() {
 		return append(ids, node.Message), nil
 	}

@@ -91,12 +91,12 @@ func (b bed) view(t *testing.T) string {
 	}
 	var texts []string
 	for _, it := range v.Items {
-		texts = append(texts, b.below(t, it.Node)...)
+		texts = append(texts, b.below(t, it.ID)...)
 	}
 	return strings.Join(texts, " ")
 }
 
-func (b bed) below(t *testing.T, n store.Node) []string {
+func (b bed) below(t *testing.T, n store.ID) []string {
 	t.Helper()
 	var texts []string
 	if !n.IsSummary() {

@@ -9,7 +9,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/record"
 )
 
 // Titles, messages that are shown and texts lose what the mode says: S a secret, P a private block.
@@ -166,7 +165,7 @@ func TestErasedMessagesStayAway(t *testing.T) {
 	history := []llms.Message{llms.User("to be erased, and long enough to be known again"), llms.Assistant("kept, and long enough to be known again")}
 	history[0].ID, history[1].ID = "one", "two"
 	stored := b.sync(t, history...)
-	if _, err := b.Erase(t.Context(), record.EraseRequest{Messages: []store.MessageID{stored.Stored[0].ID}, Cause: "forget"}); err != nil {
+	if _, err := b.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{stored.Stored[0].ID}, Cause: "forget"}); err != nil {
 		t.Fatal(err)
 	}
 	if gone, err := b.Forgotten(t.Context(), "test", store.Project{Root: "/work/client"}, ingest.Messages(history...)); err != nil || len(gone) != 2 || !gone[0] || gone[1] {

@@ -149,7 +149,7 @@ func TestPrivateForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := b.Text(t.Context(), store.Node{Message: kept.ID})
+			text, err := b.Text(t.Context(), store.ID{Message: kept.ID})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/record"
 )
 
 // secret is a made-up key, hush a text marked as private.
@@ -81,7 +80,7 @@ func TestRedaction(t *testing.T) {
 				if m.Format != llms.FormatText && !json.Valid(record) {
 					t.Errorf("message %d: its record is no JSON: %s", i, record)
 				}
-				text, err := b.Text(t.Context(), store.Node{Message: m.ID})
+				text, err := b.Text(t.Context(), store.ID{Message: m.ID})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -185,7 +184,7 @@ func TestForgottenCleansOnlyIfSomethingWasErased(t *testing.T) {
 		t.Errorf("the message was cleaned: %v", err)
 	}
 	stored := b.sync(t, llms.User("to be erased, and long enough"))
-	if _, err := b.Erase(t.Context(), record.EraseRequest{Messages: []store.MessageID{stored.Stored[0].ID}, Cause: "forget"}); err != nil {
+	if _, err := b.Erase(t.Context(), store.Erasure{Messages: []store.MessageID{stored.Stored[0].ID}, Cause: "forget"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := forgotten(); err == nil {

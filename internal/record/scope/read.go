@@ -112,21 +112,21 @@ func unless[T any](err error, fn func() (T, error)) (T, error) {
 
 // Record implements [store.Reader].
 func (n *reads) Record(ctx context.Context, id store.MessageID) ([]byte, error) {
-	return unless(n.admitNode(ctx, store.Node{Message: id}), func() ([]byte, error) { return n.whole.Record(ctx, id) })
+	return unless(n.admitNode(ctx, store.ID{Message: id}), func() ([]byte, error) { return n.whole.Record(ctx, id) })
 }
 
 // Sources implements [store.Reader]. All sources of a summary inside are inside: those
 // of forks from outside are not.
-func (n *reads) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
-	return unless(n.admitNode(ctx, store.Node{Summary: id}), func() ([]store.Node, error) { return n.whole.Sources(ctx, id) })
+func (n *reads) Sources(ctx context.Context, id store.SummaryID) ([]store.ID, error) {
+	return unless(n.admitNode(ctx, store.ID{Summary: id}), func() ([]store.ID, error) { return n.whole.Sources(ctx, id) })
 }
 
 // Derived implements [store.Reader]. A fork outside may have summarised a message
 // inside.
-func (n *reads) Derived(ctx context.Context, at store.Node) ([]store.SummaryID, error) {
+func (n *reads) Derived(ctx context.Context, at store.ID) ([]store.SummaryID, error) {
 	found, err := unless(n.admitNode(ctx, at), func() ([]store.SummaryID, error) { return n.whole.Derived(ctx, at) })
 	return slices.DeleteFunc(found, func(id store.SummaryID) bool {
-		return n.admitNode(ctx, store.Node{Summary: id}) != nil
+		return n.admitNode(ctx, store.ID{Summary: id}) != nil
 	}), err
 }
 
@@ -175,13 +175,13 @@ func (n *reads) Search(ctx context.Context, q store.Search) (store.Found, error)
 }
 
 // Text implements [store.Searcher].
-func (n *reads) Text(ctx context.Context, at store.Node) ([]byte, error) {
+func (n *reads) Text(ctx context.Context, at store.ID) ([]byte, error) {
 	return unless(n.admitNode(ctx, at), func() ([]byte, error) { return n.whole.Text(ctx, at) })
 }
 
 // Attached implements [store.Attachments].
 func (n *reads) Attached(ctx context.Context, id store.MessageID) ([]store.PayloadID, error) {
-	return unless(n.admitNode(ctx, store.Node{Message: id}), func() ([]store.PayloadID, error) { return n.whole.Attached(ctx, id) })
+	return unless(n.admitNode(ctx, store.ID{Message: id}), func() ([]store.PayloadID, error) { return n.whole.Attached(ctx, id) })
 }
 
 // Holders implements [store.Attachments].

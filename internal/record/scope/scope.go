@@ -203,7 +203,7 @@ func (n *reads) chooseFew(ctx context.Context, chosen []store.ConversationID, in
 }
 
 // admitNode returns ErrNotFound for a message or summary outside.
-func (n *reads) admitNode(ctx context.Context, at store.Node) error {
+func (n *reads) admitNode(ctx context.Context, at store.ID) error {
 	var err error
 	if at.IsSummary() {
 		_, err = store.First(n.Summaries(ctx, store.SummaryQuery{IDs: []store.SummaryID{at.Summary}}))

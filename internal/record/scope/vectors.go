@@ -19,7 +19,7 @@ func (n *reads) Vectors(ctx context.Context, model string, texts []store.TextHas
 func (n *reads) PutVectors(ctx context.Context, model string, vectors []store.MessageVector) error {
 	var inside []store.MessageVector
 	for _, v := range vectors {
-		switch err := n.admitNode(ctx, store.Node{Message: v.Message}); {
+		switch err := n.admitNode(ctx, store.ID{Message: v.Message}); {
 		case err == nil:
 			inside = append(inside, v)
 		case !errors.Is(err, store.ErrNotFound):

@@ -75,7 +75,7 @@ func (n *writes) Fork(ctx context.Context, from store.ConversationID, at store.M
 		}
 	}
 	if err == nil {
-		err = n.admitNode(ctx, store.Node{Message: at})
+		err = n.admitNode(ctx, store.ID{Message: at})
 	}
 	if err == nil && c.Parent != 0 {
 		_, err = n.admit(ctx, c.Parent)
@@ -242,7 +242,7 @@ func (n *narrowed) Mask(ctx context.Context, masks []store.Mask) error {
 		return err
 	}
 	for _, one := range masks {
-		if err := n.admitNode(ctx, store.Node{Message: one.ID}); err != nil {
+		if err := n.admitNode(ctx, store.ID{Message: one.ID}); err != nil {
 			return err
 		}
 	}

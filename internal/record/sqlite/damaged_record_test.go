@@ -68,7 +68,7 @@ func TestADamagedMessageLeavesTheOthersReadable(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := db.Text(t.Context(), store.Node{Message: m.ID}); errors.Is(err, store.ErrDamaged) {
+				if _, err := db.Text(t.Context(), store.ID{Message: m.ID}); errors.Is(err, store.ErrDamaged) {
 					texts++
 				} else if err != nil {
 					t.Errorf("text of %s: %v", m.ID, err)

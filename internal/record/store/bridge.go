@@ -15,7 +15,6 @@ type (
 	SummaryID         = record.SummaryID
 	PayloadID         = record.PayloadID
 	ID                = record.ID
-	Node              = record.ID
 	Message           = record.Message
 	Flag              = record.Flag
 	Appended          = record.AppendResult

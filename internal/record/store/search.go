@@ -17,7 +17,7 @@ type Searcher interface {
 	// arguments, tool outputs, reasoning and payloads included. If the text does
 	// not match the hashes taken on arrival it also returns an error that wraps
 	// ErrDamaged; Search checks no hashes.
-	Text(ctx context.Context, n Node) ([]byte, error)
+	Text(ctx context.Context, n ID) ([]byte, error)
 }
 
 // Attachments maps payloads to messages.
@@ -98,7 +98,7 @@ type Found struct {
 
 // Hit is one match.
 type Hit struct {
-	Node
+	ID
 	Conversation ConversationID
 	Time         time.Time
 	Role         llms.Role // of a message

@@ -77,9 +77,9 @@ type Reader interface {
 	// ([MarkSummaryDamaged]).
 	Summaries(ctx context.Context, q SummaryQuery) iter.Seq2[Summary, error]
 	// Sources returns the sources of a summary, in order.
-	Sources(ctx context.Context, id SummaryID) ([]Node, error)
+	Sources(ctx context.Context, id SummaryID) ([]ID, error)
 	// Derived returns the summaries that have a node as source.
-	Derived(ctx context.Context, n Node) ([]SummaryID, error)
+	Derived(ctx context.Context, n ID) ([]SummaryID, error)
 	// Payload describes a payload and opens its content. It checks the content
 	// against its SHA-256, and each range that is read later against the hash of
 	// its chunk.

@@ -69,7 +69,7 @@ type Item struct {
 	// Pos orders the items. A summary takes the position of the first item that it
 	// replaces, so positions have gaps and are never renumbered.
 	Pos int64
-	Node
+	ID
 	Tokens int
 	Role   llms.Role // of a message
 	Depth  int       // of a summary

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/record"
+	"github.com/lossless-context/lcm/internal/record/store"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -116,7 +116,7 @@ func (f *fixture) testRequests(w *scopetest.World, token access.Token) {
 		}
 		described++
 		cursor, _ := call.Args["cursor"].(string)
-		parsed, err := record.ParseID(id)
+		parsed, err := store.ParseID(id)
 		if err != nil {
 			continue
 		}

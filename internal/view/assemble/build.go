@@ -33,7 +33,7 @@ type Input struct {
 
 // Shown is an item of the view that the output shows, and its cost there.
 type Shown struct {
-	store.Node
+	store.ID
 	Tokens int
 }
 
@@ -44,7 +44,7 @@ type Output struct {
 	Items    []Shown
 	// Dropped are the items that did not fit, oldest first. Items that the
 	// view skipped are not among them.
-	Dropped []store.Node
+	Dropped []store.ID
 	// Repairs lists the changes that made the messages valid.
 	Repairs []string
 }
@@ -170,13 +170,13 @@ func (b *builder) message(it store.Item) (llms.Message, error) {
 	if it.IsSummary() {
 		s, found := b.Summaries[it.Summary]
 		if !found {
-			return llms.Message{}, fmt.Errorf("assemble: %s is in the view but was not supplied", it.Node)
+			return llms.Message{}, fmt.Errorf("assemble: %s is in the view but was not supplied", it.ID)
 		}
 		return SummaryMessage(s, s.Sources), nil
 	}
 	m, found := b.Messages[it.Message]
 	if !found {
-		return llms.Message{}, fmt.Errorf("assemble: %s is in the view but was not supplied", it.Node)
+		return llms.Message{}, fmt.Errorf("assemble: %s is in the view but was not supplied", it.ID)
 	}
 	if it.Stub {
 		return RenderStub(m), nil
@@ -263,7 +263,7 @@ func (b *builder) output(left int) Output {
 	for _, g := range b.groups {
 		if !g.chosen {
 			for _, it := range b.view.Items[g.from:g.to] {
-				out.Dropped = append(out.Dropped, it.Node)
+				out.Dropped = append(out.Dropped, it.ID)
 			}
 			continue
 		}
@@ -274,7 +274,7 @@ func (b *builder) output(left int) Output {
 		}
 		for i := g.from; i < g.to; i++ {
 			if tokens[i] >= 0 {
-				out.Items = append(out.Items, Shown{Node: b.view.Items[i].Node, Tokens: tokens[i]})
+				out.Items = append(out.Items, Shown{ID: b.view.Items[i].ID, Tokens: tokens[i]})
 			}
 		}
 	}

@@ -352,7 +352,7 @@ func TestBuildHoldsItsPromises(t *testing.T) {
 		h.in.Counted = false
 		if pin >= 0 {
 			for _, n := range out.Dropped {
-				if n == h.in.View.Items[pin].Node {
+				if n == h.in.View.Items[pin].ID {
 					t.Fatal("the newest user message was dropped")
 				}
 			}

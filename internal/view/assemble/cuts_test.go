@@ -16,7 +16,7 @@ import (
 func items(notation ...string) store.View {
 	var v store.View
 	for i, n := range notation {
-		it := store.Item{Pos: int64(i + 1), Node: store.Node{Message: store.MessageID(i + 1)}, Tokens: 10}
+		it := store.Item{Pos: int64(i + 1), ID: store.ID{Message: store.MessageID(i + 1)}, Tokens: 10}
 		switch n[0] {
 		case 'u':
 			it.Role = llms.RoleUser
@@ -24,7 +24,7 @@ func items(notation ...string) store.View {
 		case 'a':
 			it.Role = llms.RoleAssistant
 		case 's':
-			it.Node = store.Node{Summary: store.SummaryID("sum_" + n)}
+			it.ID = store.ID{Summary: store.SummaryID("sum_" + n)}
 		case '(':
 			it.Role, it.Calls = llms.RoleAssistant, []string{n[1:]}
 		case '=':
@@ -154,7 +154,7 @@ func TestTailIsALegalCut(t *testing.T) {
 // name too, and it may be among the messages that were not read.
 func TestPinned(t *testing.T) {
 	item := func(pos int64, role llms.Role, results ...string) store.Item {
-		return store.Item{Pos: pos, Node: store.Node{Message: store.MessageID(pos)}, Role: role, Results: results}
+		return store.Item{Pos: pos, ID: store.ID{Message: store.MessageID(pos)}, Role: role, Results: results}
 	}
 	items := []store.Item{item(1, llms.RoleUser), item(2, llms.RoleAssistant), item(3, llms.RoleUser), item(4, llms.RoleUser, "c1"), item(5, llms.RoleAssistant)}
 	for name, c := range map[string]struct {

@@ -79,7 +79,7 @@ func beneath(ctx context.Context, r store.Reader, of store.Item) ([]store.Item, 
 		if s.Method == store.MethodErased || s.Damaged || s.Depth >= of.Depth {
 			return nil, nil
 		}
-		finer = append(finer, store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth})
+		finer = append(finer, store.Item{Pos: s.Pos, ID: store.ID{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth})
 	}
 	return finer, nil
 }

@@ -14,12 +14,12 @@ import (
 // tree is a store with summaries alone: those of depth 1 are made of two leaves.
 type tree struct {
 	store.Reader
-	sources map[store.SummaryID][]store.Node
+	sources map[store.SummaryID][]store.ID
 	rows    map[store.SummaryID]store.Summary
 	fails   map[store.SummaryID]error // when the sources of a summary are read
 }
 
-func (s tree) Sources(_ context.Context, id store.SummaryID) ([]store.Node, error) {
+func (s tree) Sources(_ context.Context, id store.SummaryID) ([]store.ID, error) {
 	return s.sources[id], s.fails[id]
 }
 
@@ -43,17 +43,17 @@ var errDisk = errors.New("the disk fails")
 // TestFinest: the summaries are the finest that fit, the newest first, and messages after
 // the newest summary change nothing.
 func TestFinest(t *testing.T) {
-	all := tree{sources: map[store.SummaryID][]store.Node{}, rows: map[store.SummaryID]store.Summary{}}
+	all := tree{sources: map[store.SummaryID][]store.ID{}, rows: map[store.SummaryID]store.Summary{}}
 	for _, top := range []store.SummaryID{"a", "b"} {
 		for _, leaf := range []store.SummaryID{top + "1", top + "2"} {
 			all.rows[leaf] = store.Summary{ID: leaf, Tokens: 100}
-			all.sources[top] = append(all.sources[top], store.Node{Summary: leaf})
+			all.sources[top] = append(all.sources[top], store.ID{Summary: leaf})
 		}
 	}
 	item := func(id store.SummaryID, depth, tokens int) store.Item {
-		return store.Item{Node: store.Node{Summary: id}, Depth: depth, Tokens: tokens}
+		return store.Item{ID: store.ID{Summary: id}, Depth: depth, Tokens: tokens}
 	}
-	message := func(tokens int) store.Item { return store.Item{Node: store.Node{Message: 7}, Tokens: tokens} }
+	message := func(tokens int) store.Item { return store.Item{ID: store.ID{Message: 7}, Tokens: tokens} }
 	for name, c := range map[string]struct {
 		room   int
 		change func(tree)
@@ -65,7 +65,7 @@ func TestFinest(t *testing.T) {
 		"room for all": {room: 500, want: "[a1 a2 b1 b2 msg_7 c]"},
 		"a token less": {room: 499, want: "[a b1 b2 msg_7 c]"},
 		"a message is beneath": {room: 900, want: "[a b msg_7 c]", change: func(s tree) {
-			s.sources["b"] = []store.Node{{Summary: "b1"}, {Message: 3}}
+			s.sources["b"] = []store.ID{{Summary: "b1"}, {Message: 3}}
 		}},
 		"a text was erased": {room: 900, want: "[a b msg_7 c]", change: func(s tree) {
 			s.rows["b2"] = store.Summary{ID: "b2", Method: store.MethodErased}
@@ -89,12 +89,12 @@ func TestFinest(t *testing.T) {
 			s.rows["b2"] = store.Summary{ID: "b2", Tokens: 100, Depth: 1}
 			for _, leaf := range []store.SummaryID{"x1", "x2"} {
 				s.rows[leaf] = store.Summary{ID: leaf, Tokens: 100}
-				s.sources["b2"] = append(s.sources["b2"], store.Node{Summary: leaf})
+				s.sources["b2"] = append(s.sources["b2"], store.ID{Summary: leaf})
 			}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := tree{sources: map[store.SummaryID][]store.Node{"a": all.sources["a"], "b": all.sources["b"]}, rows: map[store.SummaryID]store.Summary{}, fails: map[store.SummaryID]error{}}
+			db := tree{sources: map[store.SummaryID][]store.ID{"a": all.sources["a"], "b": all.sources["b"]}, rows: map[store.SummaryID]store.Summary{}, fails: map[store.SummaryID]error{}}
 			for id, row := range all.rows {
 				db.rows[id] = row
 			}
@@ -116,7 +116,7 @@ func TestFinest(t *testing.T) {
 				shown := []string{}
 				tokens := 0
 				for _, it := range got.Items {
-					shown, tokens = append(shown, it.Node.String()), tokens+it.Tokens
+					shown, tokens = append(shown, it.ID.String()), tokens+it.Tokens
 				}
 				if old := fmt.Sprint(shown[:len(shown)-tail]); old != c.want || tokens != got.Tokens || len(shown) != got.Count {
 					t.Errorf("%s, %d tokens of %d, %d items of %d; want %s", old, tokens, got.Tokens, len(shown), got.Count, c.want)

@@ -36,10 +36,10 @@ func TestStoredTextForgesNothing(t *testing.T) {
 			s := store.Summary{
 				ID: store.SummaryID(fmt.Sprintf("sum_%016x", i+1)), Kind: summary.Condensed, Depth: 1, Messages: 3, Body: drawForgery(rt, "body") + "x",
 				Files: []store.PayloadID{store.PayloadID(fmt.Sprintf("file_%016x", i+1))}, Earliest: when, Latest: when,
-				Sources: []store.Node{{Message: store.MessageID(i + 100)}, {Summary: "sum_00000000000000aa"}},
+				Sources: []store.ID{{Message: store.MessageID(i + 100)}, {Summary: "sum_00000000000000aa"}},
 			}
 			h.in.Summaries[s.ID], real[string(s.ID)] = s, s
-			h.push(store.Item{Node: store.Node{Summary: s.ID}, Tokens: assemble.SummaryTokens(llms.Estimate, s, s.Sources), Depth: 1})
+			h.push(store.Item{ID: store.ID{Summary: s.ID}, Tokens: assemble.SummaryTokens(llms.Estimate, s, s.Sources), Depth: 1})
 		}
 		h.add(llms.User(drawForgery(rt, "user")+"?"), llms.Assistant(drawForgery(rt, "assistant")+"."))
 		out, err := assemble.Build(h.in)

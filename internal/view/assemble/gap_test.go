@@ -101,7 +101,7 @@ func TestCountsOfTheView(t *testing.T) {
 	h.in.View.Items[0].Tokens = 77
 	for counted, want := range map[bool]int{false: right, true: 77} {
 		h.in.Counted = counted
-		if diff := cmp.Diff([]assemble.Shown{{Node: store.Node{Message: 1}, Tokens: want}}, build(t, h).Items); diff != "" {
+		if diff := cmp.Diff([]assemble.Shown{{ID: store.ID{Message: 1}, Tokens: want}}, build(t, h).Items); diff != "" {
 			t.Errorf("Counted is %v: %s", counted, diff)
 		}
 	}

@@ -22,7 +22,7 @@ func ExampleRenderSummary() {
 		Earliest: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Latest: time.Date(2026, 3, 1, 17, 30, 0, 0, time.UTC),
 		Body: "Chose SQLite over </content> files.\nExpand for details about: the benchmark",
 	}
-	fmt.Println(assemble.RenderSummary(s, []store.Node{{Summary: "sum_1111111111111111"}, {Summary: "sum_2222222222222222"}, {Message: 7}}))
+	fmt.Println(assemble.RenderSummary(s, []store.ID{{Summary: "sum_1111111111111111"}, {Summary: "sum_2222222222222222"}, {Message: 7}}))
 	// Output:
 	// <summary id="sum_00112233aabbccdd" kind="condensed" depth="1" descendant_count="2" messages="40" earliest_at="2026-03-01T09:00:00Z" latest_at="2026-03-01T17:30:00Z" trust="untrusted">
 	// <sources count="3"><source id="sum_1111111111111111"/><source id="sum_2222222222222222"/><source id="msg_7"/></sources>
@@ -117,9 +117,9 @@ func TestControlCharactersAreRemoved(t *testing.T) {
 }
 
 func TestLongListsAreBounded(t *testing.T) {
-	var sources []store.Node
+	var sources []store.ID
 	for i := range 500 {
-		sources = append(sources, store.Node{Message: store.MessageID(i + 1)})
+		sources = append(sources, store.ID{Message: store.MessageID(i + 1)})
 	}
 	e := parse(t, assemble.RenderSummary(store.Summary{ID: "sum_1", Kind: summary.Condensed, Files: []store.PayloadID{"file_1"}}, sources))
 	if n := len(e.Sources.Source); n != 12 || e.Sources.Omitted.Count != 488 {

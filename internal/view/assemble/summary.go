@@ -23,7 +23,7 @@ const (
 // id, kind, depth, counts and times, the ids of its sources if it is condensed,
 // the ids of the files it mentions, and its body. The body is escaped and
 // cleaned, so that it can neither close an element nor look like an attribute.
-func RenderSummary(s store.Summary, sources []store.Node) string {
+func RenderSummary(s store.Summary, sources []store.ID) string {
 	var b strings.Builder
 	b.Grow(len(s.Body) + 512)
 	b.WriteString("<summary")
@@ -47,12 +47,12 @@ func RenderSummary(s store.Summary, sources []store.Node) string {
 }
 
 // SummaryMessage returns the message that shows a summary.
-func SummaryMessage(s store.Summary, sources []store.Node) llms.Message {
+func SummaryMessage(s store.Summary, sources []store.ID) llms.Message {
 	return llms.User(RenderSummary(s, sources))
 }
 
 // SummaryTokens returns the cost of a rendered summary.
-func SummaryTokens(c llms.Counter, s store.Summary, sources []store.Node) int {
+func SummaryTokens(c llms.Counter, s store.Summary, sources []store.ID) int {
 	return llms.CountMessage(c, SummaryMessage(s, sources))
 }
 
@@ -103,7 +103,7 @@ func list[ID any](b *strings.Builder, name, entry string, ids []ID) {
 
 func idString(id any) string {
 	switch id := id.(type) {
-	case store.Node:
+	case store.ID:
 		return id.String()
 	case store.PayloadID:
 		return string(id)

@@ -74,7 +74,7 @@ func (h *history) add(ms ...llms.Message) *history {
 		id := store.MessageID(len(h.in.Messages) + 1)
 		tokens := llms.CountMessage(llms.Estimate, m)
 		h.in.Messages[id] = store.Message{ID: id, Seq: int64(id), Tokens: tokens, Body: m}
-		it := store.Item{Node: store.Node{Message: id}, Tokens: tokens, Role: m.Role}
+		it := store.Item{ID: store.ID{Message: id}, Tokens: tokens, Role: m.Role}
 		for _, c := range m.ToolCalls() {
 			it.Calls = append(it.Calls, c.ID)
 		}
@@ -90,7 +90,7 @@ func (h *history) summary(body string) *history {
 	id := store.SummaryID(fmt.Sprintf("sum_%016x", len(h.in.Summaries)+1))
 	s := store.Summary{ID: id, Kind: summary.Leaf, Body: body, Messages: 3, Earliest: when, Latest: when.Add(time.Hour)}
 	h.in.Summaries[id] = s
-	h.push(store.Item{Node: store.Node{Summary: id}, Tokens: assemble.SummaryTokens(llms.Estimate, s, nil)})
+	h.push(store.Item{ID: store.ID{Summary: id}, Tokens: assemble.SummaryTokens(llms.Estimate, s, nil)})
 	return h
 }
 

@@ -16,7 +16,7 @@ import (
 
 // The summary before a fold is given for continuity, but not one beyond a gap.
 func TestSummaryBeforeAFold(t *testing.T) {
-	n := run{view: store.View{Items: []store.Item{{Node: store.Node{Summary: "sum_a"}}, {Node: store.Node{Message: 1}}}, Gap: 1}}
+	n := run{view: store.View{Items: []store.Item{{ID: store.ID{Summary: "sum_a"}}, {ID: store.ID{Message: 1}}}, Gap: 1}}
 	if got := n.before(Fold{From: 1, To: 2}); got != "sum_a" {
 		t.Errorf("got %q", got)
 	}

@@ -23,7 +23,7 @@ func ExamplePlan() {
 			role = llms.RoleAssistant
 		}
 		view.Items = append(view.Items, store.Item{
-			Pos: int64(i + 1), Node: store.Node{Message: store.MessageID(i + 1)}, Role: role, Tokens: 1000,
+			Pos: int64(i + 1), ID: store.ID{Message: store.MessageID(i + 1)}, Role: role, Tokens: 1000,
 		})
 	}
 	step := compact.Plan(view, compact.Limits{Budget: 128_000}, compact.Policy{})

@@ -22,7 +22,7 @@ type memory struct {
 	mu        sync.Mutex
 	messages  []store.Message
 	summaries map[store.SummaryID]store.Summary
-	sources   map[store.SummaryID][]store.Node
+	sources   map[store.SummaryID][]store.ID
 	items     []store.Item
 	state     map[string]store.Value
 	versions  int64
@@ -35,7 +35,7 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		summaries: map[store.SummaryID]store.Summary{}, sources: map[store.SummaryID][]store.Node{},
+		summaries: map[store.SummaryID]store.Summary{}, sources: map[store.SummaryID][]store.ID{},
 		state: map[string]store.Value{}, clock: time.Now,
 	}
 }
@@ -55,7 +55,7 @@ func (s *memory) add(m llms.Message, flags store.Flag) {
 		ID: id, Conversation: 1, Seq: int64(id), Tokens: tokens, Flags: flags, Body: m,
 		Stored: time.Date(2026, 1, 1, 0, 0, int(id), 0, time.UTC),
 	})
-	it := store.Item{Pos: int64(id), Node: store.Node{Message: id}, Tokens: tokens, Role: m.Role}
+	it := store.Item{Pos: int64(id), ID: store.ID{Message: id}, Tokens: tokens, Role: m.Role}
 	for _, c := range m.ToolCalls() {
 		it.Calls = append(it.Calls, c.ID)
 	}
@@ -111,7 +111,7 @@ func (s *memory) Summaries(_ context.Context, q store.SummaryQuery) iter.Seq2[st
 	}
 }
 
-func (s *memory) Sources(_ context.Context, id store.SummaryID) ([]store.Node, error) {
+func (s *memory) Sources(_ context.Context, id store.SummaryID) ([]store.ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sources[id], nil
@@ -144,13 +144,13 @@ func (w memoryWriter) Fold(_ context.Context, n store.NewSummary) (store.Summary
 	}
 	made := store.Summary{Kind: summary.Leaf, Body: n.Body, Tokens: n.Tokens, Level: n.Level, Method: n.Method}
 	h := sha256.New()
-	var nodes []store.Node
+	var nodes []store.ID
 	for i, it := range n.Over {
-		if w.s.items[at+i].Node != it.Node {
+		if w.s.items[at+i].ID != it.ID {
 			return store.Summary{}, store.ErrStale
 		}
-		nodes = append(nodes, it.Node)
-		fmt.Fprint(h, it.Node)
+		nodes = append(nodes, it.ID)
+		fmt.Fprint(h, it.ID)
 		if !it.IsSummary() {
 			made.Messages++
 			continue
@@ -166,7 +166,7 @@ func (w memoryWriter) Fold(_ context.Context, n store.NewSummary) (store.Summary
 	}
 	made.ID = store.SummaryID("sum_" + hex.EncodeToString(h.Sum(nil))[:16])
 	w.s.summaries[made.ID], w.s.sources[made.ID] = made, nodes
-	item := store.Item{Pos: n.Over[0].Pos, Node: store.Node{Summary: made.ID}, Tokens: n.Tokens, Depth: made.Depth}
+	item := store.Item{Pos: n.Over[0].Pos, ID: store.ID{Summary: made.ID}, Tokens: n.Tokens, Depth: made.Depth}
 	w.s.items = slices.Replace(w.s.items, at, at+len(n.Over), item)
 	return made, nil
 }
@@ -191,8 +191,8 @@ func (w memoryWriter) Stub(_ context.Context, id store.MessageID, tokens int) er
 // covered lists the messages that the view leads to, in order.
 func (s *memory) covered() []store.MessageID {
 	var ids []store.MessageID
-	var walk func(n store.Node)
-	walk = func(n store.Node) {
+	var walk func(n store.ID)
+	walk = func(n store.ID) {
 		if !n.IsSummary() {
 			ids = append(ids, n.Message)
 			return
@@ -202,7 +202,7 @@ func (s *memory) covered() []store.MessageID {
 		}
 	}
 	for _, it := range s.items {
-		walk(it.Node)
+		walk(it.ID)
 	}
 	return ids
 }

@@ -74,7 +74,7 @@ func TestEachFoldIsToldOfItsOwnSources(t *testing.T) {
 					}
 					at++ // not the first: what is being folded begins there
 					_, err := memoryWriter{s: s}.Fold(t.Context(), store.NewSummary{Over: s.items[at : at+2], Wording: store.Wording{
-						Body: testimony([]string{s.items[at].Node.String(), s.items[at+1].Node.String()}), Tokens: 50}})
+						Body: testimony([]string{s.items[at].ID.String(), s.items[at+1].ID.String()}), Tokens: 50}})
 					if err != nil {
 						t.Error(err)
 					}

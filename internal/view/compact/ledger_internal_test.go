@@ -106,7 +106,7 @@ func TestPauses(t *testing.T) {
 
 // A run in the background is worth its cost if enough can be folded, or nobody knows.
 func TestWhatPays(t *testing.T) {
-	small := store.View{Items: []store.Item{{Node: store.Node{Message: 1}, Tokens: 10}}, Tokens: 10, Count: 1, Gap: 1}
+	small := store.View{Items: []store.Item{{ID: store.ID{Message: 1}, Tokens: 10}}, Tokens: 10, Count: 1, Gap: 1}
 	gap, large := small, small
 	gap.Skipped, large.Tokens = 1, 900
 	low, none := Limits{Budget: 1000, Soft: 500, Low: 300, Hard: 900}, Limits{Budget: 1000, Soft: 500, Low: 500, Hard: 900}
@@ -124,7 +124,7 @@ func TestWhatPays(t *testing.T) {
 	}
 	pol := Policy{Policy: assemble.Policy{FreshTail: 1, FreshTailTokens: 1}}.withDefaults()
 	for tokens, want := range map[int]bool{99: false, 100: true} { // half of what lies between the thresholds; there are no summaries
-		v := store.View{Items: []store.Item{{Node: store.Node{Message: 1}, Tokens: tokens}, {Node: store.Node{Message: 2}, Tokens: 10}}, Tokens: tokens + 10, Count: 2, Gap: 2}
+		v := store.View{Items: []store.Item{{ID: store.ID{Message: 1}, Tokens: tokens}, {ID: store.ID{Message: 2}, Tokens: 10}}, Tokens: tokens + 10, Count: 2, Gap: 2}
 		if got := pays(v, low, pol); got != want {
 			t.Errorf("%d tokens before the tail: pays is %v", tokens, got)
 		}

@@ -19,7 +19,7 @@ type material struct {
 	// shape is the summary as the store will make it, without text and id;
 	// nodes are the sources that it lists.
 	shape store.Summary
-	nodes []store.Node
+	nodes []store.ID
 }
 
 // placeholder has the length of an id: the real one is known only after the
@@ -35,10 +35,10 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 	m := &material{shape: store.Summary{ID: placeholder, Kind: f.Kind, Depth: f.Depth}}
 	messages := make([]store.MessageID, 0, len(items))
 	var summaries []store.SummaryID
-	m.nodes = make([]store.Node, 0, len(items))
+	m.nodes = make([]store.ID, 0, len(items))
 	m.sources = make([]summary.Source, 0, len(items))
 	for _, it := range items {
-		m.nodes = append(m.nodes, it.Node)
+		m.nodes = append(m.nodes, it.ID)
 		if it.IsSummary() {
 			summaries = append(summaries, it.Summary)
 		} else {
@@ -80,7 +80,7 @@ func (n *run) load(ctx context.Context, f Fold) (*material, error) {
 		addSummaries()
 	}
 	if len(items) > 0 {
-		return nil, fmt.Errorf("%s is in the view: %w", items[0].Node, store.ErrNotFound)
+		return nil, fmt.Errorf("%s is in the view: %w", items[0].ID, store.ErrNotFound)
 	}
 	return m, nil
 }
@@ -172,7 +172,7 @@ func floors(c llms.Counter) (summaryFloor, sourceFloor int) {
 	when := time.Date(2026, 11, 30, 23, 59, 59, 0, time.UTC)
 	m := material{shape: store.Summary{ID: placeholder, Kind: summary.Condensed, Depth: 10, Descendants: 1000, Messages: 10_000, Earliest: when, Latest: when}}
 	bare := m.rendered(c, bareText(10_000))
-	m.nodes = make([]store.Node, 10)
+	m.nodes = make([]store.ID, 10)
 	for i := range m.nodes {
 		m.nodes[i].Summary = placeholder
 	}

@@ -27,7 +27,7 @@ func view(notation string) store.View {
 		}
 		name, tokens, sized := strings.Cut(word, ":")
 		n := len(v.Items) + 1
-		it := store.Item{Pos: int64(n), Node: store.Node{Message: store.MessageID(n)}, Tokens: 100, Role: llms.RoleAssistant}
+		it := store.Item{Pos: int64(n), ID: store.ID{Message: store.MessageID(n)}, Tokens: 100, Role: llms.RoleAssistant}
 		if sized {
 			fmt.Sscan(tokens, &it.Tokens)
 		}
@@ -38,7 +38,7 @@ func view(notation string) store.View {
 		case 'i':
 			it.Role = llms.RoleSystem
 		case 's':
-			it.Node, it.Role = store.Node{Summary: store.SummaryID(fmt.Sprintf("sum_%016x", n))}, ""
+			it.ID, it.Role = store.ID{Summary: store.SummaryID(fmt.Sprintf("sum_%016x", n))}, ""
 			fmt.Sscan(name[1:], &it.Depth)
 		case '(':
 			it.Calls = []string{name[1:]}
@@ -241,7 +241,7 @@ func TestPlanConverges(t *testing.T) {
 			}
 			size := min(f.Tokens-1, pol.SummaryFloor+pol.SourceFloor*min(16, f.To-f.From)+f.Target)
 			v.Tokens -= f.Tokens - size
-			v.Items[f.From] = store.Item{Pos: v.Items[f.From].Pos, Node: store.Node{Summary: "sum_x"}, Tokens: size, Depth: f.Depth}
+			v.Items[f.From] = store.Item{Pos: v.Items[f.From].Pos, ID: store.ID{Summary: "sum_x"}, Tokens: size, Depth: f.Depth}
 			v.Items = append(v.Items[:f.From+1], v.Items[f.To:]...)
 			v.Gap = len(v.Items)
 		}

@@ -64,15 +64,15 @@ func checkView(t *rapid.T, s *memory, before, v store.View, lim compact.Limits, 
 	if n := len(s.covered()); n != len(s.messages) {
 		t.Fatalf("the view leads to %d of %d messages", n, len(s.messages))
 	}
-	shown := map[store.Node]store.Item{}
+	shown := map[store.ID]store.Item{}
 	for _, it := range v.Items {
-		shown[it.Node] = it
+		shown[it.ID] = it
 	}
 	untouched := func(it store.Item, what string) {
-		now, found := shown[it.Node]
+		now, found := shown[it.ID]
 		fits := it.Tokens <= lim.Hard-lim.Hard/8
 		if !found || (now.Stub && !it.Stub && fits) {
-			t.Fatalf("%s of the %s was touched (%d → %d tokens, stub %v, hard limit %d):\n%s\n%s", it.Node, what, it.Tokens, now.Tokens, now.Stub, lim.Hard, dump(before), dump(v))
+			t.Fatalf("%s of the %s was touched (%d → %d tokens, stub %v, hard limit %d):\n%s\n%s", it.ID, what, it.Tokens, now.Tokens, now.Stub, lim.Hard, dump(before), dump(v))
 		}
 	}
 	policy := pol.Policy
@@ -94,9 +94,9 @@ func checkView(t *rapid.T, s *memory, before, v store.View, lim compact.Limits, 
 // checkPairs checks that each call is on the same side of every fold as its
 // result.
 func checkPairs(t *rapid.T, s *memory) {
-	where := map[string]store.Node{}
-	var walk func(n, top store.Node)
-	walk = func(n, top store.Node) {
+	where := map[string]store.ID{}
+	var walk func(n, top store.ID)
+	walk = func(n, top store.ID) {
 		if n.IsSummary() {
 			for _, src := range s.sources[n.Summary] {
 				walk(src, top)
@@ -114,14 +114,14 @@ func checkPairs(t *rapid.T, s *memory) {
 		}
 	}
 	for _, it := range s.items {
-		walk(it.Node, it.Node)
+		walk(it.ID, it.ID)
 	}
 }
 
 func dump(v store.View) string {
 	var b strings.Builder
 	for _, it := range v.Items {
-		fmt.Fprintf(&b, "%s %s depth %d: %d\n", it.Node, it.Role, it.Depth, it.Tokens)
+		fmt.Fprintf(&b, "%s %s depth %d: %d\n", it.ID, it.Role, it.Depth, it.Tokens)
 	}
 	return b.String()
 }
@@ -200,7 +200,7 @@ func (c conversing) converse(t *rapid.T) {
 		if rep.TokensAfter != after.Tokens || rep.Passes > 64 {
 			t.Fatalf("%v, but the view has %d tokens", rep, after.Tokens)
 		}
-		if before.Tokens < lim.Soft && (rep.Reason != compact.Below || !slices.EqualFunc(before.Items, after.Items, func(a, b store.Item) bool { return a.Node == b.Node })) {
+		if before.Tokens < lim.Soft && (rep.Reason != compact.Below || !slices.EqualFunc(before.Items, after.Items, func(a, b store.Item) bool { return a.ID == b.ID })) {
 			t.Fatalf("below the soft threshold: %v", rep)
 		}
 		if before.Tokens < lim.Soft && calls() != called {

@@ -68,10 +68,10 @@ func (n *run) remake(ctx context.Context, s store.Summary) error {
 }
 
 // sourcesOf loads the sources of a summary as a fold has them.
-func (n *run) sourcesOf(ctx context.Context, s store.Summary, nodes []store.Node) (Fold, *material, error) {
+func (n *run) sourcesOf(ctx context.Context, s store.Summary, nodes []store.ID) (Fold, *material, error) {
 	n.view = store.View{Gap: len(nodes)}
 	for _, node := range nodes {
-		n.view.Items = append(n.view.Items, store.Item{Node: node})
+		n.view.Items = append(n.view.Items, store.Item{ID: node})
 	}
 	f := Fold{To: len(nodes), Kind: s.Kind, Depth: s.Depth}
 	m, err := n.load(ctx, f)

@@ -59,7 +59,7 @@ func TestRemake(t *testing.T) {
 func TestRemakeOfShortMessages(t *testing.T) {
 	s := newMemory()
 	s.append(llms.User("a"), llms.Assistant("b"))
-	s.summaries["sum_a"], s.sources["sum_a"] = store.Summary{ID: "sum_a", Body: "lost"}, []store.Node{{Message: 1}, {Message: 2}}
+	s.summaries["sum_a"], s.sources["sum_a"] = store.Summary{ID: "sum_a", Body: "lost"}, []store.ID{{Message: 1}, {Message: 2}}
 	r := newRunner(t, compact.Config{Store: s})
 	for range 2 {
 		if err := r.Remake(t.Context(), 1, []store.SummaryID{"sum_a"}); err != nil {

@@ -194,7 +194,7 @@ func (n *run) fold(ctx context.Context, f Fold) error {
 func (n *run) replace(f Fold, s store.Summary) {
 	v := &n.view
 	removed := f.To - f.From - 1
-	v.Items[f.From] = store.Item{Pos: v.Items[f.From].Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+	v.Items[f.From] = store.Item{Pos: v.Items[f.From].Pos, ID: store.ID{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
 	v.Items = slices.Delete(v.Items, f.From+1, f.To)
 	v.Count -= removed
 	v.Tokens -= f.Tokens - s.Tokens

@@ -20,7 +20,7 @@ type Store interface {
 	View(ctx context.Context, id store.ConversationID, w store.Window) (store.View, error)
 	Messages(ctx context.Context, q store.MessageQuery) iter.Seq2[store.Message, error]
 	Summaries(ctx context.Context, q store.SummaryQuery) iter.Seq2[store.Summary, error]
-	Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error)
+	Sources(ctx context.Context, id store.SummaryID) ([]store.ID, error)
 	Update(ctx context.Context, id store.ConversationID, fn func(store.Writer) error) error
 }
 

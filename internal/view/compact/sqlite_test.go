@@ -179,18 +179,18 @@ func TestSummariesAreTakenOnce(t *testing.T) {
 	for i := range 5 {
 		appendTo(t, db, id, llms.User(fmt.Sprintf("Question %d. %s", i, text(400))))
 	}
-	var of []store.Node
+	var of []store.ID
 	for m, err := range db.Messages(t.Context(), store.MessageQuery{Conversation: id}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		of = append(of, store.Node{Message: m.ID})
+		of = append(of, store.ID{Message: m.ID})
 	}
 	given := []store.Summary{
 		{ID: "a", Body: "One and two.", Sources: of[:2]},
 		{ID: "b", Body: "Three and four.", Sources: of[2:4]},
-		{ID: "c", Body: "One to four.", Sources: []store.Node{{Summary: "a"}, {Summary: "b"}}},
-		{ID: "d", Body: "One to five.", Sources: []store.Node{{Summary: "c"}, of[4]}},
+		{ID: "c", Body: "One to four.", Sources: []store.ID{{Summary: "a"}, {Summary: "b"}}},
+		{ID: "d", Body: "One to five.", Sources: []store.ID{{Summary: "c"}, of[4]}},
 	}
 	r := newRunner(t, compact.Config{Store: db, State: db})
 	for n, want := range [][2]int{{4, 0}, {0, 4}} {

@@ -68,19 +68,19 @@ func (n *run) taken(ctx context.Context) (map[string]store.SummaryID, error) {
 }
 
 // take folds the items with these nodes, or returns "" if they are no run of the view.
-func (n *run) take(ctx context.Context, of []store.Node, s store.Summary) (store.SummaryID, error) {
+func (n *run) take(ctx context.Context, of []store.ID, s store.Summary) (store.SummaryID, error) {
 	if len(of) == 0 || s.Body == "" {
 		return "", nil
 	}
 	f := Fold{Kind: summary.Leaf}
-	f.From = slices.IndexFunc(n.view.Items, func(it store.Item) bool { return it.Node == of[0] })
+	f.From = slices.IndexFunc(n.view.Items, func(it store.Item) bool { return it.ID == of[0] })
 	f.To = f.From + len(of)
 	if f.From < 0 || f.To > len(n.view.Items) {
 		return "", nil
 	}
 	over := slices.Clone(n.view.Items[f.From:f.To])
 	for i, it := range over {
-		if it.Node != of[i] {
+		if it.ID != of[i] {
 			return "", nil
 		}
 		f.Tokens += it.Tokens
@@ -107,7 +107,7 @@ func (n *run) take(ctx context.Context, of []store.Node, s store.Summary) (store
 	if err != nil {
 		return "", fmt.Errorf("take a summary: %w", err)
 	}
-	by := store.Item{Pos: made.Pos, Node: store.Node{Summary: made.ID}, Tokens: made.Tokens, Depth: made.Depth}
+	by := store.Item{Pos: made.Pos, ID: store.ID{Summary: made.ID}, Tokens: made.Tokens, Depth: made.Depth}
 	n.view.Items = slices.Replace(n.view.Items, f.From, f.To, by)
 	return made.ID, nil
 }

@@ -88,8 +88,8 @@ func TestAResultFarBehindItsCall(t *testing.T) {
 			t.Fatalf("%v, %v", rep, err)
 		}
 		for id, nodes := range s.sources {
-			call := slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Message == 201 })
-			result := slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Message == 401 })
+			call := slices.ContainsFunc(nodes, func(n store.ID) bool { return n.Message == 201 })
+			result := slices.ContainsFunc(nodes, func(n store.ID) bool { return n.Message == 401 })
 			if call != result {
 				t.Errorf("%s: %s of %s to %s parts the call from its result", mode, id, nodes[0], nodes[len(nodes)-1])
 			}

@@ -117,7 +117,7 @@ func inheritedDigest(c sqldb.Conn, id store.ConversationID) ([]byte, error) {
 		return nil, err
 	}
 	for _, e := range kept {
-		items = append(items, rows.ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}})
+		items = append(items, rows.ViewItem{Num: e.Num, Item: store.Item{ID: e.ID}})
 	}
 	var all []rows.MessageRef
 	err = rows.WalkMessages(c, items, func(m rows.MessageRef) error {

@@ -30,13 +30,13 @@ func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 		return store.Summary{}, err
 	}
 	if !sameItems(over, n.Over) {
-		return store.Summary{}, fmt.Errorf("fold %s to %s: %w", first.Node, last.Node, store.ErrStale)
+		return store.Summary{}, fmt.Errorf("fold %s to %s: %w", first.ID, last.ID, store.ErrStale)
 	}
 	edges := make([]Edge, len(over))
 	tokens := 0 // a stub has fewer than its message
 	var sources int64
 	for i, it := range over {
-		edges[i] = Edge{it.Node, it.Num}
+		edges[i] = Edge{it.ID, it.Num}
 		tokens += it.Tokens
 		sources = seal.Source(sources, it.Pos, int64(it.Message), it.Num)
 	}
@@ -61,12 +61,12 @@ func (w *Writer) Fold(_ context.Context, n store.NewSummary) (store.Summary, err
 	if err != nil {
 		return store.Summary{}, err
 	}
-	by := store.Item{Pos: s.Pos, Node: store.Node{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
+	by := store.Item{Pos: s.Pos, ID: store.ID{Summary: s.ID}, Tokens: s.Tokens, Depth: s.Depth}
 	return s, w.replace(over, ViewItem{Num: num, Item: by})
 }
 
 func sameItems(have []ViewItem, want []store.Item) bool {
-	return slices.EqualFunc(have, want, func(a ViewItem, b store.Item) bool { return a.Pos == b.Pos && a.Node == b.Node && a.Tokens == b.Tokens })
+	return slices.EqualFunc(have, want, func(a ViewItem, b store.Item) bool { return a.Pos == b.Pos && a.ID == b.ID && a.Tokens == b.Tokens })
 }
 
 // replace swaps a run of view items for one.

@@ -172,7 +172,7 @@ func ItemsOf(c sqldb.Conn, edges []Edge) ([]ViewItem, error) {
 	var items []ViewItem
 	for _, e := range edges {
 		var err error
-		it := ViewItem{Num: e.Num, Item: store.Item{Node: e.Node}}
+		it := ViewItem{Num: e.Num, Item: store.Item{ID: e.ID}}
 		if e.IsSummary() {
 			_, err = c.One(`SELECT pos, tokens, depth FROM summaries WHERE num = ?`, sqldb.Into(&it.Pos, &it.Tokens, &it.Depth), e.Num)
 		} else {
@@ -192,7 +192,7 @@ func messageItem(c sqldb.Conn, id store.MessageID) (store.Item, error) {
 	if err != nil {
 		return store.Item{}, err
 	}
-	it := store.Item{Pos: pos, Node: store.Node{Message: id}}
+	it := store.Item{Pos: pos, ID: store.ID{Message: id}}
 	_, err = c.One(`SELECT `+MessageColumns+` FROM messages m WHERE m.id = ?`, func(s sqldb.Row) error {
 		m, err := scanMessage(s, true)
 		if err != nil {
@@ -258,7 +258,7 @@ func numbers(items []ViewItem) map[int64]bool {
 // retire retires the summaries among items, and beneath them, down to those that
 // stay.
 func (w *Writer) retire(items []ViewItem, stays map[int64]bool) error {
-	return sqldb.Each(items, func(it ViewItem) error { return w.retireNode(Edge{it.Node, it.Num}, stays) })
+	return sqldb.Each(items, func(it ViewItem) error { return w.retireNode(Edge{it.ID, it.Num}, stays) })
 }
 
 func (w *Writer) retireNode(e Edge, stays map[int64]bool) error {

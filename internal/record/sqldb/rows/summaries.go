@@ -57,7 +57,7 @@ func summariesByID(c sqldb.Conn, ids []store.SummaryID, sources bool, pass func(
 			SELECT e.message, e.source, (SELECT id FROM summaries WHERE num = e.source), e.summary
 			FROM edges e WHERE e.summary IN (SELECT j.value FROM json_each(?) j) ORDER BY e.summary, e.ord`, func(s sqldb.Row) error {
 			sum := condensed[s.ColumnInt64(3)]
-			sum.Sources = append(sum.Sources, scanEdge(s).Node)
+			sum.Sources = append(sum.Sources, scanEdge(s).ID)
 			return nil
 		}, slices.Collect(maps.Keys(condensed)))
 	}
@@ -77,8 +77,8 @@ func summariesByID(c sqldb.Conn, ids []store.SummaryID, sources bool, pass func(
 }
 
 // Sources implements [store.Reader].
-func (r *Records) Sources(ctx context.Context, id store.SummaryID) ([]store.Node, error) {
-	return sqldb.Read(ctx, r.DB, func(c sqldb.Conn) ([]store.Node, error) {
+func (r *Records) Sources(ctx context.Context, id store.SummaryID) ([]store.ID, error) {
+	return sqldb.Read(ctx, r.DB, func(c sqldb.Conn) ([]store.ID, error) {
 		num, err := sqldb.Value[int64](c, `SELECT num FROM summaries WHERE id = ?`, string(id))
 		if err == nil && num == 0 {
 			err = store.Missing(string(id))
@@ -87,16 +87,16 @@ func (r *Records) Sources(ctx context.Context, id store.SummaryID) ([]store.Node
 			return nil, err
 		}
 		edges, err := Edges(c, num)
-		var nodes []store.Node
+		var nodes []store.ID
 		for _, e := range edges {
-			nodes = append(nodes, e.Node)
+			nodes = append(nodes, e.ID)
 		}
 		return nodes, err
 	})
 }
 
 // Derived implements [store.Reader].
-func (r *Records) Derived(ctx context.Context, n store.Node) ([]store.SummaryID, error) {
+func (r *Records) Derived(ctx context.Context, n store.ID) ([]store.SummaryID, error) {
 	return sqldb.Read(ctx, r.DB, func(c sqldb.Conn) ([]store.SummaryID, error) {
 		const derived = `SELECT s.id FROM edges e JOIN summaries s ON s.num = e.summary WHERE `
 		if n.IsSummary() {
@@ -109,13 +109,13 @@ func (r *Records) Derived(ctx context.Context, n store.Node) ([]store.SummaryID,
 // Edge is a source of a summary, with the number of the source if that is a
 // summary itself.
 type Edge struct {
-	store.Node
+	store.ID
 	Num int64
 }
 
 // scanEdge reads a message, the number of a summary and the id of the summary.
 func scanEdge(s sqldb.Row) Edge {
-	return Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+	return Edge{Num: s.ColumnInt64(1), ID: store.ID{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
 }
 
 // Edges returns the sources of a summary in order.
@@ -157,7 +157,7 @@ func FindMessage(c sqldb.Conn, id store.MessageID) (MessageRef, error) {
 // WalkMessages visits the messages below items, in order. A summary that is a source of
 // itself is an error.
 func WalkMessages(c sqldb.Conn, items []ViewItem, visit func(MessageRef) error) error {
-	return sqldb.Each(items, func(it ViewItem) error { return walkNode(c, Edge{it.Node, it.Num}, visit) })
+	return sqldb.Each(items, func(it ViewItem) error { return walkNode(c, Edge{it.ID, it.Num}, visit) })
 }
 
 func walkNode(c sqldb.Conn, e Edge, visit func(MessageRef) error) error {

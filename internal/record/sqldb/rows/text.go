@@ -91,7 +91,7 @@ func PayloadsOf(c sqldb.Conn, message int64) ([]store.PayloadID, error) {
 }
 
 // Text implements [store.Searcher].
-func (r *Records) Text(ctx context.Context, n store.Node) ([]byte, error) {
+func (r *Records) Text(ctx context.Context, n store.ID) ([]byte, error) {
 	return sqldb.Read(ctx, r.DB, func(c sqldb.Conn) ([]byte, error) {
 		if !n.IsSummary() {
 			return checkedText(c, n.Message)

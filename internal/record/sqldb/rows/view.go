@@ -52,7 +52,7 @@ func scanItem(s sqldb.Row) (ViewItem, error) {
 	if links := s.ColumnText(8); links != "" {
 		var err error
 		if it.Calls, it.Results, err = parseLinks(links); err != nil {
-			return it, fmt.Errorf("view item %s: links: %w", it.Node, err)
+			return it, fmt.Errorf("view item %s: links: %w", it.ID, err)
 		}
 	}
 	return it, nil

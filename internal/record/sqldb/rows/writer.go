@@ -170,7 +170,7 @@ func (w *Writer) append(m *store.NewMessage) (store.Appended, error) {
 		return store.Appended{ID: id, Seq: seq, SHA256: m.SHA256}, nil
 	}
 	it := ViewItem{Item: store.Item{
-		Pos: w.Base + seq, Node: store.Node{Message: id}, Tokens: m.Tokens, Role: m.Role,
+		Pos: w.Base + seq, ID: store.ID{Message: id}, Tokens: m.Tokens, Role: m.Role,
 		Calls: m.Calls, Results: m.Results,
 	}}
 	if err := InsertItem(w.Conn, w.ID, it); err != nil {

@@ -145,7 +145,7 @@ func (v *verifier) coverage() error {
 		if err := v.checkItem(it); err != nil {
 			return err
 		}
-		if err := v.reach(rows.Edge{Node: it.Node, Num: it.Num}, nil); err != nil {
+		if err := v.reach(rows.Edge{ID: it.ID, Num: it.Num}, nil); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (v *verifier) coverage() error {
 // checkItem verifies the position of a view item, and its other columns if
 // derived data are checked.
 func (v *verifier) checkItem(it rows.ViewItem) error {
-	all, err := rows.ItemsOf(v.Conn, []rows.Edge{{Node: it.Node, Num: it.Num}})
+	all, err := rows.ItemsOf(v.Conn, []rows.Edge{{ID: it.ID, Num: it.Num}})
 	if err != nil && !sqldb.Fatal(err) {
 		return nil // reach reports missing nodes, and messages undecodable ones
 	}
@@ -184,7 +184,7 @@ func (v *verifier) checkItem(it rows.ViewItem) error {
 	}
 	want := all[0]
 	if want.Pos != it.Pos {
-		v.Fault("view-order", it.Node.String(), "it stands at %d in the view, where it belongs is %d", it.Pos, want.Pos)
+		v.Fault("view-order", it.ID.String(), "it stands at %d in the view, where it belongs is %d", it.Pos, want.Pos)
 	}
 	if !v.whole {
 		return nil
@@ -194,7 +194,7 @@ func (v *verifier) checkItem(it rows.ViewItem) error {
 		want.Tokens = it.Tokens
 	}
 	if wrong := itemDifference(it, want); wrong != "" {
-		v.Fault("view-item", it.Node.String(), "its %s in the view of %s differs from that of the message or summary", wrong, v.name())
+		v.Fault("view-item", it.ID.String(), "its %s in the view of %s differs from that of the message or summary", wrong, v.name())
 	}
 	return nil
 }
@@ -311,7 +311,7 @@ func (v *verifier) summary(n SummaryNode, known map[int64]store.Summary) error {
 	}
 	for i, it := range sources {
 		if i > 0 && it.Pos <= sources[i-1].Pos {
-			v.Fault("source-order", string(n.ID), "%s is out of order among its sources", it.Node)
+			v.Fault("source-order", string(n.ID), "%s is out of order among its sources", it.ID)
 		}
 	}
 	want, err := rows.Derive(v.Conn, n.Num, known)

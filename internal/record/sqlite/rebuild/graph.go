@@ -112,7 +112,7 @@ func (r *rebuild) isEmpty(num int64) bool {
 func (r *rebuild) validEdges(n verify.SummaryNode) (have []source, err error) {
 	edges, err := sqldb.List(r.Conn, `SELECT e.message, e.source, s.id, e.ord FROM edges e LEFT JOIN summaries s ON s.num = e.source WHERE e.summary = ? ORDER BY e.ord`,
 		func(s sqldb.Row) source {
-			e := rows.Edge{Num: s.ColumnInt64(1), Node: store.Node{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
+			e := rows.Edge{Num: s.ColumnInt64(1), ID: store.ID{Message: store.MessageID(s.ColumnInt64(0)), Summary: store.SummaryID(s.ColumnText(2))}}
 			return source{e, s.ColumnInt64(3)}
 		}, n.Num)
 	if err != nil {
@@ -154,12 +154,12 @@ func (r *rebuild) findRun(n verify.SummaryNode, known []source, taken map[rows.E
 	}
 	for id, m := range r.messages {
 		if !m.hidden {
-			add(rows.Edge{Node: store.Node{Message: id}}, m.pos)
+			add(rows.Edge{ID: store.ID{Message: id}}, m.pos)
 		}
 	}
 	for _, s := range r.summaries {
 		if s.Num < n.Num && !s.Retired && !r.isEmpty(s.Num) {
-			add(rows.Edge{Num: s.Num, Node: store.Node{Summary: s.ID}}, r.sources[s.Num][0].pos)
+			add(rows.Edge{Num: s.Num, ID: store.ID{Summary: s.ID}}, r.sources[s.Num][0].pos)
 		}
 	}
 	slices.SortFunc(nodes, byPosition)

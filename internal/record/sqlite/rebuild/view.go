@@ -113,14 +113,14 @@ func (r *rebuild) looseNodes() (loose []placement, err error) {
 	}
 	for _, n := range r.summaries {
 		if want := r.derived[n.Num]; !n.Retired && want.Messages > 0 {
-			add(rows.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}, want.Pos, want.Latest.UnixMilli())
+			add(rows.Edge{Num: n.Num, ID: store.ID{Summary: n.ID}}, want.Pos, want.Latest.UnixMilli())
 		}
 	}
 	for id, m := range r.messages {
-		add(rows.Edge{Node: store.Node{Message: id}}, m.pos, m.stored)
+		add(rows.Edge{ID: store.ID{Message: id}}, m.pos, m.stored)
 	}
 	for id, pos := range r.origin.messages {
-		add(rows.Edge{Node: store.Node{Message: id}}, pos, math.MaxInt64)
+		add(rows.Edge{ID: store.ID{Message: id}}, pos, math.MaxInt64)
 	}
 	return loose, err
 }
@@ -128,7 +128,7 @@ func (r *rebuild) looseNodes() (loose []placement, err error) {
 // markRetired marks the summaries that nothing leads to, and only those.
 func (r *rebuild) markRetired() error {
 	for _, n := range r.summaries {
-		retired := !r.claimed[rows.Edge{Num: n.Num, Node: store.Node{Summary: n.ID}}]
+		retired := !r.claimed[rows.Edge{Num: n.Num, ID: store.ID{Summary: n.ID}}]
 		if err := r.Exec(`UPDATE summaries SET retired = ? WHERE num = ?`, retired, n.Num); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (r *rebuild) writePlacements() error {
 func (r *rebuild) itemOf(p placement) (rows.ViewItem, error) {
 	items, err := rows.ItemsOf(r.Conn, []rows.Edge{p.Edge})
 	if err != nil {
-		items = []rows.ViewItem{{Item: store.Item{Node: p.Node}}}
+		items = []rows.ViewItem{{Item: store.Item{ID: p.ID}}}
 		var role int
 		_, err = r.One(`SELECT tokens, role FROM messages WHERE id = ?`, sqldb.Into(&items[0].Tokens, &role), int64(p.Message))
 		items[0].Role = store.RoleOf(role)
