@@ -19,10 +19,9 @@ var parts = []part{
 	{"side-by-side words", func(w *search.Weights) { w.Pair = 0 }},
 	{"neighbours", func(w *search.Weights) { w.Neighbour, w.Answer, w.Second = 0, 0, 0 }},
 	{"session coverage", func(w *search.Weights) { w.Coverage = 0 }},
+	{"turn coverage", func(w *search.Weights) { w.Turn = 0 }},
 	{"named times", func(w *search.Weights) { w.Span = 0 }},
 	{"who said it", func(w *search.Weights) { w.User, w.Closing, w.Work = 1, 1, 1 }},
-	{"prompt of the turn", func(w *search.Weights) { w.Turn = 0 }},
-	{"reply before its prompt", func(w *search.Weights) { w.Reply = 0 }},
 	{"other words", func(w *search.Weights) { w.Near = 0 }},
 }
 

@@ -1,9 +1,6 @@
 package search
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
 
@@ -50,69 +47,45 @@ func (p *search) surround(list []Hit) ([]Hit, error) {
 			}
 		}
 	}
-	if strict || len(p.query.terms) < leastQuestion {
-		return n.list, nil
-	}
-	return n.list, n.addReplies()
+	return n.list, n.setTurns()
 }
 
-// leastQuestion is how many terms a question has that has an answer: fewer are keywords.
-const leastQuestion = 3
+// turnReach is how many messages a turn has at most: what comes later is one of its own.
+const turnReach = 400
 
-// repliesOf is how many of the best prompts get the last words of their turn, and turnReach how
-// many messages after a prompt these are looked for in.
-const repliesOf, turnReach = 8, 300
-
-// addReplies adds the last words of the turns of the best prompts: they answer them, and rarely
-// repeat their words.
-func (n *neighbourhood) addReplies() error {
-	var prompts []Hit
-	for _, c := range n.list[:n.own] {
-		if c.Role == userRole {
-			prompts = append(prompts, c)
+// setTurns gives the candidates their turns: each is named by the prompt that it begins with.
+func (n *neighbourhood) setTurns() error {
+	known := make(map[place]int64)
+	for i := range n.list {
+		var passed []place
+		at, turn := n.placed[n.list[i].ID], int64(0)
+		for range turnReach {
+			if turn = known[at]; turn != 0 {
+				break
+			}
+			row, err := n.shares[at.share].r.Doc(at.doc)
+			if err != nil {
+				return err
+			}
+			passed, turn = append(passed, at), row.ID
+			if row.Role == userRole {
+				break
+			}
+			before, ok, err := n.visible(at, row, false)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			at = before
 		}
-	}
-	slices.SortFunc(prompts, func(x, y Hit) int { return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.ID, x.ID)) })
-	for _, prompt := range prompts[:min(repliesOf, len(prompts))] {
-		reply, err := n.reply(prompt)
-		if err != nil {
-			return err
+		for _, at := range passed {
+			known[at] = turn
 		}
-		if reply.ID == 0 {
-			continue
-		}
-		at, known := n.have[reply.ID]
-		if !known {
-			at, n.list = len(n.list), append(n.list, reply)
-			n.have[reply.ID] = at
-		}
-		n.list[at].Closes = true
+		n.list[i].Turn = turn
 	}
 	return nil
-}
-
-// reply returns the last words of the turn of a prompt, or nothing.
-func (n *neighbourhood) reply(prompt Hit) (reply Hit, err error) {
-	at := n.placed[prompt.ID]
-	for range turnReach {
-		row, err := n.shares[at.share].r.Doc(at.doc)
-		if err != nil {
-			return reply, err
-		}
-		next, ok, err := n.visible(at, row, true)
-		if err != nil || !ok {
-			return reply, err
-		}
-		other, ok, err := n.neighbour(next, prompt.Session)
-		if err != nil || !ok || other.Role == userRole {
-			return reply, err
-		}
-		if other.Role == assistantRole {
-			reply = other
-		}
-		at = next
-	}
-	return Hit{}, nil // the turn may be longer
 }
 
 // walk links a candidate to the messages before or after it that are of the
@@ -213,6 +186,7 @@ func (n *neighbourhood) neighbour(at place, session int64) (Hit, bool, error) {
 		return Hit{}, false, err
 	}
 	c := hitOf(row, 0)
+	n.placed[c.ID] = at
 	if c.Session, err = n.session(at, row); err != nil || c.Session != session {
 		return c, false, err
 	}

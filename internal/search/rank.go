@@ -17,22 +17,19 @@ type Weights struct {
 	Answer    float64 // share of the score of a question, for the message after it
 	Second    float64 // share of the score of the message before the one before, and after the one after
 	Coverage  float64 // of the terms of the query that the whole session has
+	Turn      float64 // of those that the turn has: a prompt and all that was done for it
 	Span      float64 // share of the best score for a message of the time that the question names
 	Near      float64 // factor for the words that stand for one that the record lacks; 0: none do
 	// Who said it: factors for what the user said, for the last words of the agent before the
-	// user speaks again, and for calls of tools and their output. Turn is the share of the
-	// score of a prompt, for the last words of its turn.
-	User, Closing, Work, Turn float64
-	// Reply is the least that the last words of a turn are worth, as a share of its prompt.
-	Reply float64
+	// user speaks again, and for calls of tools and their output.
+	User, Closing, Work float64
 }
 
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
-		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Coverage: 0.3,
-		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.6, Work: 0.7, Turn: 0.4,
-		Reply: 1.01,
+		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Coverage: 0.3, Turn: 0.4,
+		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.4, Work: 0.7,
 	}
 }
 
@@ -51,12 +48,12 @@ type Hit struct {
 	Time         int64
 	Role         uint8
 	Session      int64     // equal for hits of one session
+	Turn         int64     // equal for hits of one turn
 	Prev, Next   int64     // ids of the neighbours in the conversation, or zero
 	Score        float64   // of its best passage
 	Counts       []float64 // occurrences of each term of the query, may be nil
 	Words        int       // length of its text
 	Asks         bool      // its text ends with a question
-	Closes       bool      // it is known to be the last of its turn
 	Rank         float64   // the final score, comparable within one answer
 	Matched      bool      // has words of the query itself, not only beside it
 	NextTo       []int64   // the matches that a hit without words of the query is next to
@@ -66,11 +63,7 @@ type Hit struct {
 type Question struct {
 	IDF   []float64    // of each term
 	Spans []dates.Span // of time, that the question names
-	User  bool         // it asks what the user said, not what was answered
 }
-
-// behind is the share of the rank of a prompt that puts a message right behind it.
-const behind = 0.99
 
 // maxTurnWords is the length up to which a message is a turn of a dialogue.
 // Only in a run of such turns do an answer and the second neighbour count: in
@@ -82,9 +75,6 @@ const maxTurnWords = 180
 // session they are part of. It is a pure function: the same candidates, in any
 // order, give the same ranking.
 func Rank(q Question, candidates []Hit, w Weights) []Hit {
-	if q.User {
-		w.Reply = 0
-	}
 	out := slices.Clone(candidates)
 	at := make(map[int64]int, len(out))
 	for i := range out {
@@ -114,69 +104,28 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 			out[i].Rank += w.Neighbour*next.Score + w.second(c, next, near(i, next.Next))
 		}
 	}
-	prompts := promptsOf(out, near)
-	for i, prompt := range prompts {
-		out[i].Rank += w.Turn * out[prompt].Score
+	sessions := groups(out, func(h *Hit) int64 { return h.Session })
+	average := float64(len(out)) / float64(len(sessions))
+	for _, list := range sessions {
+		addCoverage(q, out, list, w.Coverage, float64(len(list))/average)
 	}
-	addSessions(q, out, w)
+	for _, list := range groups(out, func(h *Hit) int64 { return h.Turn }) {
+		addCoverage(q, out, list, w.Turn, 1)
+	}
 	top := 0.0
 	for _, r := range out {
 		top = math.Max(top, r.Rank)
 	}
-	key := keyTerm(q, out)
 	for i := range out {
 		r := &out[i]
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
-		said := w.said(r, near(i, r.Next))
-		if key >= 0 && r.has(key) {
-			said = max(w.User, w.Closing)
-		}
-		r.Rank *= said
-	}
-	for i, prompt := range prompts {
-		r, share := &out[i], w.Reply
-		if !r.Matched || key >= 0 && !r.has(key) {
-			share = min(share, behind) // it may be beside the point
-		}
-		if r.Matched || r.Closes {
-			r.Rank = max(r.Rank, share*out[prompt].Rank)
-		}
+		r.Rank *= w.said(r, near(i, r.Next))
 	}
 	slices.SortFunc(out, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
 	})
 	return out
 }
-
-// keyHits is how many messages may have a term that is a key: who said it does not matter.
-const keyHits = 3
-
-// keyTerm returns the rarest term of the query if so few messages have it that it names
-// them, or -1.
-func keyTerm(q Question, out []Hit) int {
-	rarest := -1
-	for t, idf := range q.IDF {
-		if rarest < 0 || idf > q.IDF[rarest] {
-			rarest = t
-		}
-	}
-	if rarest < 0 || len(out) < 8*keyHits { // few messages: any term is rare
-		return -1
-	}
-	n := 0
-	for i := range out {
-		if out[i].has(rarest) {
-			n++
-		}
-	}
-	if n == 0 || n > keyHits {
-		return -1
-	}
-	return rarest
-}
-
-// has reports whether the hit has a term of the query.
-func (c *Hit) has(term int) bool { return term < len(c.Counts) && c.Counts[term] > 0 }
 
 // Roles as the store numbers them.
 const (
@@ -218,28 +167,6 @@ func (c *Hit) closes(next *Hit) bool {
 	return c.Role == assistantRole && (next == nil || next.Role == userRole)
 }
 
-// promptsOf maps the last words of turns to the last prompt before them that was found: they
-// answer it, and rarely repeat its words.
-func promptsOf(out []Hit, near func(int, int64) *Hit) map[int]int {
-	order := make([]int, len(out))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(x, y int) int {
-		return cmp.Or(cmp.Compare(out[x].Conversation, out[y].Conversation), cmp.Compare(out[x].ID, out[y].ID))
-	})
-	prompts, prompt := map[int]int{}, -1
-	for _, i := range order {
-		switch c := &out[i]; {
-		case c.Role == userRole:
-			prompt = i
-		case prompt >= 0 && out[prompt].Session == c.Session && c.closes(near(i, c.Next)):
-			prompts[i] = prompt
-		}
-	}
-	return prompts
-}
-
 // turn reports that the message is short enough to be a turn of a dialogue.
 func (c *Hit) turn() bool { return c.Words <= maxTurnWords }
 
@@ -252,32 +179,30 @@ func (w Weights) second(c, between, beyond *Hit) float64 {
 	return w.Second * beyond.Score
 }
 
-// addSessions adds each session's share to its members.
-func addSessions(q Question, out []Hit, w Weights) {
-	members := make(map[int64][]int)
-	for i, r := range out {
-		members[r.Session] = append(members[r.Session], i)
+// groups returns the places of the hits with the same value.
+func groups(out []Hit, of func(*Hit) int64) map[int64][]int {
+	groups := make(map[int64][]int)
+	for i := range out {
+		groups[of(&out[i])] = append(groups[of(&out[i])], i)
 	}
-	for _, list := range members {
-		prior := w.Coverage * coverage(q, out, list)
-		for _, i := range list {
-			out[i].Rank += prior
-		}
-	}
+	return groups
 }
 
-// coverage scores a session as one document: each term once, however often it
-// was said, with a little more for saying it again.
-func coverage(q Question, out []Hit, list []int) float64 {
+// addCoverage adds to the members of a group a share of its score as one document, which is
+// long times as long as others: each term once, however often it was said, with a little more
+// for saying it again.
+func addCoverage(q Question, out []Hit, group []int, share, long float64) {
 	sum := 0.0
 	for t, idf := range q.IDF {
 		tf := 0.0
-		for _, i := range list {
+		for _, i := range group {
 			if t < len(out[i].Counts) {
 				tf += out[i].Counts[t]
 			}
 		}
-		sum += idf * tf * (k1 + 1) / (tf + k1)
+		sum += idf * tf * (k1 + 1) / (tf + k1*long)
 	}
-	return sum
+	for _, i := range group {
+		out[i].Rank += share * sum
+	}
 }

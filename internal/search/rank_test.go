@@ -58,51 +58,29 @@ func TestRankNeighbours(t *testing.T) {
 	}
 }
 
-// A word that few of many messages have names them, whoever said it.
-func TestKeyTerm(t *testing.T) {
-	w := Weights{User: 1.4, Closing: 1.6, Work: 0.8}
-	for _, c := range []struct {
-		hits, have int
-		idf        []float64
-		term       int // that some have; all have the other
-		want       float64
-	}{
-		{24, 1, []float64{3, 1}, 0, w.Closing},
-		{24, 3, []float64{1, 3}, 1, w.Closing},
-		{24, 4, []float64{1, 3}, 1, w.Work},
-		{23, 1, []float64{1, 3}, 1, w.Work},
-		{24, 1, []float64{1, 3}, 0, w.Work}, // it is not the rarest one of the record
-	} {
-		var all []Hit
-		for i := range c.hits {
-			counts := []float64{1, 1}
-			if i >= c.have {
-				counts[c.term] = 0
-			}
-			all = append(all, Hit{ID: int64(i + 1), Session: int64(i + 1), Role: toolRole, Score: 1, Counts: counts})
-		}
-		for _, r := range Rank(Question{IDF: c.idf}, all, w) {
-			want := w.Work
-			if r.ID <= int64(c.have) {
-				want = c.want
-			}
-			if r.Rank != want {
-				t.Errorf("%+v: message %d has %v, want %v", c, r.ID, r.Rank, want)
-			}
-		}
+// A turn with all the words of the question, in whatever messages, is above one that has one of
+// them more often.
+func TestRankTurns(t *testing.T) {
+	got := Rank(Question{IDF: []float64{1, 1}}, []Hit{
+		{ID: 1, Turn: 1, Role: userRole, Score: 1, Counts: []float64{1, 0}}, {ID: 2, Turn: 1, Role: assistantRole, Score: 1, Counts: []float64{0, 1}},
+		{ID: 3, Turn: 3, Role: userRole, Score: 1.1, Counts: []float64{4, 0}}, {ID: 4, Turn: 3, Role: assistantRole, Score: 1, Counts: []float64{1, 0}},
+	}, Weights{Turn: 1, User: 1, Closing: 1})
+	var order []int64
+	for _, r := range got {
+		order = append(order, r.ID)
+	}
+	if diff := cmp.Diff([]int64{2, 1, 3, 4}, order); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// The last words of a turn get a share of the score of its prompt, not of one of another session.
-func TestRankTurns(t *testing.T) {
-	for session, want := range map[int64]float64{1: 0.4, 2: 0} {
-		for _, r := range Rank(Question{}, []Hit{
-			{ID: 1, Conversation: 1, Session: 1, Role: userRole, Score: 1}, {ID: 2, Conversation: 1, Session: session, Role: assistantRole},
-		}, Weights{User: 1, Closing: 1, Turn: 0.4}) {
-			if r.ID == 2 && r.Rank != want {
-				t.Errorf("in session %d: %v, want %v", session, r.Rank, want)
-			}
-		}
+// Of two sessions with the same words, the shorter one counts more.
+func TestRankSessions(t *testing.T) {
+	got := Rank(Question{IDF: []float64{1}}, []Hit{
+		{ID: 1, Turn: 1, Session: 1, Score: 1, Counts: []float64{1}}, {ID: 2, Turn: 2, Session: 2, Score: 1, Counts: []float64{1}}, {ID: 3, Turn: 3, Session: 2, Counts: []float64{0}},
+	}, Weights{Coverage: 1})
+	if got[0].ID != 1 {
+		t.Errorf("first is %d", got[0].ID)
 	}
 }
 

@@ -16,26 +16,3 @@ func TestWhoSaidItCounts(t *testing.T) {
 		}
 	}
 }
-
-// The last words of a turn stand before its prompt, which has the words of the question, if they
-// have one too, and else right behind it; where the question asks what the user said, the prompt stands first.
-func TestReplyStandsBeforeItsPrompt(t *testing.T) {
-	for _, tt := range []struct {
-		user  bool
-		score float64 // of the reply
-		want  []int64
-	}{{false, 0.1, []int64{9, 1}}, {false, 0, []int64{1, 9}}, {true, 0.1, []int64{1}}} {
-		list := []Hit{{ID: 1, Role: userRole, Next: 2, Score: 1}, {ID: 2, Role: assistantRole}, {ID: 9, Role: assistantRole, Closes: true, Score: tt.score}}
-		got := Rank(Question{User: tt.user}, list, DefaultWeights())
-		for i, want := range tt.want {
-			if got[i].ID != want {
-				t.Errorf("asks for the user %v, reply with %v: place %d has %d, want %d", tt.user, tt.score, i, got[i].ID, want)
-			}
-		}
-	}
-	for question, want := range map[string]bool{"what did the user say about trailers": true, "what did I ask for on november 16": true, "which user is root": false} {
-		if got := asksUser().MatchString(question); got != want {
-			t.Errorf("%s: %v", question, got)
-		}
-	}
-}

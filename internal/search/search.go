@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/search/dates"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
@@ -247,9 +246,6 @@ func (p *search) score(docs []scoredDoc, weights Weights) ([]Hit, error) {
 	return out, nil
 }
 
-// asksUser matches a question for what the user said.
-var asksUser = lazyregexp.New(`(?i)\b(?:did|does|has|had|have) (?:i|he|she)\b|\bthe user\b`)
-
 func hitOf(row segment.DocRow, score float64) Hit {
 	return Hit{ID: row.ID, Conversation: row.Conversation, Time: row.Time, Role: row.Role, Score: score}
 }
@@ -267,7 +263,7 @@ func (p *search) order(req Request, weights Weights, list []Hit) ([]Hit, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := Question{IDF: p.stats.idf, Spans: p.spans, User: asksUser().MatchString(p.query.text)}
+	q := Question{IDF: p.stats.idf, Spans: p.spans}
 	hits := Rank(q, list, weights)
 	nameMatches(hits)
 	return hits, nil

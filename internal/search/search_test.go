@@ -270,7 +270,7 @@ func TestNeighboursPastHiddenMessages(t *testing.T) {
 	for size := 1; size <= len(docs); size++ {
 		res := newLibrary(t, docs, size).search(t, "zeppelin", search.Request{Filter: search.Filter{Hidden: func(id int64) bool { return id == 11 }, Without: 1}})
 		want := []search.Hit{{ID: 10, Matched: true}, {ID: 13, NextTo: []int64{10}}}
-		ignored := cmpopts.IgnoreFields(search.Hit{}, "Conversation", "Time", "Session", "Score", "Rank", "Role")
+		ignored := cmpopts.IgnoreFields(search.Hit{}, "Conversation", "Time", "Session", "Turn", "Score", "Rank", "Role")
 		if diff := cmp.Diff(want, res.Hits, ignored, ofRanking); diff != "" {
 			t.Errorf("%d documents a segment: %s", size, diff)
 		}

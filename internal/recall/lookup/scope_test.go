@@ -65,9 +65,9 @@ func TestProjectScope(t *testing.T) {
 		{"little, and not widened", recall.GrepRequest{Pattern: "walrus", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"the current conversation alone", recall.GrepRequest{Pattern: "walrus", Where: current}, "", recall.ScopeCurrent, "", store.Regex},
 		{"a clearly better match elsewhere", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 2},
-			"msg_4 msg_5", recall.ScopeProject, "", store.FullText}, // never displaces those of the project
+			"msg_3 msg_5", recall.ScopeProject, "", store.FullText}, // never displaces those of the project
 		{"a clearly better match elsewhere, on a page of one", recall.GrepRequest{Pattern: "how does the proxy relate to the walrus tunnel of parcels", Mode: store.FullText, Where: p.where(), Limit: 1},
-			"msg_4", recall.ScopeProject, "", store.FullText},
+			"msg_3", recall.ScopeProject, "", store.FullText},
 		{"words that stand apart", recall.GrepRequest{Pattern: "proxy dns", OrWords: true, Where: only, Limit: 1}, "msg_4", recall.ScopeProject, "", store.FullText},
 		{"words that stand apart, as a regex", recall.GrepRequest{Pattern: "proxy dns", Where: only}, "", recall.ScopeProject, "", store.Regex},
 		{"an expression stays one", recall.GrepRequest{Pattern: "proxy.dns", OrWords: true, Where: only}, "", recall.ScopeProject, "", store.Regex},
