@@ -11,8 +11,8 @@ func (r Report) Text() string {
 	fmt.Fprintf(&b, "%s: %d conversations, %d messages, %d questions with evidence (%d left out)\n",
 		r.Dataset, r.Conversations, r.Messages, r.Questions, r.LeftOut)
 	w := r.Weights
-	fmt.Fprintf(&b, "weights: pair %g, neighbour %g, answer %g, second %g, coverage %g, span %g, near ×%g; bootstrap %d, seed %d\n",
-		w.Pair, w.Neighbour, w.Answer, w.Second, w.Coverage, w.Span, w.Near, r.Resamples, r.Seed)
+	fmt.Fprintf(&b, "weights: pair %g, neighbour %g, answer %g, second %g, coverage %g, turn %g, span %g, near ×%g; bootstrap %d, seed %d\n",
+		w.Pair, w.Neighbour, w.Answer, w.Second, w.Coverage, w.Turn, w.Span, w.Near, r.Resamples, r.Seed)
 	for _, s := range r.Systems {
 		fmt.Fprintf(&b, "\n%s\n", s.Name)
 		fmt.Fprintf(&b, "  %-14s %5s %21s %21s %21s %21s %21s %21s %6s\n",

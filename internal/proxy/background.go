@@ -410,8 +410,9 @@ func (s *session) foldIfDue(ctx context.Context) error {
 		if err := s.reload(ctx); err != nil {
 			return err
 		}
-		if report.Folds() == 0 {
-			s.tell(func() { s.foldedOut = true })
+		folded := report.Folds() > 0
+		s.tell(func() { s.foldedOut = !folded })
+		if !folded {
 			return nil
 		}
 	}
@@ -423,7 +424,6 @@ func (s *session) due() (budget int, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req := s.last
-	s.foldedOut = false
 	if req == nil || s.budget == 0 {
 		return 0, false
 	}

@@ -14,7 +14,7 @@
 //
 // [Index.Search] reads a question as alternatives and ranks the documents by
 // BM25 of the best passage, by words that stand side by side as in the query, by
-// the messages before and after, and by the session around them (see [Rank]).
+// the messages before and after, and by the turn and the session around them (see [Rank]).
 // Its work is bounded: of the candidates that are ranked only the best are scored
 // against their texts, and the others keep the score of their postings; words too
 // common to look up are scored only among the candidates of rarer ones, and when

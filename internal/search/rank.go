@@ -28,7 +28,7 @@ type Weights struct {
 // DefaultWeights are the weights of a search that names none.
 func DefaultWeights() Weights {
 	return Weights{
-		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Coverage: 0.3, Turn: 0.4,
+		Pair: 0.5, Neighbour: 0.25, Answer: 0.7, Second: 0.2, Coverage: 0.4, Turn: 0.4,
 		Span: 0.5, Near: 0.5, User: 1.4, Closing: 1.4, Work: 0.7,
 	}
 }
@@ -104,6 +104,9 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 			out[i].Rank += w.Neighbour*next.Score + w.second(c, next, near(i, next.Next))
 		}
 	}
+	for i := range out {
+		out[i].Rank *= w.said(&out[i], near(i, out[i].Next))
+	}
 	sessions := groups(out, func(h *Hit) int64 { return h.Session })
 	average := float64(len(out)) / float64(len(sessions))
 	for _, list := range sessions {
@@ -119,7 +122,6 @@ func Rank(q Question, candidates []Hit, w Weights) []Hit {
 	for i := range out {
 		r := &out[i]
 		r.Rank += w.Span * top * dates.Within(q.Spans, r.Time)
-		r.Rank *= w.said(r, near(i, r.Next))
 	}
 	slices.SortFunc(out, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Rank, x.Rank), cmp.Compare(y.ID, x.ID))
