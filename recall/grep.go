@@ -128,7 +128,7 @@ type Match struct {
 	// words.
 	Meaning bool `json:"meaning,omitempty"`
 	// Earlier says that the match is an answer that an agent gave from the record in an
-	// earlier session, and from which message.
+	// earlier session, and from which message, or a host's own summary of the session.
 	Earlier string `json:"earlier,omitempty"`
 	// Damaged says that the snippet may differ from the message: the stored
 	// record is not the one that arrived.

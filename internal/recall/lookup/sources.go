@@ -112,6 +112,8 @@ func readSourced(ctx context.Context, read *exchanges, hits []store.Hit) ([]sour
 		x.repeats = secondhand.Messages(e.messages)[e.place(m)]
 		if x.repeats && m.Body.Role == llms.RoleAssistant {
 			x.hit.Earlier = secondhand.Label(e.messages)
+		} else if m.Flags&store.FlagHostSummary != 0 {
+			x.hit.Earlier = "a summary by the agent, not the user's words"
 		}
 		if prompt, ok := secondhand.Asking(e.messages); ok && !x.repeats {
 			x.asked = contentWords(prompt)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
@@ -55,6 +56,20 @@ func TestEarlierAnswerIsLabelled(t *testing.T) {
 		t.Errorf("labels %q", labels)
 	}
 	if !strings.Contains(a.Text(), "msg_6 assistant") || !strings.Contains(a.Text(), "· an earlier answer, from msg_1") {
+		t.Errorf("text:\n%s", a.Text())
+	}
+}
+
+// A host stores the summary of a compaction as a prompt.
+func TestSummaryOfTheHostIsLabelled(t *testing.T) {
+	f := newFixture(t)
+	m := ingest.Messages(llms.User("This session is being continued: the staging proxy listens on 8443."))
+	m[0].Flags = store.FlagHostSummary
+	if _, err := f.in.Append(t.Context(), f.open("first"), m...); err != nil {
+		t.Fatal(err)
+	}
+	a := f.grep(recall.GrepRequest{Pattern: "staging proxy port", Mode: store.FullText, Where: recall.Where{AllConversations: true}})
+	if len(a.Matches) != 1 || !strings.Contains(a.Text(), "· a summary by the agent, not the user's words") {
 		t.Errorf("text:\n%s", a.Text())
 	}
 }
