@@ -102,9 +102,9 @@ func TestEvidenceEndsWithRelevance(t *testing.T) {
 // cannot begin a line.
 func TestEvidenceIsGroupedBySession(t *testing.T) {
 	f := newFixture(t, nil)
-	f.talk("old", "the crane was painted", "we should look at crane 7 some day")
+	f.talk("old", "the crane was painted", "some day we should look at the crane and at what else there is, a brake for one")
 	f.talk("new", "lunch?", "crane 7 fell on crane 8: the brake was worn")
-	a, err := f.Ask(t.Context(), recall.Question{Query: "crane brake", Prompt: "Why did the crane fall?", MaxTokens: 800, Where: recall.Where{AllConversations: true}})
+	a, err := f.Ask(t.Context(), recall.Question{Query: "crane brake", Prompt: "Why was the brake of the crane worn?", MaxTokens: 800, Where: recall.Where{AllConversations: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,6 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/search"
-	"github.com/lossless-context/lcm/internal/search/analysis"
 	"github.com/lossless-context/lcm/recall"
 )
 
@@ -58,7 +56,6 @@ func groups(passages []passage) [][]passage {
 			}
 			return cmp.Compare(x.msg.Seq, y.msg.Seq)
 		})
-		newerFirst(g)
 	}
 	return out
 }
@@ -195,54 +192,3 @@ func (e *extract) around(ctx context.Context, of store.Message) (out []store.Mes
 
 // short reports that the result takes less than followShare of its bound.
 func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.most) }
-
-// aboutEqual is the share of a score that counts as equally good.
-const aboutEqual = 0.9
-
-// newerFirst puts the newer first among the matches of a group that match about
-// equally: the last one may revoke the others. The group is sorted.
-func newerFirst(group []passage) {
-	for from := 0; from < len(group) && group[from].match; {
-		first, to := group[from], from+1
-		for to < len(group) && group[to].score >= aboutEqual*first.score && group[to].kind() == first.kind() {
-			to++
-		}
-		slices.SortStableFunc(group[from:to], func(x, y passage) int { return cmp.Compare(y.msg.Seq, x.msg.Seq) })
-		from = to
-	}
-}
-
-// newestPlace is where the newest message with all words of the query stands at
-// the latest.
-const newestPlace = 2
-
-// liftNewest moves the newest spoken message that has all words of a query up to
-// newestPlace: a value that replaced another one must not be left out because
-// older messages have the words more often. The candidates are sorted by score.
-func liftNewest(all []candidate, query string) {
-	var words []*search.Query
-	for _, w := range strings.Fields(query) {
-		if q, err := search.ParseQuery(asWords(w)); err == nil && !analysis.IsStopWord(w) {
-			words = append(words, q)
-		}
-	}
-	if len(words) == 0 {
-		return
-	}
-	newest := -1
-	for i, c := range all {
-		if !c.match || !spoken(c.msg) || newest >= 0 && !all[newest].msg.Body.Time.Before(c.msg.Body.Time) {
-			continue
-		}
-		text := c.msg.Body.PlainText()
-		if !slices.ContainsFunc(words, func(q *search.Query) bool { _, n := excerpt(q, text, len(text)); return n == 0 }) {
-			newest = i
-		}
-	}
-	if newest > newestPlace {
-		c := all[newest]
-		c.score = all[newestPlace].score
-		copy(all[newestPlace+1:newest+1], all[newestPlace:newest])
-		all[newestPlace] = c
-	}
-}

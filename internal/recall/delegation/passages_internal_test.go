@@ -3,7 +3,6 @@ package delegation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -43,15 +42,9 @@ func TestShareOfARank(t *testing.T) {
 	if got := (&extract{most: 100}).share(aResult, 9); got != 40 {
 		t.Errorf("the least is %d", got)
 	}
-	for want, m := range map[float64]store.Message{1: aPrompt, 0.7: aCall, 0.5: aResult} {
-		if got := weight(m); got != want {
-			t.Errorf("%v: %v", m.Body.Role, got)
-		}
-	}
 }
 
-// The passages of a day stand together: those with the query as it was typed, other matches, then what is around them;
-// of about equal ones the newer first.
+// The passages of a day stand together: those with the query as it was typed, other matches, then what is around them.
 func TestGroupsOfPassages(t *testing.T) {
 	at := func(seq int64, day int, c store.ConversationID) store.Message {
 		m := aPrompt
@@ -67,8 +60,8 @@ func TestGroupsOfPassages(t *testing.T) {
 	passages[1].msg.Damaged = true
 	want := `[2026-02-01, conversation 1, "a"]
 msg_6 user: typed
-msg_7 user: as good
 msg_1 user: match
+msg_7 user: as good
 msg_8 user: worse
 msg_4 user: around
 msg_5 user: after
@@ -125,45 +118,6 @@ func TestAround(t *testing.T) {
 	e.config.Store = listed{err: errors.New("disk")}
 	if _, err := e.around(t.Context(), all[4]); err == nil {
 		t.Error("an error was lost")
-	}
-}
-
-// The newest message with all words of the query is among the first three.
-func TestLiftNewest(t *testing.T) {
-	candidates := func(texts ...string) (all []candidate) {
-		for i, text := range texts {
-			c := candidate{msg: store.Message{ID: store.MessageID(i + 1), Body: llms.User(text)}, match: true, score: float64(10 - i)}
-			c.msg.Body.Time = time.Unix(int64(i), 0)
-			all = append(all, c)
-		}
-		return all
-	}
-	for name, c := range map[string]struct {
-		all   []candidate
-		query string
-		want  string
-	}{
-		"lifted":          {candidates("the port", "the port", "the port", "a port", "the port is 5", "a harbour"), "the port", "1 2 5 3 4 6"},
-		"there already":   {candidates("the port", "the port", "the port", "x", "y"), "the port", "1 2 3 4 5"},
-		"not all words":   {candidates("port number", "x", "x", "port", "number"), "port number", "1 2 3 4 5"},
-		"only stop words": {candidates("the", "the", "the", "the"), "the", "1 2 3 4"},
-	} {
-		liftNewest(c.all, c.query)
-		var ids []string
-		for i, one := range c.all {
-			ids = append(ids, fmt.Sprint(int64(one.msg.ID)))
-			if i > 0 && one.score > c.all[i-1].score {
-				t.Errorf("%s: %d has a higher score than the one before", name, one.msg.ID)
-			}
-		}
-		if got := strings.Join(ids, " "); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-	}
-	silent := candidates("the port", "x", "x", "the port", "the port")
-	silent[4].match, silent[3].msg.Body = false, aResult.Body
-	if liftNewest(silent, "port"); silent[2].msg.ID != 3 {
-		t.Errorf("%v was lifted", silent[2].msg.ID)
 	}
 }
 

@@ -3,14 +3,12 @@ package delegation
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/lossless-context/lcm/internal/recall/lookup"
@@ -90,7 +88,7 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 			return nil, err
 		}
 	}
-	byPrompt, err := d.rankPrompt(ctx, r, p)
+	byPrompt, err := d.search(ctx, p, asWords(r.Prompt))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +101,7 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 		return nil, err
 	}
 	score := func(m store.Message) float64 {
-		prompt := byPrompt[m.ID].score * weight(m) * speaker(m, r.Prompt) * length(m)
+		prompt := byPrompt[m.ID].score * speaker(m, r.Prompt)
 		if len(byQuery) == 0 {
 			return prompt
 		}
@@ -120,14 +118,12 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 	if p.within != nil || len(first) == 0 { // the messages around these may lie outside
 		return all, nil
 	}
-	share(all)
 	if len(byQuery) > 0 {
 		if err := d.literalFirst(ctx, r.Query, all); err != nil {
 			return nil, err
 		}
+		sortByScore(all)
 	}
-	sortByScore(all)
-	liftNewest(all, cmp.Or(keywords(asWords(r.Query)), r.Query))
 	return all, nil
 }
 
@@ -142,84 +138,6 @@ func sortByScore(all []candidate) {
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.msg.ID, x.msg.ID))
 	})
-}
-
-// rankPrompt searches for the question, and again for its keywords. A message counts
-// for both.
-func (d *Delegator) rankPrompt(ctx context.Context, r request, p *plan) (ranking, error) {
-	question := asWords(r.Prompt)
-	sum := ranking{}
-	for _, text := range []string{question, keywords(question)} {
-		if text == "" {
-			continue
-		}
-		found, err := d.search(ctx, p, text)
-		if err != nil {
-			return nil, err
-		}
-		for id, h := range found {
-			s := sum[id]
-			s.score, s.match, s.earlier = s.score+h.score/2, s.match || h.match, cmp.Or(s.earlier, h.earlier)
-			sum[id] = s
-		}
-	}
-	return sum, nil
-}
-
-// How far apart messages share scores, and the share of a score that goes to the spoken
-// messages before and after it across calls and results, and from a tool's output to the
-// next spoken message.
-const (
-	aroundReach  = 10
-	nextShare    = 0.25
-	printedShare = 0.2
-)
-
-// spoken reports a message that a person or a model wrote, without tool calls.
-func spoken(m store.Message) bool {
-	return weight(m) == 1 && !m.Flags.Bookkeeping(m.Body.Role) && m.Flags&store.FlagHidden == 0
-}
-
-// share adds a share of the scores nearby to spoken messages: people and agents stay on
-// a subject and answer without repeating the question, and they discuss the output of a
-// tool right after it. Search has done so for messages that are next to each other.
-// Shares never lift a message above the best one that they come from.
-func share(all []candidate) {
-	slices.SortFunc(all, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(x.msg.Conversation, y.msg.Conversation), cmp.Compare(x.msg.Seq, y.msg.Seq))
-	})
-	extra, most := make([]float64, len(all)), make([]float64, len(all))
-	give := func(from, to int, part float64) {
-		extra[to] += part * all[from].score
-		most[to] = max(most[to], 0.99*all[from].score)
-	}
-	last := -1        // the spoken message before
-	var printed []int // the outputs since then
-	for i, c := range all {
-		if !spoken(c.msg) {
-			printed = append(printed, i)
-			continue
-		}
-		gap := func(j int) int64 {
-			if all[j].msg.Conversation != c.msg.Conversation {
-				return aroundReach + 1
-			}
-			return c.msg.Seq - all[j].msg.Seq
-		}
-		if last >= 0 && gap(last) > 1 && gap(last) <= aroundReach {
-			give(last, i, nextShare)
-			give(i, last, nextShare)
-		}
-		for _, j := range printed {
-			if gap(j) <= aroundReach {
-				give(j, i, printedShare)
-			}
-		}
-		last, printed = i, printed[:0]
-	}
-	for i := range all {
-		all[i].score = max(all[i].score, min(all[i].score+extra[i], most[i]))
-	}
 }
 
 // literalFirst puts the messages that have the query as it was typed before all
@@ -295,23 +213,10 @@ func (d *Delegator) inside(ctx context.Context, found []store.MessageID, p *plan
 	return kept, err
 }
 
-// weight prefers spoken messages to the output of tools, which has many of a
-// question's words by chance.
-func weight(m store.Message) float64 {
-	switch {
-	case m.Body.Role == llms.RoleTool || len(m.Body.ToolResults()) > 0:
-		return 0.5
-	case len(m.Body.ToolCalls()) > 0:
-		return 0.7
-	}
-	return 1
-}
-
-// length prefers, a little, messages that say more: search ranks the shortest
-// ones highest, which hold the fewest facts.
-func length(m store.Message) float64 {
-	const long = 200 // tokens
-	return math.Pow(float64(min(m.Tokens, long)+8)/(long+8), 0.1)
+// spoken reports a message that a person or a model wrote, without tool calls.
+func spoken(m store.Message) bool {
+	heard := m.Body.Role != llms.RoleTool && len(m.Body.ToolResults()) == 0 && len(m.Body.ToolCalls()) == 0
+	return heard && !m.Flags.Bookkeeping(m.Body.Role) && m.Flags&store.FlagHidden == 0
 }
 
 // namedSpeaker is how much more a message counts whose speaker the question
@@ -335,20 +240,6 @@ func namesWord(text, word string) bool {
 	}), func(w string) bool { return strings.EqualFold(w, word) })
 }
 
-//go:embed common.txt
-var commonText string
-
-// commonWords are words that English texts of every kind have. In a record of
-// some hundred messages many of them are rare by chance, so that ranking takes
-// them for significant.
-var commonWords = sync.OnceValue(func() map[string]bool {
-	words := map[string]bool{}
-	for _, w := range strings.Fields(commonText) {
-		words[w] = true
-	}
-	return words
-})
-
 // asWords writes a question so that search reads no operators in it: a question
 // about "tar -x", or whether A OR B was chosen, excludes nothing.
 func asWords(question string) string {
@@ -363,24 +254,4 @@ func asWords(question string) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// keywords returns the words of a question that are not common, or nothing where all or
-// none are. A question with a quotation has none: it is searched for as a whole.
-func keywords(question string) string {
-	if strings.ContainsRune(question, '"') {
-		return ""
-	}
-	words := strings.Fields(question)
-	var kept []string
-	for _, w := range words {
-		bare := strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-		if bare != "" && !commonWords()[strings.ToLower(bare)] {
-			kept = append(kept, strings.Trim(w, "?,.!;:()"))
-		}
-	}
-	if len(kept) == len(words) {
-		return ""
-	}
-	return asWords(strings.Join(kept, " ")) // (-x) has lost its brackets
 }
