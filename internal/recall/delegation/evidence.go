@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
@@ -28,18 +27,9 @@ const (
 	citable  = 0.7
 )
 
-// withOtherWords is how many passages are shown of a question with a name that no text has: they
-// have only its other words. Where ordinary words are absent, it may tell in other words what
-// the record tells in its own, and twice as many are shown.
+// withOtherWords is how many passages are shown beside words that no text has: they have only
+// the other words of the question.
 const withOtherWords = 3
-
-// fewPassages is how many passages are shown beside words that no text has.
-func fewPassages(absent []string) int {
-	if strings.ContainsFunc(strings.Join(absent, ""), unicode.IsUpper) {
-		return withOtherWords
-	}
-	return 2 * withOtherWords
-}
 
 // leastResult is the smallest bound on a whole result: the fields beside the
 // answer alone take about a hundred tokens.
@@ -155,7 +145,7 @@ func (e *extract) choose(ctx context.Context, all []candidate) error {
 	e.used = e.encoded(e.frame)
 	only := !matched(all)
 	for rank, c := range all {
-		if c.score < relevant*all[0].score || len(e.frame.NotInRecord) > 0 && len(e.passages) == fewPassages(e.frame.NotInRecord) {
+		if c.score < relevant*all[0].score || len(e.frame.NotInRecord) > 0 && len(e.passages) == withOtherWords {
 			break
 		}
 		strong := c.score >= citable*all[0].score
