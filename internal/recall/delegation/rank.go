@@ -114,16 +114,15 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 		}
 		all = append(all, candidate{msg: m, score: score(m), match: first[m.ID].match, earlier: first[m.ID].earlier})
 	}
-	sortByScore(all)
-	if p.within != nil || len(first) == 0 { // the messages around these may lie outside
-		return all, nil
-	}
-	if len(byQuery) > 0 {
+	if p.within == nil && len(byQuery) > 0 {
 		if err := d.literalFirst(ctx, r.Query, all); err != nil {
 			return nil, err
 		}
-		sortByScore(all)
 	}
+	// The best first, and of equals the newer.
+	slices.SortFunc(all, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.msg.ID, x.msg.ID))
+	})
 	return all, nil
 }
 
@@ -133,19 +132,9 @@ func repeats(query, prompt string) bool {
 	return !slices.ContainsFunc(analysis.PlainWords([]byte(query)), func(w string) bool { return !slices.Contains(asked, w) })
 }
 
-// sortByScore puts the best first, and of equals the newer.
-func sortByScore(all []candidate) {
-	slices.SortFunc(all, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.msg.ID, x.msg.ID))
-	})
-}
-
 // literalFirst puts the messages that have the query as it was typed before all
 // others.
 func (d *Delegator) literalFirst(ctx context.Context, query string, all []candidate) error {
-	if query == "" {
-		return nil
-	}
 	literal := literalOf(query)
 	least := math.Inf(1)
 	for i, c := range all {
