@@ -35,7 +35,8 @@ func addHelp(c *cobra.Command, names *strings.Replacer) {
 
 // helpNames replaces the lists that help texts name.
 func helpNames() *strings.Replacer {
-	return strings.NewReplacer("{agents}", strings.Join(all.Names[hosts.Host](), ", "), "{hosts}", ansi.Wordwrap(strings.Join(all.Names[setup.Host](), ", "), 72, ""),
+	wrapped := func(names []string) string { return ansi.Wordwrap(strings.Join(names, ", "), 72, "") }
+	return strings.NewReplacer("{agents}", wrapped(all.Names[hosts.Host]()), "{hosts}", wrapped(all.Names[setup.Host]()),
 		"{programs}", strings.Join(all.Names[launch.Host](), ", "), "{mcpPath}", mcpserver.Path)
 }
 

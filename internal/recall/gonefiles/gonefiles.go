@@ -5,7 +5,7 @@
 // It looks at the file system of this machine, so that only the command line and the MCP
 // server that a host starts use it. The quoted text is untrusted: a path counts only
 // inside the project's directory, and [os.Root] lets no link lead out of it. Nothing is
-// opened, and it takes at most 50 ms.
+// opened, and it takes at most a quarter of a second.
 package gonefiles
 
 import (
@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	timeLimit = 50 * time.Millisecond
+	timeLimit = 250 * time.Millisecond
 	maxLooked = 64 // paths that are looked for
 	maxNamed  = 8
 )
