@@ -269,9 +269,9 @@ func TestTimeIsLinear(t *testing.T) {
 			return harness.CPUTime() - before
 		}
 		// Four times as much takes four times as long; what is quadratic takes sixteen.
-		if long := took(1 << 17); long > time.Second/4 {
-			if short := took(1 << 15); long > 10*short {
-				t.Errorf("%q: 32 kB take %s of processor time, 128 kB %s", unit, short, long)
+		if long := took(1 << 16); long > time.Second/16 {
+			if short := took(1 << 14); long > 8*short {
+				t.Errorf("%q: 16 kB take %s of processor time, 64 kB %s", unit, short, long)
 			}
 		}
 	}
