@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/cli/doctor"
+	sqlrows "github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
@@ -85,8 +86,8 @@ func fill(ctx context.Context, db *sqlite.DB, id store.ConversationID, n int) er
 				Tokens: llms.Estimate.Count(said), Said: now.Add(time.Duration(i-60) * time.Minute),
 			}
 			if i == 2 && id == 1 {
-				// Three chunks, which compress.
-				said = strings.Repeat(said+"\n", 3000)
+				// Two chunks, which compress and have few words to index.
+				said += strings.Repeat("-", sqlrows.ChunkSize)
 				payload, err := w.PutPayload(ctx, store.NewPayload{Data: []byte(said), Name: "big.txt", MIME: "text/plain", Summary: "a long log", Tokens: 9})
 				if err != nil {
 					return err
@@ -126,6 +127,12 @@ type kind struct {
 	// lost are the codes that remain after a treatment, because the lost data
 	// cannot be derived.
 	lost []string
+}
+
+// derived reports whether it is a changed column that a treatment makes again, whatever else
+// has changed: the content of a payload is known by its own row only.
+func (k kind) derived() bool {
+	return strings.HasPrefix(k.name, "column ") && len(k.lost) == 0 && k.codes[0] != "payload-numbers"
 }
 
 // with runs SQL behind everyone's back.
@@ -250,8 +257,8 @@ var graph = []kind{
 	{"a stranger in a view", with("INSERT INTO view VALUES (4, 77, 23, NULL, 10, 1, 0, 0, NULL)"), is("foreign"), nil},
 	{"a message gone", with("DELETE FROM messages WHERE id = 9"), is("sequence", "missing"), is("sequence", "missing")},
 	{"the newest message gone", with("DELETE FROM messages WHERE id = 24"), is("head", "missing", "totals"), is("head", "totals")},
-	{"a payload's chunk gone", with("DELETE FROM chunks WHERE payload = 1 AND n = 1"), is("payload", "record"), is("payload", "record")},
-	{"a payload's last chunk gone", with("DELETE FROM chunks WHERE payload = 1 AND n = 2"), is("payload", "record"), is("payload", "record")},
+	{"a payload's chunk gone", with("DELETE FROM chunks WHERE payload = 1 AND n = 0"), is("payload", "record"), is("payload", "record")},
+	{"a payload's last chunk gone", with("DELETE FROM chunks WHERE payload = 1 AND n = 1"), is("payload", "record"), is("payload", "record")},
 	{"a payload gone", with("DELETE FROM payloads WHERE num = 1; DELETE FROM message_payloads WHERE payload = 1"), is("record", "dangling"), nil},
 	{"a payload's link gone", with("DELETE FROM message_payloads WHERE message = 3"), is("payload-link"), nil},
 	{"a seal of nothing", with("INSERT INTO seals VALUES ('others', 0, 0)"), is("tombstones"), is("tombstones")},
@@ -264,7 +271,7 @@ var graph = []kind{
 }
 
 var files = []kind{
-	{"a truncated file", edit(func(b []byte) []byte { return b[:len(b)*3/4-100] }), is("truncated"), nil},
+	{"a truncated file", edit(func(b []byte) []byte { return b[:len(b)-8192-100] }), is("truncated"), nil},
 	{"a page overwritten", func(t *testing.T, path string) {
 		edit(func(b []byte) []byte {
 			at := strings.LastIndex(string(b), "Step 104.") // the leaf of the table
@@ -355,18 +362,46 @@ func laid(t *testing.T, sound []byte) string {
 	return path
 }
 
+// together returns the kinds of damage in the groups that are treated at once: columns
+// whose change has the same codes and loses nothing.
+func together() (groups [][]kind) {
+	of := map[string]int{}
+	for _, k := range kinds {
+		codes := strings.Join(k.codes, " ")
+		if i, ok := of[codes]; ok && k.derived() {
+			groups[i] = append(groups[i], k)
+			continue
+		}
+		if k.derived() {
+			of[codes] = len(groups)
+		}
+		groups = append(groups, []kind{k})
+	}
+	return groups
+}
+
 // For each kind of damage doctor names it, Treat rebuilds everything that can be
 // derived, and the rest is reported and leaves the other data readable.
 func TestDamage(t *testing.T) {
 	sound, whole := snapshot(t, made(t))
 	t.Logf("%d kinds of damage", len(kinds))
-	for _, k := range kinds {
+	for _, group := range together() {
+		k := group[0]
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
+			for _, one := range group[1:] {
+				p := doctor.Patient{Path: laid(t, sound), Clock: clock, Options: sqlite.Options{Clock: clock}}
+				one.do(t, p.Path)
+				t.Log(one.name)
+				named(t, examine(t, p), one.codes)
+			}
 			path := laid(t, sound)
 			k.do(t, path)
 			p := doctor.Patient{Path: path, Clock: clock, Options: sqlite.Options{Clock: clock}}
 			named(t, examine(t, p), k.codes)
+			for _, one := range group[1:] {
+				one.do(t, path)
+			}
 			treated, err := doctor.Treat(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
@@ -377,10 +412,12 @@ func TestDamage(t *testing.T) {
 			named(t, treated, k.lost)
 			if len(k.lost) == 0 {
 				intact(t, path, whole)
-			} else if treated.Opened {
+				return
+			}
+			if treated.Opened {
 				readable(t, path)
 			}
-			// Mended is mended: another look says the same.
+			// What is lost stays lost: another look says the same.
 			if again := examine(t, p); !slices.Equal(codes(again), codes(treated)) {
 				t.Errorf("a second look says %v, the first said %v", codes(again), codes(treated))
 			}

@@ -149,7 +149,7 @@ func TestMishaps(t *testing.T) {
 	if *every {
 		choice = slices.Clone(all)
 	} else {
-		for range 24 {
+		for range 12 {
 			choice = append(choice, all[random.IntN(len(all))])
 		}
 	}
