@@ -3,10 +3,12 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,11 +46,18 @@ func TestOddPaths(t *testing.T) {
 	for what, name := range oddNames {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			top := filepath.Join(t.TempDir(), name)
-			odd := newOddHome(t, top)
-			odd.use("")
+			// Alone, because a host's settings are quoted for what the name has in it.
+			newOddHome(t, filepath.Join(t.TempDir(), name)).settings()
 		})
 	}
+	t.Run("all of them", func(t *testing.T) {
+		t.Parallel()
+		top := t.TempDir()
+		for _, what := range slices.Sorted(maps.Keys(oddNames)) {
+			top = filepath.Join(top, oddNames[what])
+		}
+		newOddHome(t, top).use("")
+	})
 	t.Run("very long", func(t *testing.T) {
 		t.Parallel()
 		top := t.TempDir()

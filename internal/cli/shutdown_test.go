@@ -23,7 +23,7 @@ func TestEndsWhenAsked(t *testing.T) {
 	dir := t.TempDir()
 	source, database := filepath.Join(dir, "long.jsonl"), filepath.Join(dir, "lcm.db")
 	var b bytes.Buffer
-	const messages = 25_000
+	const messages = 10_000
 	for i := range messages {
 		fmt.Fprintf(&b, `{"id":"m%d","role":"user","content":"message %d of a long transcript that takes a while to be stored and indexed"}`+"\n", i, i)
 	}

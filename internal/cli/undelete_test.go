@@ -34,7 +34,7 @@ func TestUndeleteKilled(t *testing.T) {
 	files := map[string][]byte{}
 	for i := range 4 { // the session itself, and its sub-agents
 		var b bytes.Buffer
-		for n := range 300 {
+		for n := range 100 {
 			fmt.Fprintf(&b, `{"type":"user","uuid":"%d-%d","parentUuid":"%d-%d","sessionId":%q,"message":{"role":"user","content":"part %d %s"}}`+"\n",
 				i, n, i, n-1, session, n, strings.Repeat("and on ", 1000))
 		}
