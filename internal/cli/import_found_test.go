@@ -40,7 +40,7 @@ func TestImportFound(t *testing.T) {
 	}
 	says := func() string {
 		c := exec.Command(program, "--db", filepath.Join(home, "lcm.db"), "import", "claude")
-		c.Dir, c.Env = home, append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR=", "LCM_COMPACTION_BACKGROUND=off")
+		c.Dir, c.Env = home, append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR=", "LCM_BACKGROUND_COMPACTION=off")
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -25,7 +25,7 @@ func TestUndeleteKilled(t *testing.T) {
 	}
 	command := func(args ...string) *exec.Cmd {
 		c := exec.Command(program, append([]string{"--db", filepath.Join(home, "lcm.db")}, args...)...)
-		c.Dir, c.Env = home, append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR=", "LCM_COMPACTION_BACKGROUND=off")
+		c.Dir, c.Env = home, append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR=", "LCM_BACKGROUND_COMPACTION=off")
 		return c
 	}
 	const session = "00000000-0000-4000-8000-000000000001"

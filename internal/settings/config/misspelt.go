@@ -10,7 +10,10 @@ type Misspelt struct{ Variable, Meant string }
 func MisspeltIn(environ []string) (found []Misspelt) {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if meant := resembles(name); strings.HasPrefix(name, "LCM") && meant != "" {
+		if !strings.HasPrefix(name, "LCM") {
+			continue // comparing every variable took a tenth of the time of a short command
+		}
+		if meant := resembles(name); meant != "" {
 			found = append(found, Misspelt{name, meant})
 		}
 	}
