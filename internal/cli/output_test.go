@@ -6,44 +6,11 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
-	"unicode"
-
-	"pgregory.net/rapid"
 
 	"github.com/lossless-context/lcm/internal/cli/doctor"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/kit/safetext"
 )
-
-func TestNeutral(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"plain\ttext\n", "plain\ttext\n"},
-		{"\x1b[31mred\x1b[0m", `\x1b[31mred\x1b[0m`},
-		{"\x1b]0;title\a", `\x1b]0;title\x07`},
-		{"a\r\nb\rc", "a\nb\\x0dc"},
-		{"caf\xe9", `caf\xe9`},
-		{"\u009b31m", `\u009b31m`},
-		{"abc\u202edef", `abc\u202edef`},
-		{"日本 ✓ �", "日本 ✓ �"},
-	} {
-		if got := safetext.Text(c.text); got != c.want {
-			t.Errorf("%q is shown as %q, want %q", c.text, got, c.want)
-		}
-	}
-}
-
-func TestNeutralLeavesNothingForATerminalToActUpon(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
-		for _, r := range strings.NewReplacer("\n", "", "\t", "").Replace(safetext.Text(text)) {
-			if unicode.IsControl(r) {
-				t.Fatalf("%q is shown with %q", text, r)
-			}
-		}
-	})
-}
 
 func TestNumbersAreReadable(t *testing.T) {
 	for want, got := range map[string]string{

@@ -64,9 +64,33 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestTextKeepsLines(t *testing.T) {
-	if got, want := safetext.Text("a\n\tb\u2800\r\nc"), "a\n\tb\\u2800\nc"; got != want {
-		t.Errorf("%q, want %q", got, want)
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain\ttext\n":      "plain\ttext\n",
+		"a\n\tb\u2800\r\nc":  "a\n\tb\\u2800\nc",
+		"\x1b[31mred\x1b[0m": `\x1b[31mred\x1b[0m`,
+		"\x1b]0;title\a":     `\x1b]0;title\x07`,
+		"a\r\nb\rc":          "a\nb\\x0dc",
+		"caf\xe9":            `caf\xe9`,
+		"\u009b31m":          `\u009b31m`,
+		"abc\u202edef":       `abc\u202edef`,
+		"日本 ✓ �":             "日本 ✓ �",
+	} {
+		if got := safetext.Text(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whatever two bytes follow each other, a terminal has nothing to act upon.
+func TestTextOfAnyBytes(t *testing.T) {
+	for i := range 1 << 16 {
+		text := string([]byte{byte(i >> 8), byte(i)})
+		for _, r := range safetext.Text(text) {
+			if unicode.IsControl(r) && r != '\n' && r != '\t' {
+				t.Fatalf("%q is shown with %q", text, r)
+			}
+		}
 	}
 }
 
