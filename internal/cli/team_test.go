@@ -199,17 +199,18 @@ func TestTwoLaptopsAndAServer(t *testing.T) {
 	for round := 1; round <= rounds; round++ {
 		for machine, skew := range skews {
 			own := "own-" + machine
-			tm.run(machine, nil, "import", tm.transcript(machine, own, "app", round*7, skew, func(i int) string { return said(own, i) }))
 			// The same session on both machines; the second is behind.
 			n := round * 6
 			if machine == "laptop2" {
 				n -= 5
 			}
 			shared := tm.transcript("shared", "shared", "app", rounds*6, 0, func(i int) string { return said("shared", i) })
-			tm.run(machine, nil, "import", tm.head(shared, machine, n))
-			tm.run(machine, nil, "import", tm.transcript(machine, "hid-"+machine, "hidden", round*2, skew, func(i int) string { return fmt.Sprint("hiddenproject5512 ", i) }))
-			// It is stored while it is not ignored yet.
-			tm.run(machine, nil, "import", tm.transcript(machine, "ign-"+machine, "ignored", round*2, skew, func(i int) string { return fmt.Sprint("ignoredproject8843 ", i) }))
+			tm.run(machine, nil, "import",
+				tm.transcript(machine, own, "app", round*7, skew, func(i int) string { return said(own, i) }),
+				tm.head(shared, machine, n),
+				tm.transcript(machine, "hid-"+machine, "hidden", round*2, skew, func(i int) string { return fmt.Sprint("hiddenproject5512 ", i) }),
+				// It is stored while it is not ignored yet.
+				tm.transcript(machine, "ign-"+machine, "ignored", round*2, skew, func(i int) string { return fmt.Sprint("ignoredproject8843 ", i) }))
 		}
 		offline := round%4 == 0
 		if offline {
