@@ -25,7 +25,7 @@ func TestSnippetsMarkWhatTheyShow(t *testing.T) {
 		words = append(words, &query{words: w})
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
+	for range 5_000 {
 		var b strings.Builder
 		for range random.IntN(40) {
 			b.WriteString(strings.Repeat(pieces[random.IntN(len(pieces))]+" ", 1+random.IntN(8)))

@@ -41,6 +41,17 @@ func newBed(t testing.TB, threshold int) bed {
 	return bed{DB: db, Ingester: in, id: c.ID}
 }
 
+// next opens another conversation in the database, which takes longer to make.
+func (b bed) next(t *testing.T) bed {
+	t.Helper()
+	c, err := b.DB.Open(t.Context(), store.NewConversation{Key: fmt.Sprint("after ", b.id)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.id = c.ID
+	return b
+}
+
 func (b bed) append(t *testing.T, ms ...llms.Message) []store.Appended {
 	t.Helper()
 	done, err := b.Append(t.Context(), b.id, ingest.Messages(ms...)...)

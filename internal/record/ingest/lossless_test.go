@@ -99,8 +99,9 @@ func (b bed) texts(t *testing.T) map[string]int {
 // Whatever a host sends turn by turn, everything that it ever sent is stored,
 // and sending it again stores nothing and leaves the view as it is.
 func TestSyncLosesNothing(t *testing.T) {
+	b := newBed(t, 0)
 	rapid.Check(t, func(rt *rapid.T) {
-		b := newBed(t, 0)
+		b = b.next(t)
 		h := newHost(rt)
 		present := map[string]bool{}
 		for range rapid.IntRange(1, 6).Draw(rt, "turns") {
@@ -138,8 +139,9 @@ func TestSyncLosesNothing(t *testing.T) {
 
 // The same with long histories.
 func TestSyncOfLongHistoriesLosesNothing(t *testing.T) {
+	b := newBed(t, 0)
 	rapid.Check(t, func(rt *rapid.T) {
-		b := newBed(t, 0)
+		b = b.next(t)
 		ids := rapid.Bool().Draw(rt, "ids")
 		said := 0
 		say := func() llms.Message {

@@ -138,9 +138,10 @@ func TestPrivateForms(t *testing.T) {
 	if len(forms) < 40 {
 		t.Fatalf("only %d forms", len(forms))
 	}
+	b := newPrivateBed(t, ingest.Privacy{})
 	for name, m := range forms {
 		t.Run(name, func(t *testing.T) {
-			b := newPrivateBed(t, ingest.Privacy{})
+			b = b.next(t)
 			if done := b.sync(t, m); len(done.Stored) != 1 {
 				t.Fatalf("%d messages stored", len(done.Stored))
 			}
@@ -168,14 +169,18 @@ func TestPrivateForms(t *testing.T) {
 				t.Error("it is stored again")
 			}
 			b.sound(t)
-			b.Close()
-			files, _ := filepath.Glob(filepath.Join(b.dir, "*"))
-			for _, file := range files {
-				if data, _ := os.ReadFile(file); bytes.Contains(data, []byte("HUSH")) {
-					t.Errorf("%s has what is private", filepath.Base(file))
-				}
-			}
 		})
+	}
+	b.Close()
+	files, err := filepath.Glob(filepath.Join(b.dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if at := bytes.Index(data, []byte("HUSH")); err != nil || at >= 0 {
+			t.Errorf("%s has what is private: %q, %v", filepath.Base(file), data[max(at-100, 0):min(at+100, len(data))], err)
+		}
 	}
 }
 
@@ -194,12 +199,13 @@ func hides(record []byte) bool {
 
 // TestNotPrivate: text about the tag, or similar to it, is stored.
 func TestNotPrivate(t *testing.T) {
+	b := newPrivateBed(t, ingest.Privacy{})
 	for _, text := range []string{
 		"write `<private>` around it", "if a < private && b > c { KEEP }", "<private-note>KEEP</private-note>", "<privateer>KEEP", "</private> KEEP",
 		"class X { private: int KEEP; }", "<private/> KEEP", "private KEEP", "<private KEEP", "List<Private.Thing", "x <private(KEEP)> y",
 		"var all List<Private> // KEEP", "Dictionary<_<Private> KEEP", "#include <private/KEEP.h>", "{\"a\":\"List<Private>\",\"b\":\"KEEP\"}",
 	} {
-		b := newPrivateBed(t, ingest.Privacy{})
+		b = b.next(t)
 		b.sync(t, llms.User(text))
 		if got := b.all(t)[0].Body.Render(); got != text {
 			t.Errorf("%q became %q", text, got)

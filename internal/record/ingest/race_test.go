@@ -78,8 +78,9 @@ func (s *interrupted) Update(ctx context.Context, id store.ConversationID, fn fu
 // Another ingester stores its own state of the same history in between: each
 // message is stored once, in order.
 func TestSyncSeesWhatAnotherOneStoredMeanwhile(t *testing.T) {
+	b := newBed(t, 0)
 	rapid.Check(t, func(rt *rapid.T) {
-		b := newBed(t, 0)
+		b = b.next(t)
 		all := history(12)
 		if rapid.Bool().Draw(rt, "ids") {
 			all = named(all)

@@ -39,7 +39,7 @@ func withSummary(ms []llms.Message) []llms.Message {
 // Messages before the end of a history are compared too.
 func TestSyncStoresWhatIsNewBeforeTheEnd(t *testing.T) {
 	type outcome struct{ Stored, Existing, Loose, Late int }
-	for _, size := range []int{200, 5000} {
+	for _, size := range []int{200, 1300} {
 		for _, ids := range []bool{false, true} {
 			all := history(size)
 			if ids {
