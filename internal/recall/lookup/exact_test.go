@@ -37,7 +37,7 @@ func TestRegexEqualsBruteForce(t *testing.T) {
 		t.Fatalf("%d patterns", len(patterns))
 	}
 	f := newFixture(t, lookup.WithCountTo(1<<30))
-	c, texts := haystack(f, 3000)
+	c, texts := haystack(f, 1500)
 	for n, p := range patterns {
 		re := regexp.MustCompile(p)
 		var want []string
@@ -56,7 +56,7 @@ func TestRegexEqualsBruteForce(t *testing.T) {
 		}
 		got := strings.Fields(ids(first))
 		if n%10 == 0 {
-			got = pages(f, r, 600)
+			got = pages(f, r, 300)
 		}
 		if diff := cmp.Diff(want[:min(len(want), len(got))], got, cmpopts.EquateEmpty()); diff != "" || len(got) < min(len(want), r.Limit) {
 			t.Errorf("%q: %d ids (-want +got):\n%s", p, len(got), diff)
