@@ -22,6 +22,7 @@ func (m *machine) check(*rapid.T) {
 func (m *machine) checkAll() {
 	for _, c := range m.model.active(true) {
 		m.checkConversation(c)
+		m.checkVerify(c)
 		m.checkMessages(c)
 		m.checkSummaries(c)
 	}
@@ -49,6 +50,9 @@ func (m *machine) checkConversation(c *modelConversation) {
 		m.Fatalf("the store has\n%+v, the model\n%+v", got, want)
 	}
 	m.checkView(c)
+}
+
+func (m *machine) checkVerify(c *modelConversation) {
 	v, err := m.f.Verify(m.ctx, c.ID)
 	m.must("verify", err)
 	if len(v.Faults) > 0 || v.Messages != c.Messages || v.Summaries != c.Summaries || v.Bytes != c.Bytes {

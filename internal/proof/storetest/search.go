@@ -157,7 +157,7 @@ func testSearchComplete(t *testing.T, f *fixture) {
 	var texts []string
 	for range 4 {
 		var ms []store.NewMessage
-		for range 1500 {
+		for range 500 {
 			texts = append(texts, words(rng, 1+rng.IntN(12)))
 			ms = append(ms, row(llms.RoleUser, texts[len(texts)-1]))
 		}
