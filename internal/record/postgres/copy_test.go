@@ -35,7 +35,7 @@ func TestCopyThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = first.Update(t.Context(), bulk.ID, func(w store.Writer) error {
-		for i := range 5000 {
+		for i := range 1500 {
 			if _, err := w.Append(t.Context(), message(fmt.Sprintf("bulk number n%dx", i))); err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func TestCopyThereAndBack(t *testing.T) {
 	server := open(t, pgtest.URL(t), postgres.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	err = move.Fill(ctx, server.SQL(), move.Database(ctx, first.SQL()), func(done int64) {
-		if done == 2000 {
+		if done == 1000 {
 			cancel()
 		}
 	})
@@ -85,7 +85,7 @@ func TestCopyThereAndBack(t *testing.T) {
 		}
 	}
 	for _, db := range []store.Store{server, second} {
-		found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "n4999x", Limit: 5})
+		found, err := db.Search(t.Context(), store.Search{Mode: store.Regex, Pattern: "n1499x", Limit: 5})
 		if err != nil || len(found.Hits) != 1 {
 			t.Errorf("%d hits, %v", len(found.Hits), err)
 		}

@@ -88,13 +88,7 @@ func texts(t *testing.T, db store.Store, id store.ConversationID) (all []string)
 // not acknowledged at most once. A fault waits until a message was appended after the
 // one before, so that a slow machine comes to an end too.
 func TestAppendsSurviveCutsAndCrashes(t *testing.T) {
-	server, err := pgtest.Start(t.Context())
-	pgtest.Require(t, err)
-	defer func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	server := pgtest.Crashable(t)
 	address := server.Schema(t)
 	proxy, through := pgtest.NewProxy(t, address)
 	db := open(t, through, postgres.Options{})

@@ -140,7 +140,7 @@ func sealed(t *testing.T, db *postgres.DB) (last int64) {
 // seal. Every acknowledged message is found at once, and at the end all of them.
 func TestInterleavedWritersAreFound(t *testing.T) {
 	url := pgtest.URL(t)
-	const writers, each = 8, 60
+	const writers, each = 8, 25
 	stores := []*postgres.DB{open(t, url, postgres.Options{}), open(t, url, postgres.Options{})}
 	ctx, stop := context.WithCancel(t.Context())
 	var sealing sync.WaitGroup

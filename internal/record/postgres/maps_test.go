@@ -34,9 +34,26 @@ func halfMap(t *testing.T, url, change string) *postgres.DB {
 
 // Every change of a half-done map is named, and a resume ends and gives no forged output.
 func TestDamageOfMaps(t *testing.T) {
+	db := halfMap(t, pgtest.URL(t), "")
+	script := func(t *testing.T, sql string) {
+		t.Helper()
+		if err := db.SQL().Transact(t.Context(), func(c sqldb.Conn) error { return c.Script(sql) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var keep, restore string
+	for _, table := range []string{"map_items", "map_runs", "seals"} {
+		keep += fmt.Sprintf("CREATE TABLE kept_%s AS TABLE %[1]s;", table)
+		restore += fmt.Sprintf("DELETE FROM %s; INSERT INTO %[1]s TABLE kept_%[1]s;", table)
+	}
+	script(t, keep)
 	for _, damage := range storetest.MapDamage {
 		t.Run(damage, func(t *testing.T) {
-			db := halfMap(t, pgtest.URL(t), damage)
+			script(t, restore)
+			if faults, err := db.Orphans(t.Context()); err != nil || len(faults) > 0 {
+				t.Fatalf("before the damage verify names %v, %v", faults, err)
+			}
+			script(t, damage)
 			faults, err := db.Orphans(t.Context())
 			if err != nil || !slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Code == "map" }) {
 				t.Errorf("verify names %v, %v", faults, err)

@@ -26,7 +26,7 @@ func TestRoundTripsAreFew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close(t.Context())
-	n := 0
+	n, inA := 0, 0
 	session, running := "a", engine.Session("c")
 	add := func(count int, native bool) func() {
 		return func() {
@@ -73,14 +73,20 @@ func TestRoundTripsAreFew(t *testing.T) {
 		{"append 1000", 5, add(1000, false)},
 		{"append 1000 with ids", 6, add(1000, true)},
 		{"append 1000 again", 6, func() { n -= 1000; add(1000, true)() }},
-		{"another session", 5, func() { session = "b"; add(60, false)() }},
+		{"another session", 5, func() {
+			if session == "a" {
+				session, inA = "b", n
+			}
+			add(60, false)()
+		}},
+		{"append 180 to it", 5, add(180, false)},
 		{"context of 240 messages", 10, view},
 		// A search reads on several connections.
 		{"word", 30, search(store.FullText, "word77")},
 		{"question, 400 candidates", 50, search(store.FullText, "what does message say of word77 and more?")},
 		{"regex, 200 candidates", 50, search(store.Regex, "says word7[0-9]* and")},
 	} {
-		got := trips.Of(c.run)
+		got := trips.Of(c.most, c.run)
 		if t.Logf("%s: %d round trips", c.name, got); got > c.most {
 			t.Errorf("that is more than %d", c.most)
 		}
@@ -89,7 +95,7 @@ func TestRoundTripsAreFew(t *testing.T) {
 		}
 	}
 	c := conversation(t, db, "a")
-	if v, err := db.Verify(t.Context(), c); err != nil || len(v.Faults) > 0 || v.Messages != 4*2*(1+10+1000) {
+	if v, err := db.Verify(t.Context(), c); err != nil || len(v.Faults) > 0 || v.Messages != int64(inA) {
 		t.Errorf("%d messages, %v, %v", v.Messages, v.Faults, err)
 	}
 }

@@ -63,6 +63,33 @@ func Main(m *testing.M) {
 // package share.
 func URL(t testing.TB) string {
 	t.Helper()
+	return server(t).Schema(t)
+}
+
+// Crashable returns a server that the test may crash: the one that all tests of the package
+// share, unless that is the one at LCM_TEST_POSTGRES.
+func Crashable(t testing.TB) *Server {
+	t.Helper()
+	s := server(t)
+	if s.dir != "" {
+		if err := s.exec(t, "CHECKPOINT"); err != nil { // so that less is repeated after a crash
+			t.Fatal(err)
+		}
+		return s
+	}
+	s, err := Start(t.Context())
+	Require(t, err)
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// server returns the server that all tests of the package share.
+func server(t testing.TB) *Server {
+	t.Helper()
 	start.Do(func() {
 		if address := os.Getenv("LCM_TEST_POSTGRES"); address != "" {
 			shared = &Server{url: address}
@@ -71,7 +98,7 @@ func URL(t testing.TB) string {
 		shared, errShared = Start(context.WithoutCancel(t.Context()))
 	})
 	Require(t, errShared)
-	return shared.Schema(t)
+	return shared
 }
 
 // Require skips a test if there is no PostgreSQL, and fails it on any other error.
