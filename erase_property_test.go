@@ -197,6 +197,7 @@ func (f *forgetting) check(rt *rapid.T) {
 // TestForgettingProperty: whatever is done to a record, what was forgotten
 // never comes back, all else stays byte for byte, and all of it verifies.
 func TestForgettingProperty(t *testing.T) {
+	backendtest.Cases(t, 40) // each has a database of its own
 	backendtest.Each(t, forgettingProperty)
 }
 

@@ -148,7 +148,7 @@ func served(m *llmtest.Model) string {
 // default limits, and in the right one where the words of the question lead to it or
 // everything could be read.
 func TestReadingOnEndsInAnAnswer(t *testing.T) {
-	for _, leaves := range []int{1, 2, 3, 10, 64} {
+	for _, leaves := range []int{2, 3, 10, 16} {
 		s := newStack(t, leaves)
 		ids := s.leaves
 		name := fmt.Sprintf("%d leaf summaries", leaves)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -53,23 +54,54 @@ type long struct {
 	foreign string // a summary of the other conversation
 }
 
+// newLong opens a copy of the record, which is made once.
 func newLong(t testing.TB, options ...lcm.Option) *long {
 	t.Helper()
-	at := time.Date(2026, 2, 1, 8, 0, 0, 0, time.UTC)
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true})
-	if err != nil {
+	makeLong.Do(func() { writeLong(t) })
+	if len(longFile) == 0 {
+		t.Fatal("the long session could not be made")
+	}
+	l := longIDs
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	if err := os.WriteFile(path, longFile, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	l.open(t, path, options...)
+	t.Cleanup(func() { l.db.Close() })
+	return &l
+}
+
+var (
+	makeLong sync.Once
+	longFile []byte // the database
+	longIDs  long   // without an engine
+)
+
+// open opens the record of a long session.
+func (l *long) open(t testing.TB, path string, options ...lcm.Option) {
+	t.Helper()
+	var err error
+	if l.db, err = sqlite.Open(t.Context(), path, sqlite.Options{Relaxed: true}); err != nil {
+		t.Fatal(err)
+	}
 	options = append([]lcm.Option{
 		lcm.WithSummariser(bland{}), lcm.WithoutBackground(), lcm.WithBounds(lcm.Bounds{MaxCalls: 10_000, MaxPasses: 10_000}),
 		lcm.WithPolicy(lcm.Policy{ViewPolicy: lcm.ViewPolicy{FreshTail: 16}, LeafChunkTokens: 3_000, Fanout: 4, SummaryPrefixTokens: 500}),
 	}, options...)
-	l := &long{db: db}
-	if l.engine, err = lcm.New(db, options...); err != nil {
+	if l.engine, err = lcm.New(l.db, options...); err != nil {
 		t.Fatal(err)
 	}
 	l.session = l.engine.Session("harbour", lcm.WithAgent("pilot"))
+}
+
+// writeLong writes the record of a long session.
+func writeLong(t testing.TB) {
+	t.Helper()
+	at := time.Date(2026, 2, 1, 8, 0, 0, 0, time.UTC)
+	path := filepath.Join(t.TempDir(), "long.db")
+	var l long
+	l.open(t, path)
+	defer l.db.Close()
 	var ms []llms.Message
 	for i := range 2000 {
 		text := fmt.Sprintf("Step %d: gauge %d reads %d and the log was turned to page %d before the shift ended.", i, i%7, i*13%997, i/3)
@@ -94,7 +126,18 @@ func newLong(t testing.TB, options ...lcm.Option) *long {
 	}
 	l.append(t, other, secret)
 	l.locate(t, other)
-	return l
+	if err := l.db.Reindex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.db, l.engine, l.session = nil, nil, nil
+	longFile, longIDs = data, l
 }
 
 func (l *long) append(t testing.TB, s *lcm.Session, ms []llms.Message) {

@@ -86,6 +86,7 @@ func turn(rt *rapid.T, n int) []llms.Message {
 // from the view and from every summary, each message once. Every backend has the digest
 // and the summaries of SQLite.
 func TestEveryByteComesBack(t *testing.T) {
+	backendtest.Cases(t, 40)
 	backendtest.Each(t, func(t *testing.T, b backendtest.Backend) {
 		now := time.Date(2026, 2, 18, 9, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return now }

@@ -95,22 +95,33 @@ func Each(t *testing.T, run func(t *testing.T, b Backend)) {
 	t.Helper()
 	for _, b := range All() {
 		t.Run(b.Name, func(t *testing.T) {
-			if checks := flag.Lookup("rapid.checks"); b.slow && checks != nil {
-				usual := checks.Value.String()
-				n, err := strconv.Atoi(usual)
-				if err == nil {
-					err = checks.Value.Set(strconv.Itoa(max(1, n/10)))
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() {
-					if err := checks.Value.Set(usual); err != nil {
-						t.Error(err)
-					}
-				}()
+			if b.slow {
+				Cases(t, 10)
 			}
 			run(t, b)
 		})
 	}
+}
+
+// Cases has property tests (package rapid) draw a percentage of the usual number of cases
+// until the test ends.
+func Cases(t *testing.T, percent int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	if checks == nil {
+		return
+	}
+	usual := checks.Value.String()
+	n, err := strconv.Atoi(usual)
+	if err == nil {
+		err = checks.Value.Set(strconv.Itoa(max(1, n*percent/100)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := checks.Value.Set(usual); err != nil {
+			t.Error(err)
+		}
+	})
 }
