@@ -102,7 +102,7 @@ func TestEveryByteComesBack(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			cases++
 			var history [][]llms.Message
-			for n := range rapid.IntRange(5, 40).Draw(rt, "turns") {
+			for n := range rapid.IntRange(15, 40).Draw(rt, "turns") {
 				history = append(history, turn(rt, n))
 			}
 			var proofs []string
