@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 )
@@ -119,7 +120,7 @@ func explained(err error) error {
 
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
-	cuts, lives := 12, 3
+	cuts, lives := 8, 3
 	if testing.Short() {
 		cuts = 4
 	}
@@ -187,8 +188,14 @@ func faulty(ctx context.Context, b *workbench, f fault) error {
 	before := b.disk.Fired()
 	b.disk.Inject(f)
 	failed := 0
-	for range 60 {
-		if err := b.worker.Step(ctx); err != nil {
+	for n := range 30 {
+		err := b.worker.Step(ctx)
+		// A checkpoint writes to the database itself. Not where its sync fails: after that and a
+		// power cut SQLite may find the file malformed.
+		if err == nil && n%5 == 4 && (f.Kind != SyncError || f.On == "-wal") {
+			err = b.db.SQL().Writer(ctx, func(c sqldb.Conn) error { return c.Script("PRAGMA wal_checkpoint") })
+		}
+		if err != nil {
 			failed++
 			if err := explained(err); err != nil {
 				return fmt.Errorf("%+v: %w", f, err)
@@ -240,7 +247,7 @@ func TestFaults(t *testing.T) {
 				if err := b.afterPowerCut(ctx, t.TempDir()); err != nil {
 					t.Fatal(err)
 				}
-				if on == "-wal" && b.disk.Fired() == 0 && kind != ReadError {
+				if b.disk.Fired() == 0 && (on == "-wal" || kind != SyncError) {
 					t.Error("the fault never happened")
 				}
 			})

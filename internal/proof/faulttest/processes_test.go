@@ -143,10 +143,10 @@ func together(ctx context.Context, t testing.TB, path string, want *expected, ra
 	return c
 }
 
-// TestProcesses is the short form: sixteen processes for two seconds.
+// TestProcesses is the short form: sixteen processes for a second.
 func TestProcesses(t *testing.T) {
 	want, path := newExpected(), filepath.Join(t.TempDir(), "lcm.db")
-	c := together(t.Context(), t, path, want, 20, 2*time.Second)
+	c := together(t.Context(), t, path, want, 20, time.Second)
 	t.Logf("%v", c)
 	if len(c.took) < 16 {
 		t.Errorf("%d appends", len(c.took))
