@@ -30,7 +30,7 @@ func edit(p string) string {
 // arguments of a tool, output, reasoning and file name, and folds the session.
 func (v *site) addPayloads() {
 	for i, p := range payloads {
-		v.add(fmt.Sprintf("%d %s", i, p), 2000, []llms.Message{
+		v.add(fmt.Sprintf("%d %s", i, p), 1000, []llms.Message{
 			llms.User(p),
 			{Role: llms.RoleAssistant, Parts: []llms.Part{
 				{Kind: llms.PartReasoning, Text: p},
@@ -40,7 +40,7 @@ func (v *site) addPayloads() {
 			}},
 			llms.Result("c", p, p+"\n@@ -1 +1 @@\n+"+p+"\n-"+p, true),
 			{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{MIME: p, Name: p, URL: "http://evil.example/" + p}}}},
-			{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartText, Text: strings.Repeat("padding that folds the session: "+p+"\n", 120)}}},
+			{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartText, Text: strings.Repeat("padding that folds the session: "+p+"\n", 60)}}},
 			llms.Assistant("done " + p),
 		}, lcm.WithTitle(p), lcm.WithAgent(p), lcm.WithProject(store.Project{Root: "/srv/" + p}))
 	}
@@ -112,12 +112,12 @@ func TestPayloadsStayText(t *testing.T) {
 		paths = append(paths,
 			fmt.Sprintf("/session/%d", n), fmt.Sprintf("/session/%d?at=2&all=1", n), fmt.Sprintf("/session/%d/map", n),
 			fmt.Sprintf("/message/msg_%d", i*6+2), fmt.Sprintf("/message/msg_%d", i*6+3), fmt.Sprintf("/message/msg_%d", i*6+4),
-			"/search?q="+url.QueryEscape(p), "/search?session=1&q=why+is+the+padding+"+url.QueryEscape(p), "/why?session=1&file="+url.QueryEscape(p), "/search?mode=regex&q="+url.QueryEscape(regexp.QuoteMeta(p)),
+			"/search?q="+url.QueryEscape(p), "/why?session=1&file="+url.QueryEscape(p), "/search?mode=regex&q="+url.QueryEscape(regexp.QuoteMeta(p)),
 			"/search?q=bold&tool="+url.QueryEscape(p)+"&host="+url.QueryEscape(p), "/search?q=bold&since="+url.QueryEscape(p),
 			"/?project="+url.QueryEscape("/srv/"+p), "/session/"+url.PathEscape(p), "/message/"+url.PathEscape(p),
 			fmt.Sprintf("/session/%d/sent", n))
 		if i%10 == 0 { // they take long
-			paths = append(paths, fmt.Sprintf("/session/%d/context?budget=4000", n))
+			paths = append(paths, fmt.Sprintf("/session/%d/context?budget=4000", n), "/search?session=1&q=why+is+the+padding+"+url.QueryEscape(p))
 		}
 	}
 	summaries := map[string]bool{}
