@@ -206,7 +206,7 @@ type object = map[string]any
 
 func (b *bed) prompt(text string) {
 	b.write("user", object{"role": "user", "content": text})
-	b.messages = append(b.messages, object{"role": "user", "content": []any{object{"type": "text", "text": text}}})
+	b.messages = append(b.messages, b.json(object{"role": "user", "content": []any{object{"type": "text", "text": text}}}))
 }
 
 // step is a call and its result, of about 4,000 bytes.
@@ -221,16 +221,29 @@ func (b *bed) result(n int, output string) {
 	result := object{"role": "user", "content": []any{object{"type": "tool_result", "tool_use_id": id, "content": output}}}
 	b.write("assistant", call)
 	b.write("user", result)
-	b.messages = append(b.messages, call, result)
+	b.messages = append(b.messages, b.json(call), b.json(result))
 }
 
-func (b *bed) body() []byte {
+func (b *bed) json(v any) json.RawMessage {
 	b.t.Helper()
-	raw, err := json.Marshal(object{"model": "claude-test", "stream": true, "max_tokens": 1, "messages": b.messages, "tools": b.tools})
+	raw, err := json.Marshal(v)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return raw
+}
+
+func (b *bed) body() []byte {
+	b.t.Helper()
+	var messages [][]byte
+	for _, m := range b.messages {
+		raw, done := m.(json.RawMessage) // a long session is not encoded anew for every request
+		if !done {
+			raw = b.json(m)
+		}
+		messages = append(messages, raw)
+	}
+	return fmt.Appendf(nil, `{"max_tokens":1,"messages":[%s],"model":"claude-test","stream":true,"tools":%s}`, bytes.Join(messages, []byte(",")), b.json(b.tools))
 }
 
 func (b *bed) send(body []byte, header ...string) (int, string) {
