@@ -2,6 +2,7 @@ package compact
 
 import (
 	"context"
+	"testing"
 
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -14,4 +15,11 @@ func (l *Ledger) Entry(ctx context.Context, id store.ConversationID) (Entry, err
 		return Entry{}, err
 	}
 	return *e, nil
+}
+
+// ReadOldest changes how many of a view's oldest items are read at a time.
+func ReadOldest(t *testing.T, items int) {
+	before := windowOldest
+	windowOldest = items
+	t.Cleanup(func() { windowOldest = before })
 }

@@ -7,10 +7,9 @@ import (
 )
 
 // How much of a view is read: this many of its oldest items, and of its newest.
-const (
-	windowOldest = 8192
-	windowNewest = 128
-)
+var windowOldest = 8192 // tests lower it
+
+const windowNewest = 128
 
 // read reads the view: some of the oldest items, which are folded first, and
 // the newest, which hold the tail.

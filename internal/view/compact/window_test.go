@@ -28,7 +28,8 @@ func (s rows) View(ctx context.Context, id store.ConversationID, w store.Window)
 // at a time: of messages of which a few make a leaf and of which thousands do,
 // left alone and growing meanwhile.
 func TestALongViewIsReadOnce(t *testing.T) {
-	const messages = 6000
+	compact.ReadOldest(t, 512)
+	const messages = 1500
 	for _, size := range []int{1, 200, 1000} {
 		for _, grows := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d characters, grows=%v", size, grows), func(t *testing.T) {
@@ -69,13 +70,14 @@ func TestALongViewIsReadOnce(t *testing.T) {
 
 // A fold keeps a call with its result, also where that was not read yet.
 func TestAResultFarBehindItsCall(t *testing.T) {
+	compact.ReadOldest(t, 1024)
 	for _, mode := range []compact.Mode{compact.Soft, compact.Hard} {
 		s := newMemory()
 		for i := range 1500 {
 			switch {
-			case i == 200:
+			case i == 900:
 				s.append(llms.Calls(text(300), llms.ToolCall{ID: "far", Name: "task", Arguments: "{}"}))
-			case i == 400:
+			case i == 1100:
 				s.append(llms.Result("far", "task", text(300), false))
 			case i%20 == 0:
 				s.append(llms.User(text(300)))
@@ -88,8 +90,8 @@ func TestAResultFarBehindItsCall(t *testing.T) {
 			t.Fatalf("%v, %v", rep, err)
 		}
 		for id, nodes := range s.sources {
-			call := slices.ContainsFunc(nodes, func(n store.ID) bool { return n.Message == 201 })
-			result := slices.ContainsFunc(nodes, func(n store.ID) bool { return n.Message == 401 })
+			call := slices.ContainsFunc(nodes, func(n store.ID) bool { return n.Message == 901 })
+			result := slices.ContainsFunc(nodes, func(n store.ID) bool { return n.Message == 1101 })
 			if call != result {
 				t.Errorf("%s: %s of %s to %s parts the call from its result", mode, id, nodes[0], nodes[len(nodes)-1])
 			}
