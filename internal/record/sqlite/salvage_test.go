@@ -26,7 +26,7 @@ func TestSalvageOfRandomDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(7, 7))
-	for round := range 40 {
+	for round := range 20 {
 		damaged := append([]byte{}, data...)
 		page := random.IntN(len(damaged) / 4096)
 		switch round % 4 {
