@@ -115,8 +115,8 @@ func grepPatterns() []string {
 
 // The search must find exactly the texts that reading every text finds, in order.
 func TestGrepEqualsBruteForce(t *testing.T) {
-	docs := grepDocs(10_500)
-	l := newLibrary(t, docs, 2500)
+	docs := grepDocs(5000)
+	l := newLibrary(t, docs, 1200)
 	for i, expr := range grepPatterns() {
 		re := regexp.MustCompile(expr)
 		var want []int64
