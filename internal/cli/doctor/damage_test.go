@@ -270,63 +270,6 @@ var graph = []kind{
 	{"a fallback summary", with("UPDATE summaries SET method = 'reference', revision = 1 WHERE num = 1"), is("summary-fallback"), nil},
 }
 
-var files = []kind{
-	{"a truncated file", edit(func(b []byte) []byte { return b[:len(b)-8192-100] }), is("truncated"), nil},
-	{"a page overwritten", func(t *testing.T, path string) {
-		edit(func(b []byte) []byte {
-			at := strings.LastIndex(string(b), "Step 104.") // the leaf of the table
-			at -= at % 4096
-			return slices.Concat(b[:at], []byte(strings.Repeat("Z", 4096)), b[at+4096:])
-		})(t, path)
-	}, is("page", "unreadable"), is("sequence")},
-	{"the root of a table overwritten", edit(func(b []byte) []byte {
-		at := strings.Index(string(b), "Step 104.") // left behind when the table grew
-		at -= at % 4096
-		return slices.Concat(b[:at], []byte(strings.Repeat("Z", 4096)), b[at+4096:])
-	}), is("page", "unreadable"), nil},
-	{"a garbage header", edit(func(b []byte) []byte { copy(b, "garbage garbage!"); return b }), is("file"), nil},
-	{"a file of garbage", edit(func(b []byte) []byte { return []byte(strings.Repeat("garbage ", 1000)) }), is("file"), is("file")},
-	{"a log without its file", func(t *testing.T, path string) {
-		wal := logOf(t, path)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path+"-wal", wal, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}, is("wal-orphan"), nil},
-	{"a part of a log without its file", func(t *testing.T, path string) {
-		edit(func(b []byte) []byte { return b[:0] })(t, path)
-		if err := os.WriteFile(path+"-wal", make([]byte, 5000), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}, is("wal-orphan"), is("wal-orphan")},
-	{"a lower version", with("PRAGMA user_version=1"), is("file"), nil},
-	{"a higher version", with("PRAGMA user_version=999"), is("schema-newer"), is("schema-newer")},
-	{"no mark", with("PRAGMA application_id=0"), is("file"), nil},
-	{"rights of others", func(t *testing.T, path string) {
-		if err := os.Chmod(path, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}, is("permissions"), nil},
-	{"a directory for all", func(t *testing.T, path string) {
-		if err := os.Chmod(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}, is("directory"), nil},
-	{"a missing index", with("DROP INDEX messages_seq"), is("schema"), nil},
-	{"a missing derived column", with("ALTER TABLE conversations DROP COLUMN view_tokens"), is("schema"), nil},
-	{"a missing column", with("ALTER TABLE summaries DROP COLUMN model"), is("schema"), nil},
-	{"a missing derived table", with("DROP TABLE view"), is("schema"), nil},
-	{"a missing table", with("DROP TABLE chunks"), is("schema"), is("payload", "record")},
-	{"an index that has lost its rows", func(t *testing.T, path string) {
-		// For a moment the index is another one.
-		with("PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, 'native IS NOT NULL', 'native IS NULL') WHERE name = 'messages_native'")(t, path)
-		with("REINDEX messages_native")(t, path)
-		with("PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, 'native IS NULL', 'native IS NOT NULL') WHERE name = 'messages_native'")(t, path)
-	}, is("page"), nil},
-}
-
 // made makes a sound database.
 func made(t *testing.T) string {
 	t.Helper()
