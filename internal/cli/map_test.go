@@ -147,7 +147,7 @@ func TestMapCommandGoesOn(t *testing.T) {
 		t.Errorf("interrupted: %d calls, output %q, %s", calls, out, errs)
 	}
 	out, errs, calls = m.run(t.Context(), exitFailure, "", append(args, "--budget", "1")...)
-	if out != "" || calls != 0 || !strings.Contains(errs, "a larger --budget goes on") {
+	if out != "" || calls > 2 || !strings.Contains(errs, "a larger --budget goes on") { // two that were interrupted may arrive late
 		t.Errorf("the budget: %d calls, output %q, %s", calls, out, errs)
 	}
 	t.Setenv("LCM_TOKENS_PER_DAY", "1")
