@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
@@ -20,16 +21,21 @@ import (
 const maxText = 4 << 20
 
 // Shares of the best score: a message below relevant is not shown, and a match
-// of citable or more is cited. On LoCoMo the first saves a quarter of the tokens
-// and loses 0.3 % of the evidence.
+// of citable or more is cited.
 const (
 	relevant = 0.34
 	citable  = 0.7
 )
 
-// withOtherWords is how many passages are shown beside words that no text has: they have only
-// the other words of the question.
-const withOtherWords = 3
+// fewPassages is how many passages are shown beside words that no text has: they have only the
+// other words of the question. Without a name among those it may tell in other words what the
+// record tells in its own, and twice as many are shown.
+func fewPassages(absent []string) int {
+	if strings.ContainsFunc(strings.Join(absent, ""), unicode.IsUpper) {
+		return lookup.WithOtherWords
+	}
+	return 2 * lookup.WithOtherWords
+}
 
 // leastResult is the smallest bound on a whole result: the fields beside the
 // answer alone take about a hundred tokens.
@@ -102,22 +108,6 @@ type passage struct {
 	cited bool
 	// earlier labels an answer that was given from the record.
 	earlier string
-	// score is that of the ranking, and literal says that the text has the
-	// query as it was typed.
-	score   float64
-	literal bool
-}
-
-// kind orders the passages of a group: the matches that have the query as it was typed,
-// the other matches, then the messages around them.
-func (p passage) kind() int {
-	switch {
-	case !p.match:
-		return 2
-	case !p.literal:
-		return 1
-	}
-	return 0
 }
 
 // extract chooses passages under a bound.
@@ -145,7 +135,7 @@ func (e *extract) choose(ctx context.Context, all []candidate) error {
 	e.used = e.encoded(e.frame)
 	only := !matched(all)
 	for rank, c := range all {
-		if c.score < relevant*all[0].score || len(e.frame.NotInRecord) > 0 && len(e.passages) == withOtherWords {
+		if c.score < relevant*all[0].score || len(e.frame.NotInRecord) > 0 && len(e.passages) == fewPassages(e.frame.NotInRecord) {
 			break
 		}
 		strong := c.score >= citable*all[0].score
@@ -179,7 +169,7 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 		return false, err
 	}
 	e.read += e.count(text)
-	p := passage{msg: m, earlier: c.earlier, score: c.score, literal: c.literal, match: match, cited: match && strong && e.cited() < maxCitations}
+	p := passage{msg: m, earlier: c.earlier, match: match, cited: match && strong && e.cited() < maxCitations}
 	e.cut(&p, text, e.share(m, rank))
 	said := strings.Join(strings.Fields(p.text), " ")
 	if said == "" || e.texts[said] {

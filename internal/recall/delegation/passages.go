@@ -51,8 +51,13 @@ func groups(passages []passage) [][]passage {
 	}
 	for _, g := range out {
 		slices.SortStableFunc(g, func(x, y passage) int {
-			if k := cmp.Compare(x.kind(), y.kind()); k != 0 || x.match {
-				return k
+			switch {
+			case x.match && y.match:
+				return 0
+			case x.match:
+				return -1
+			case y.match:
+				return 1
 			}
 			return cmp.Compare(x.msg.Seq, y.msg.Seq)
 		})

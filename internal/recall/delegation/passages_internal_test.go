@@ -44,7 +44,7 @@ func TestShareOfARank(t *testing.T) {
 	}
 }
 
-// The passages of a day stand together: those with the query as it was typed, other matches, then what is around them.
+// The passages of a day stand together: matches, the best first, then what is around them.
 func TestGroupsOfPassages(t *testing.T) {
 	at := func(seq int64, day int, c store.ConversationID) store.Message {
 		m := aPrompt
@@ -52,17 +52,15 @@ func TestGroupsOfPassages(t *testing.T) {
 		return m
 	}
 	passages := []passage{
-		{msg: at(1, 1, 1), text: "match", whole: true, match: true, score: 10}, {msg: at(2, 2, 1), text: "next day", match: true, score: 9.5},
-		{msg: at(3, 1, 2), text: "elsewhere", whole: true, match: true, score: 9}, {msg: at(5, 1, 1), text: "after", whole: true}, {msg: at(4, 1, 1), text: "around", whole: true},
-		{msg: at(6, 1, 1), text: "typed", whole: true, match: true, literal: true, score: 1}, {msg: at(7, 1, 1), text: "as good", whole: true, match: true, score: 9},
-		{msg: at(8, 1, 1), text: "worse", whole: true, match: true, score: 8.9},
+		{msg: at(1, 1, 1), text: "match", whole: true, match: true}, {msg: at(2, 2, 1), text: "next day", match: true},
+		{msg: at(3, 1, 2), text: "elsewhere", whole: true, match: true}, {msg: at(5, 1, 1), text: "after", whole: true}, {msg: at(4, 1, 1), text: "around", whole: true},
+		{msg: at(7, 1, 1), text: "second", whole: true, match: true}, {msg: at(6, 1, 1), text: "third", whole: true, match: true},
 	}
 	passages[1].msg.Damaged = true
 	want := `[2026-02-01, conversation 1, "a"]
-msg_6 user: typed
 msg_1 user: match
-msg_7 user: as good
-msg_8 user: worse
+msg_7 user: second
+msg_6 user: third
 msg_4 user: around
 msg_5 user: after
 [2026-02-02, conversation 1]

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,9 +27,7 @@ type candidate struct {
 	score float64
 	// match says that the message has words that were searched for; others
 	// stand around a match.
-	match bool
-	// literal says that it has the query as it was typed.
-	literal bool
+	match   bool
 	earlier string // labels an answer from the record
 }
 
@@ -77,9 +74,9 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 // the query finds.
 const promptWorth = 0.3
 
-// rank returns the messages that may hold the answer, the best first, in the order of
-// search. The prompt decides between matches of the query; without such matches, those of
-// the prompt count.
+// rank returns the messages that may hold the answer, the best first. The order is that of
+// search, but for a speaker whom the question names. The prompt decides between matches of the
+// query; without such matches, those of the prompt count.
 func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
@@ -114,11 +111,6 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 		}
 		all = append(all, candidate{msg: m, score: score(m), match: first[m.ID].match, earlier: first[m.ID].earlier})
 	}
-	if p.within == nil && len(byQuery) > 0 {
-		if err := d.literalFirst(ctx, r.Query, all); err != nil {
-			return nil, err
-		}
-	}
 	// The best first, and of equals the newer.
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.msg.ID, x.msg.ID))
@@ -130,32 +122,6 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 func repeats(query, prompt string) bool {
 	asked := analysis.PlainWords([]byte(prompt))
 	return !slices.ContainsFunc(analysis.PlainWords([]byte(query)), func(w string) bool { return !slices.Contains(asked, w) })
-}
-
-// literalFirst puts the messages that have the query as it was typed before all
-// others.
-func (d *Delegator) literalFirst(ctx context.Context, query string, all []candidate) error {
-	literal := literalOf(query)
-	least := math.Inf(1)
-	for i, c := range all {
-		text := c.msg.Body.SearchText()
-		if lookup.MovedOut(c.msg.Body.Parts) {
-			whole, err := d.config.Store.Text(ctx, store.ID{Message: c.msg.ID})
-			if err != nil {
-				return err
-			}
-			text = string(whole[:min(len(whole), maxText)])
-		}
-		if all[i].literal = c.match && literal.MatchString(text); all[i].literal {
-			least = min(least, c.score)
-		}
-	}
-	for i := range all {
-		if !all[i].literal {
-			all[i].score = min(all[i].score, 0.99*least)
-		}
-	}
-	return nil
 }
 
 // literalOf finds a query as it was typed, case aside.

@@ -8,9 +8,9 @@ import (
 	"github.com/lossless-context/lcm/recall"
 )
 
-// withOtherWords is how many matches are shown of a question with words that no text of
+// WithOtherWords is how many matches are shown of a question with words that no text of
 // its scope has.
-const withOtherWords = 3
+const WithOtherWords = 3
 
 // absence finds the words of a question that no text of its scope has. It says nothing
 // where only a part of the texts was searched, and where a text was found by its meaning.

@@ -153,7 +153,7 @@ func (s *Service) page(ctx context.Context, q *query, at places) (recall.GrepAns
 		at.Absent = len(absent.Words) > 0 && !q.elsewhere
 	}
 	if len(absent.Words) > 0 && q.brief && !at.Begun {
-		shown.limit, shown.fill = min(q.limit, withOtherWords), 0
+		shown.limit, shown.fill = min(q.limit, WithOtherWords), 0
 	}
 	picked := merge(lanes, q, shown.limit, beneath)
 	q.preferNear(picked)
