@@ -6,10 +6,11 @@ import (
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
-// How much of a view is read: this many of its oldest items, and of its newest.
-var windowOldest = 8192 // tests lower it
-
-const windowNewest = 128
+// How many of a view's oldest items are read, and of its newest. Tests lower the first.
+var (
+	windowOldest = 8192
+	windowNewest = 128
+)
 
 // read reads the view: some of the oldest items, which are folded first, and
 // the newest, which hold the tail.
