@@ -190,9 +190,7 @@ func faulty(ctx context.Context, b *workbench, f fault) error {
 	failed := 0
 	for n := range 30 {
 		err := b.worker.Step(ctx)
-		// A checkpoint writes to the database itself. Not where its sync fails: after that and a
-		// power cut SQLite may find the file malformed.
-		if err == nil && n%5 == 4 && (f.Kind != SyncError || f.On == "-wal") {
+		if err == nil && n%5 == 4 { // a checkpoint writes to the database itself
 			err = b.db.SQL().Writer(ctx, func(c sqldb.Conn) error { return c.Script("PRAGMA wal_checkpoint") })
 		}
 		if err != nil {
@@ -225,6 +223,9 @@ func TestFaults(t *testing.T) {
 	for i, kind := range faultKinds {
 		for j, on := range []string{"-wal", ".db"} {
 			t.Run(string(kind)+on, func(t *testing.T) {
+				if kind == SyncError && on == ".db" {
+					t.Skip("after this and a power cut SQLite may find the file malformed; see the package's documentation")
+				}
 				t.Parallel()
 				ctx, seed := t.Context(), uint64(1000+10*i+j)
 				b := newWorkbench(t, seed, filepath.Join(t.TempDir(), "lcm.db"), newExpected())
@@ -247,7 +248,7 @@ func TestFaults(t *testing.T) {
 				if err := b.afterPowerCut(ctx, t.TempDir()); err != nil {
 					t.Fatal(err)
 				}
-				if b.disk.Fired() == 0 && (on == "-wal" || kind != SyncError) {
+				if b.disk.Fired() == 0 {
 					t.Error("the fault never happened")
 				}
 			})
