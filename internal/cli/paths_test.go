@@ -38,7 +38,8 @@ var oddNames = map[string]string{
 
 // Every command works wherever the system lets a user keep his files: the
 // home directory, the database, backups, the project, the hosts' settings and
-// the program itself lie below a directory with an odd name.
+// the program itself lie below directories with all odd names, and the settings of a host
+// also below each of them.
 func TestOddPaths(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows allows none of these names")

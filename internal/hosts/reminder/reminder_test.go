@@ -157,3 +157,19 @@ func TestEverydayPrompts(t *testing.T) {
 		t.Error("at most 0.05 should be")
 	}
 }
+
+// A question needs more evidence than talk about the past, and less than a prompt that tells what to do.
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		found, other      float64 // weight of the words that the exchange has, and of the others
+		tells, asks, past bool
+	}{{3, 0, true, true, true}, {1.2, 0.3, false, true, true}, {1, 0.35, false, true, true}, {1, 0.6, false, false, true}, {0.6, 0, false, false, false}} {
+		f := &found{evidence: []float64{c.found / 3, c.found / 3, c.found / 3, c.other}, specific: []bool{true, true, c.tells, true}, total: c.found + c.other}
+		x := &exchange{terms: []float64{1, 1, 1, 0}}
+		for ref, want := range map[reference]bool{tells: c.tells, asks: c.asks, namesThePast: c.past} {
+			if got := f.enough(x, ref); got != want {
+				t.Errorf("%v of a prompt with %v more, put as %d: %v", c.found, c.other, ref, got)
+			}
+		}
+	}
+}
