@@ -30,7 +30,7 @@ var passedOn = map[string]bool{
 // methods) the public packages may have together, maxPublicPackages how many packages
 // there may be.
 const (
-	maxPublicNames    = 500
+	maxPublicNames    = 450
 	maxPublicPackages = 13
 )
 
