@@ -65,7 +65,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 	}
 	e.frame = recall.Answer{Method: recall.MethodEvidence, Reason: why, Scope: p.scope, Notes: p.notes, Usage: r.used, NotInRecord: p.absent}
 	e.home = r.Projects
-	e.literal = literalOf(r.Query)
+	e.literal = regexp.MustCompile(`(?i)` + regexp.QuoteMeta(strings.ToValidUTF8(r.Query, "\uFFFD")))
 	for _, words := range []string{r.Query, r.Prompt} {
 		if q, err := search.ParseQuery(asWords(words)); err == nil { // else it has no words, or too many
 			e.queries = append(e.queries, q)

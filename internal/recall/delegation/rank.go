@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -74,9 +72,9 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 // the query finds.
 const promptWorth = 0.3
 
-// rank returns the messages that may hold the answer, the best first. The order is that of
-// search, but for a speaker whom the question names. The prompt decides between matches of the
-// query; without such matches, those of the prompt count.
+// rank returns the messages that may hold the answer, the best first, in the order of search.
+// The prompt decides between matches of the query; without such matches, those of the prompt
+// count.
 func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, error) {
 	var byQuery ranking
 	var err error
@@ -97,19 +95,18 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	score := func(m store.Message) float64 {
-		prompt := byPrompt[m.ID].score * speaker(m, r.Prompt)
+	score := func(m store.MessageID) float64 {
 		if len(byQuery) == 0 {
-			return prompt
+			return byPrompt[m].score
 		}
-		return byQuery[m.ID].score + promptWorth*prompt
+		return byQuery[m].score + promptWorth*byPrompt[m].score
 	}
 	var all []candidate
 	for m, err := range d.config.Store.Messages(ctx, store.MessageQuery{IDs: ids}) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, candidate{msg: m, score: score(m), match: first[m.ID].match, earlier: first[m.ID].earlier})
+		all = append(all, candidate{msg: m, score: score(m.ID), match: first[m.ID].match, earlier: first[m.ID].earlier})
 	}
 	// The best first, and of equals the newer.
 	slices.SortFunc(all, func(x, y candidate) int {
@@ -122,11 +119,6 @@ func (d *Delegator) rank(ctx context.Context, r request, p *plan) ([]candidate, 
 func repeats(query, prompt string) bool {
 	asked := analysis.PlainWords([]byte(prompt))
 	return !slices.ContainsFunc(analysis.PlainWords([]byte(query)), func(w string) bool { return !slices.Contains(asked, w) })
-}
-
-// literalOf finds a query as it was typed, case aside.
-func literalOf(query string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(strings.ToValidUTF8(query, "\uFFFD")))
 }
 
 // inside keeps the messages beneath the summaries that the question names. Where search
@@ -172,27 +164,6 @@ func (d *Delegator) inside(ctx context.Context, found []store.MessageID, p *plan
 func spoken(m store.Message) bool {
 	heard := m.Body.Role != llms.RoleTool && len(m.Body.ToolResults()) == 0 && len(m.Body.ToolCalls()) == 0
 	return heard && !m.Flags.Bookkeeping(m.Body.Role) && m.Flags&store.FlagHidden == 0
-}
-
-// namedSpeaker is how much more a message counts whose speaker the question
-// names.
-const namedSpeaker = 1.3
-
-// speaker prefers messages of a person whom the question names: imported chats have
-// the speaker's name and a colon before the words.
-func speaker(m store.Message, question string) float64 {
-	name, _, ok := strings.Cut(m.Body.PlainText(), ":")
-	if ok && len(name) < 40 && !strings.ContainsAny(name, " \t\n") && namesWord(question, name) {
-		return namedSpeaker
-	}
-	return 1
-}
-
-// namesWord reports whether a text has a word as it is written, case aside.
-func namesWord(text, word string) bool {
-	return word != "" && slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), func(w string) bool { return strings.EqualFold(w, word) })
 }
 
 // asWords writes a question so that search reads no operators in it: a question
