@@ -141,6 +141,7 @@ var Layers = [][]string{
 	}, {
 		"examples/...",
 		"bench/...",
+		"internal/enginetest",
 		"internal/proof/faulttest",
 	}, {
 		"internal/cli",
