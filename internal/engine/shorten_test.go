@@ -3,6 +3,8 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,5 +98,49 @@ func TestShortenExcluded(t *testing.T) {
 	a := start(t, t.TempDir(), "loop")
 	if got := a.shorten(map[string]any{"session": "private-1", "tool": "bash", "call": "c1", "text": prose(3000)}); got != "" {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestShortenRedacted: an output of which the record lacks the secrets is handed on whole. What is
+// left out of an excerpt could not be read again.
+func TestShortenRedacted(t *testing.T) {
+	a := start(t, t.TempDir(), "loop")
+	output := prose(3000) + "\n<private>the vault opens with PERSIMMON</private>\n" + prose(3000)
+	if got := a.shorten(map[string]any{"session": "s", "tool": "bash", "call": "c1", "text": output}); got != "" {
+		t.Errorf("it is shortened: %s", got)
+	}
+	if got := a.shorten(map[string]any{"session": "s", "tool": "bash", "call": "c2", "text": prose(6000)}); got == "" {
+		t.Error("an output that the record has in full is not shortened")
+	}
+}
+
+// TestShortenErrors: of the lines with errors those are named that fit, as many bytes as the limit has
+// tokens, also a short one behind one that is too long.
+func TestShortenErrors(t *testing.T) {
+	const limit = 1000 // of the adapter's server
+	failure := func(name string, size int) string {
+		return "error: " + name + strings.Repeat("x", size-len("error: "+name))
+	}
+	for name, test := range map[string]struct {
+		lines []string
+		want  []string
+	}{
+		"one that just fits":     {[]string{failure("a", limit)}, []string{"a"}},
+		"one that is too long":   {[]string{failure("a", limit+1)}, nil},
+		"short behind too long":  {[]string{failure("a", limit+1), failure("b", 100)}, []string{"b"}},
+		"the second is too much": {[]string{failure("a", 600), failure("b", 600), failure("c", 100)}, []string{"a", "c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := start(t, t.TempDir(), "loop")
+			output := prose(6000) + "\n" + strings.Join(test.lines, "\n") + "\n" + prose(6000)
+			text := a.shorten(map[string]any{"session": "s", "tool": "bash", "call": "c1", "text": output})
+			var named []string
+			for _, line := range regexp.MustCompile(`\d+: error: (\w)x+\b`).FindAllStringSubmatch(text, -1) {
+				named = append(named, line[1])
+			}
+			if text == "" || !slices.Equal(named, test.want) {
+				t.Errorf("%q are named, want %q", named, test.want)
+			}
+		})
 	}
 }
