@@ -47,6 +47,7 @@ func newAsk(p *program) *cobra.Command {
 }
 
 func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
+	cmd.oneMeansNoMatch = true
 	cmd.Prompt, cmd.SummaryIDs = args[0], typedIDs[store.SummaryID](cmd.summaries)
 	if cmd.evidence {
 		cmd.Output = recall.OutputEvidence
@@ -80,8 +81,11 @@ func (cmd *askCommand) show(ctx context.Context, answer recall.Answer, err error
 		return err
 	}
 	cmd.print(answer)
-	if answer.Damaged {
+	switch {
+	case answer.Damaged:
 		return damageShown(1)
+	case answer.Method == recall.MethodNone:
+		return errNoMatch
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ const (
 	exitTerminated  = 143 // SIGTERM
 )
 
-// errNoMatch ends a `lcm grep` that found nothing: exit code 1 without a message.
+// errNoMatch ends a `lcm grep`, ask or why that found nothing: exit code 1 without a message.
 var errNoMatch = errors.New("no match")
 
 // errTerminated is the cause of a context that SIGTERM has cancelled.
@@ -88,7 +88,7 @@ func exitCode(err error) int {
 }
 
 // endCode returns the exit code: that of the signal that stopped the command, else that of
-// the error. A failure of grep is 2: its 1 means that nothing was found.
+// the error. A failure of grep, ask and why is 2: their 1 means that nothing was found.
 func (p *program) endCode(ctx context.Context, err error) int {
 	var child *childEnded
 	if errors.As(err, &child) {

@@ -16,8 +16,8 @@ var exitCodes = []struct {
 	meaning string
 }{
 	{exitOK, "done; `lcm hook` always, because a host takes a code for an order"},
-	{exitFailure, "failed; `lcm grep`: nothing was found"},
-	{exitUsage, "wrong usage: an unknown command, flag, host or value; `lcm grep`: also what is 1 elsewhere"},
+	{exitFailure, "failed; `lcm grep`, `ask` and `why`: nothing was found"},
+	{exitUsage, "wrong usage: an unknown command, flag, host or value; `lcm grep`, `ask` and `why`: also what is 1 elsewhere"},
 	{exitNotFound, "not found: a file, a database, a conversation, an id, a program or an agent that is not there"},
 	{exitConfig, "wrong settings, or one is missing"},
 	{exitDatabase, "the database cannot be used"},
@@ -48,7 +48,7 @@ var others = []struct {
 	{"db restore missing.db", exitNotFound}, {"db copy missing.db to.db", exitNotFound}, {"db backup missing/b.db", exitNotFound}, {"db export missing/e", exitNotFound},
 	{"undelete x", exitNotFound}, {"describe nonsense", exitUsage}, {"describe msg_99", exitNotFound}, {"describe sum_0123456789abcdef", exitNotFound}, {"show 99", exitNotFound},
 	{"describe msg_99", exitNotFound}, {"context 99", exitNotFound}, {"compact 99", exitNotFound}, {"verify 99", exitNotFound}, {"forget 99 --yes", exitNotFound},
-	{"grep nothing-has-this", exitFailure}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig}, {"db embed", exitConfig}, {"chat", exitConfig},
+	{"grep nothing-has-this", exitFailure}, {"ask nothing-has-this", exitFailure}, {"why lcm.db", exitFailure}, {"why nosuch.go", exitNotFound}, {"why nosuch.go:1", exitNotFound}, {"why lcm.db:0", exitUsage}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig}, {"db embed", exitConfig}, {"chat", exitConfig},
 	{"map items", exitUsage}, {"map items --prompt x", exitConfig},
 	{"setup emacs", exitUsage}, {"setup --remove emacs", exitUsage}, {"setup claude --yes", exitNotFound}, {"setup --all", exitNotFound},
 	{"run -- vim", exitUsage}, {"run -- missing/claude", exitNotFound}, {"run --listen x:y", exitUsage}, {"run", exitUsage},

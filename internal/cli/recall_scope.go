@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -129,7 +130,7 @@ func recallFailure(c *cobra.Command, err error) error {
 		return err
 	}
 	code := exitUsage
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, recall.ErrOutOfScope) {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, recall.ErrOutOfScope) || errors.Is(err, fs.ErrNotExist) {
 		code = exitNotFound
 	}
 	message, advice := hint.Split(err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ func newWhy(p *program) *cobra.Command {
 		Args:  usage(cobra.ExactArgs(1)),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
+		p.oneMeansNoMatch = true
 		return p.runs(toRead, func(ctx context.Context, rec *openRecord) error {
 			if err := rec.hasMessages(ctx); err != nil {
 				return err
@@ -29,6 +31,9 @@ func newWhy(p *program) *cobra.Command {
 				return err
 			}
 			file, line := fileAndLine(args[0])
+			if line < 0 {
+				return wrongUsage(c, fmt.Errorf("%s has a wrong line: they are counted from 1", args[0]))
+			}
 			answer, err := why.Ask(ctx, rec.db, dir, file, line)
 			if err != nil {
 				return recallFailure(c, err)
@@ -37,18 +42,24 @@ func newWhy(p *program) *cobra.Command {
 				return err
 			}
 			printWhy(p, answer)
+			if len(answer.Origins) == 0 {
+				return errNoMatch
+			}
 			return nil
 		})(c, args)
 	}
 	return p.jsonFlag(c)
 }
 
-// fileAndLine splits FILE:LINE. A file that has such a name itself is that file.
+// fileAndLine splits FILE:LINE; the line is -1 if there is none of that number. A file that has such a
+// name itself is that file.
 func fileAndLine(arg string) (file string, line int) {
 	if i := strings.LastIndexByte(arg, ':'); i > 0 {
 		if _, err := os.Stat(arg); err != nil {
 			if n, err := strconv.Atoi(arg[i+1:]); err == nil && n > 0 {
 				return arg[:i], n
+			} else if err == nil {
+				return arg[:i], -1
 			}
 		}
 	}
@@ -57,7 +68,7 @@ func fileAndLine(arg string) (file string, line int) {
 
 func printWhy(p *program, a why.Answer) {
 	if a.Line > 0 {
-		p.printf("%s\n", p.paint(dim, safetext.Line(a.File)+":"+strconv.Itoa(a.Line)+"  "+safetext.Line(a.Text)))
+		p.printf("%s\n", p.paint(dim, strings.TrimRight(safetext.Line(a.File)+":"+strconv.Itoa(a.Line)+"  "+safetext.Line(a.Text), " ")))
 	}
 	for i, o := range a.Origins {
 		if i > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/project"
+	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -27,7 +28,7 @@ import (
 type Answer struct {
 	File   string  `json:"file"`           // below the project's directory
 	Line   int     `json:"line,omitempty"` // 0: the file was asked for
-	Text   string  `json:"text,omitempty"`
+	Text   string  `json:"text,omitempty"` // without secrets, and only if there is an origin
 	Commit *Commit `json:"commit,omitempty"`
 	// Origins are the change behind the line, or those of the file, one for each prompt, newest first.
 	Origins []Origin `json:"origins"`
@@ -85,24 +86,29 @@ func Ask(ctx context.Context, s Store, dir, name string, n int) (Answer, error) 
 	if err != nil {
 		return Answer{}, err
 	}
-	return AskIn(ctx, s, root, rel, n, conversations)
+	a, err := AskIn(ctx, s, root, rel, n, conversations)
+	if _, gone := os.Lstat(name); err == nil && len(a.Origins) == 0 && errors.Is(gone, fs.ErrNotExist) {
+		err = refuse("name a file that is there, or that a session changed", "%s: %w", a.File, fs.ErrNotExist)
+	}
+	return a, err
 }
 
 // AskIn is Ask for a file below a work tree, among given conversations.
 func AskIn(ctx context.Context, s Store, root, rel string, n int, conversations []store.Conversation) (Answer, error) {
 	a := Answer{File: filepath.ToSlash(rel), Line: n, Origins: []Origin{}}
-	lines, err := read(root, rel)
+	if n == 0 {
+		return OfFile(ctx, s, root, a.File, conversations)
+	}
+	lines, err := read(ctx, root, rel)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && n == 0: // its changes are in the record all the same
 	case errors.Is(err, fs.ErrNotExist):
-		return a, refuse("without a line, `lcm why` names the prompts that changed a file, also one that is gone", "there is no %s to take line %d from", a.File, n)
+		return a, refuse("without a line, `lcm why` names the prompts that changed a file, also one that is gone", "%s: %w", a.File, fs.ErrNotExist)
+	case errors.Is(err, recall.ErrRefused):
+		return a, err
 	case err != nil:
 		return a, refuse("name a text file of the project", "%w", err)
 	case n > len(lines):
 		return a, refuse("name a line up to "+strconv.Itoa(len(lines)), "%s has %d lines", a.File, len(lines))
-	}
-	if n == 0 {
-		return OfFile(ctx, s, root, a.File, conversations)
 	}
 	if len(conversations) == 0 {
 		a.Note = noSession
@@ -115,7 +121,6 @@ func AskIn(ctx context.Context, s Store, root, rel string, n int, conversations 
 		}
 	}
 	names := []string{a.File}
-	a.Text = strings.TrimSpace(lines[n-1])
 	if a.Commit = blame(ctx, root, a.File, n); a.Commit != nil && a.Commit.File != "" {
 		names = append(names, a.Commit.File)
 	}
@@ -182,9 +187,10 @@ func (a Answer) ofLine(ctx context.Context, s Store, in []store.ConversationID, 
 	if a.Commit != nil {
 		before = a.Commit.At
 	}
+	text := strings.TrimSpace(lines[a.Line-1])
 	behind := Behind(all, lines, a.Line-1, before, 0)
-	if len(behind) == 0 && len(a.Text) >= rare && before.After(began) {
-		moved, err := elsewhere(ctx, s, in, a, before)
+	if len(behind) == 0 && len(text) >= rare && before.After(began) {
+		moved, err := elsewhere(ctx, s, in, a.File, text, before)
 		if err != nil {
 			return a, err
 		}
@@ -198,11 +204,11 @@ func (a Answer) ofLine(ctx context.Context, s Store, in []store.ConversationID, 
 			continue
 		}
 		o, err := origin(ctx, s, c)
-		a.Origins = append(a.Origins, o)
+		a.Text, a.Origins = text, append(a.Origins, o)
 		return a, err
 	}
 	switch {
-	case a.Text == "":
+	case text == "":
 		a.Note = "the line is empty"
 	case a.Commit != nil && a.Commit.At.Before(began):
 		a.Note = "the line is from before the record began, on " + began.Format(time.DateOnly)
@@ -247,8 +253,11 @@ func isFile(root, file, name string) bool {
 	return true
 }
 
-// read returns the lines of a file.
-func read(root, rel string) ([]string, error) {
+// read returns the lines of a file as they may be shown.
+func read(ctx context.Context, root, rel string) ([]string, error) {
+	if err := shown(ctx, root, rel); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenInRoot(root, rel)
 	if err != nil {
 		return nil, err
@@ -259,7 +268,62 @@ func read(root, rel string) ([]string, error) {
 		return nil, fmt.Errorf("%s is not a file of at most 8 MB", rel)
 	}
 	text, err := io.ReadAll(f)
-	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
+	return masked(strings.TrimSuffix(string(text), "\n")), err
+}
+
+// shown refuses what git ignores, and git's own files.
+func shown(ctx context.Context, root, rel string) error {
+	real, err := filepath.EvalSymlinks(filepath.Join(root, rel))
+	if err != nil {
+		return err
+	}
+	if real, err = filepath.Rel(root, real); err != nil || !filepath.IsLocal(real) {
+		return refuse("name a file below "+root, "%s is not a file of this project", rel)
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(real), "/") {
+		if strings.EqualFold(part, ".git") {
+			return refuse("name a file that is worked on", "%s is git's own", rel)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(root, ".git")); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err = exec.CommandContext(ctx, "git", "-C", root, "-c", "core.fsmonitor=false", "check-ignore", "-q", "--", real).Output()
+	var ended *exec.ExitError
+	switch {
+	case err == nil:
+		return refuse("name a file that git keeps: `lcm why FILE` names the prompts that changed any file", "git ignores %s", rel)
+	case !errors.As(err, &ended):
+		return refuse("install git", "it is not known whether git ignores %s: %w", rel, err)
+	case ended.ExitCode() != 1:
+		return refuse("ask in a repository that git can read", "it is not known whether git ignores %s: %s", rel, safetext.Line(strings.TrimSpace(string(ended.Stderr))))
+	}
+	return nil
+}
+
+// masked returns the lines of a text without secrets, line for line.
+func masked(text string) []string {
+	lines, clean := strings.Split(text, "\n"), strings.Split(mask(text), "\n")
+	if len(lines) == len(clean) {
+		return clean
+	}
+	kept := map[string]bool{} // a secret has several lines
+	for _, line := range clean {
+		kept[line] = true
+	}
+	for i, line := range lines {
+		if !kept[line] {
+			lines[i] = redact.SecretMark + "secret]"
+		}
+	}
+	return lines
+}
+
+func mask(text string) string {
+	if clean, _ := (redact.Redactor{Secrets: true}).Text([]byte(text)); clean != nil {
+		return string(clean)
+	}
+	return text
 }
 
 // blame returns the commit that brought a line, also where a later one moved or indented it, or
@@ -275,12 +339,12 @@ func blame(ctx context.Context, root, file string, line int) *Commit {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
 		switch word {
 		case "author":
-			c.Author = rest
+			c.Author = mask(rest)
 		case "committer-time":
 			seconds, _ := strconv.ParseInt(rest, 10, 64)
 			c.At = time.Unix(seconds, 0).UTC()
 		case "summary":
-			c.Subject = rest
+			c.Subject = mask(rest)
 		case "filename":
 			if rest != file {
 				c.File = rest
@@ -305,8 +369,11 @@ func refuse(advice, format string, args ...any) error {
 func (a Answer) ForModel() string {
 	var b strings.Builder
 	b.WriteString(a.File)
-	if a.Line > 0 {
+	switch {
+	case a.Line > 0 && a.Text != "":
 		fmt.Fprintf(&b, ":%d %q", a.Line, prose.Clip(a.Text, 120))
+	case a.Line > 0:
+		fmt.Fprintf(&b, ":%d", a.Line)
 	}
 	for _, o := range a.Origins {
 		fmt.Fprintf(&b, "\n%s, %s, %s", o.ID, o.At.UTC().Format("2006-01-02 15:04"), safetext.Line(o.Tool))

@@ -19,6 +19,7 @@ import (
 // file of the same name in another directory is another file; in another work tree it is not.
 func TestOfFile(t *testing.T) {
 	w := newWork(t)
+	w.write("x")
 	if a, err := why.Ask(t.Context(), w.db, w.dir, "a.go", 0); err != nil || a.Note != "the record has no session of this project" {
 		t.Errorf("without a session: %+v, %v", a, err)
 	}
@@ -29,7 +30,7 @@ func TestOfFile(t *testing.T) {
 	if a, err := why.Ask(t.Context(), w.db, w.dir, "a.go", 0); err != nil || !strings.HasPrefix(a.Note, "no session of the record changed this file") {
 		t.Errorf("without a change: %+v, %v", a, err)
 	}
-	if err := os.MkdirAll(filepath.Join(w.dir, "tree", ".git"), 0o700); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(w.dir, "a.go")), os.MkdirAll(filepath.Join(w.dir, "tree", ".git"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	for p, names := range [][]string{{"a.go", "/elsewhere/a.go", w.dir + "/a.go"}, {w.dir + "/tree/a.go"}} {
@@ -79,8 +80,8 @@ func TestRefused(t *testing.T) {
 		line int
 		want string
 	}{
-		{"../a.go", 1, "not a file of this project"}, {"/etc/hosts", 0, "not a file of this project"}, {"gone.go", 1, "there is no gone.go"}, {"d", 1, "not a file of at most"},
-		{"a.go", 4, "has 3 lines"}, {"fits", 2, "has 1 lines"}, {"large", 1, "not a file of at most"}, {"a.go", 3, "<nil>"}, {"gone.go", 0, "<nil>"},
+		{"../a.go", 1, "not a file of this project"}, {"/etc/hosts", 0, "not a file of this project"}, {"gone.go", 1, "gone.go: file does not exist"}, {"d", 1, "not a file of at most"},
+		{"a.go", 4, "has 3 lines"}, {"fits", 2, "has 1 lines"}, {"large", 1, "not a file of at most"}, {"a.go", 3, "<nil>"}, {"gone.go", 0, "gone.go: file does not exist"},
 	} {
 		_, err := why.Ask(t.Context(), w.db, w.dir, c.name, c.line)
 		if !strings.Contains(fmt.Sprint(err), c.want) || err != nil && !errors.Is(err, recall.ErrRefused) {

@@ -6,6 +6,9 @@
 // the file and of no other place in it; the newest of them that is older than the line's commit is the answer. A line
 // that too many texts have in common gets none: no answer is better than a guess. A file that
 // was renamed in a commit is followed by git; what was moved from another file by its text.
+//
+// A line is told only with the change that brought it, and without secrets. Files that git ignores,
+// and git's own, are refused.
 package why
 
 import (
@@ -52,15 +55,15 @@ func Changes(ctx context.Context, s Store, in []store.ConversationID, root strin
 // elsewhere lists the calls that wrote the text of a line into any file of the same kind in the
 // day before a time: the file may have had another name, or the line another file. Older ones
 // would mostly be lines that were copied.
-func elsewhere(ctx context.Context, s Store, in []store.ConversationID, a Answer, before time.Time) ([]Change, error) {
+func elsewhere(ctx context.Context, s Store, in []store.ConversationID, file, line string, before time.Time) ([]Change, error) {
 	longest := "" // without what the JSON of a call may escape
-	for _, text := range strings.FieldsFunc(a.Text, func(r rune) bool { return strings.ContainsRune("\"\\<>&\t", r) }) {
+	for _, text := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\"\\<>&\t", r) }) {
 		if len(text) > len(longest) {
 			longest = text
 		}
 	}
 	q := store.Search{Conversations: in, Pattern: regexp.QuoteMeta(longest), Since: before.Add(-24 * time.Hour), Before: before}
-	return calls(ctx, s, q, func(name string) bool { return path.Ext(name) == path.Ext(a.File) })
+	return calls(ctx, s, q, func(name string) bool { return path.Ext(name) == path.Ext(file) })
 }
 
 // calls lists the calls that a search finds and that changed a file, oldest first.

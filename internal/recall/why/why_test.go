@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/record/project"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/llms"
+	"github.com/lossless-context/lcm/record"
 )
 
 // work is a work tree with a record of the sessions in it.
@@ -32,7 +33,7 @@ func newWork(t *testing.T) *work {
 	if w.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{Relaxed: true}); err != nil {
 		t.Fatal(err)
 	}
-	engine, err := lcm.New(w.db, lcm.WithoutBackground())
+	engine, err := lcm.New(w.db, lcm.WithoutBackground(), lcm.WithPrivacy(record.Privacy{Redact: record.RedactSearch}))
 	if err != nil {
 		t.Fatal(err)
 	}
