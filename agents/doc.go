@@ -20,7 +20,11 @@
 // the stream as they happen. A failure of a tool goes to the model as "Error: …",
 // so that it can correct the call: an unknown name, broken JSON, bad arguments, an
 // error, a panic, a tool that does not answer. Other failures end the stream with
-// an error. The config bounds the number of rounds, the context bounds the time.
+// an error: [ErrRefused], [ErrEmpty], an [*llms.Error] of the provider. An answer cut by a limit
+// of tokens is an answer; the Stop of the last event says so. The config bounds rounds,
+// calls and tokens of a chat, and anew of each [Agent.Continue]; the context bounds the time.
+// When every call of three rounds in a row was made before with the same result, the model is
+// told; after six the chat ends ([ErrRepeated]).
 //
 // # The prompt
 //
@@ -58,7 +62,15 @@
 // # Agents as sub-agents
 //
 // An [Agent] is a [core.SubAgent]. A [tools.Scope] bounds how deep and how often sub-agents
-// hand work on.
+// hand work on. One that hands work on must say what it keeps (kept_work), and may not pass on
+// nearly the task it was given: the model is told why, and to do the work itself. Names with
+// line breaks, which could forge a section of a prompt, are refused when the agent is made.
+//
+// # Traces
+//
+// A program that sets an OpenTelemetry provider (otel.SetTracerProvider) gets a span for each chat
+// (invoke_agent), model call (chat) and tool call (execute_tool), with names, ids, sizes and
+// tokens, never text (gen_ai.…). The id of a conversation is the key of its session.
 //
 // The package knows no provider and stores nothing: it calls an [llms.Model] and
 // leaves storage to the Memory.

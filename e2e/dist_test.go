@@ -77,6 +77,9 @@ func TestDistFiles(t *testing.T) {
 			want[name+".zip"] = files
 		} else {
 			want[name+".tar.gz"] = files
+			if man := unpacked(t, readDist(t, name+".tar.gz"))[name+"/lcm.1"]; !bytes.Contains(man, []byte("\n.SH lcm grep\n.nf\nFind where ")) {
+				t.Errorf("the manual page in %s does not explain lcm grep", name)
+			}
 		}
 		want[name+".cdx.json"] = nil
 		want[name+".mcpb"] = []string{"LICENSE", "THIRD-PARTY.txt", "manifest.json", "server/" + program(platform)}

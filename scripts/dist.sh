@@ -45,14 +45,27 @@ third_party() {
 	done
 }
 
-cp LICENSE docs/lcm.1 "$work/common"
+# manual prints the manual page: the help of every command in the table of docs/CLI.md.
+manual() {
+	printf '.TH LCM 1\n.SH NAME\nlcm \\- %s\n' "$about"
+	sed -n 's/^| `\(lcm[a-z -]*\)`.*/\1/p' docs/CLI.md | while read -r command; do
+		printf '.SH %s\n.nf\n' "$command"
+		bin/$command --help | sed "s/\\\\/\\\\e/g; s/-/\\\\-/g; s/^[.']/\\\\\\&&/"
+		echo .fi
+	done
+	printf '.SH EXIT STATUS\n'
+	sed -n 's/^| \([0-9]*\) | \(.*\) |$/.TP\n\1\n\2/p' docs/CLI.md
+}
+
+cp LICENSE "$work/common"
+manual >"$work/common/lcm.1"
 cp scripts/package-readme.md "$work/common/README.md" # that of the repository is for a clone
 third_party >"$work/common/THIRD-PARTY.txt"
 bin/lcm completion bash >"$work/common/completions/lcm.bash"
 bin/lcm completion zsh >"$work/common/completions/_lcm"
 bin/lcm completion fish >"$work/common/completions/lcm.fish"
 bin/lcm completion powershell >"$work/common/completions/lcm.ps1"
-gzip -n9 <docs/lcm.1 >"$work/lcm.1.gz"
+gzip -n9 <"$work/common/lcm.1" >"$work/lcm.1.gz"
 
 optional=
 for platform in $PLATFORMS; do

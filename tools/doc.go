@@ -8,7 +8,14 @@
 //
 // [NewExpandTool] is for progressive discovery: a system prompt has one line for
 // each tool and sub-agent, and expand returns the full description when a model
-// asks for it. [Expand] is the same as a function, for command lines and tests.
+// asks for it:
+//
+//	expand(subject_type: "tool" | "agent", subject_name: string, troubleshoot: bool = false) -> string
+//
+// The answer has the sections "=== TOOL: name ===" (or AGENT), 📄 Basic Description, 📚 Advanced
+// Description and, on request, 🔧 Troubleshooting. A subject that is not found, another subject_type, and
+// a tool that is not [core.Discoverable] are answered with a text that begins with "Error: ". [Expand] is the
+// same as a function, for command lines and tests.
 // [NewDelegateTool] gives a task to a sub-agent and relays its events.
 // [ConnectMCP] returns the tools of an MCP server. [NewFooTool] echoes its argument, for experiments.
 //

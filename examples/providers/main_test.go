@@ -1,41 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/lossless-context/lcm/llms/anthropic"
 	"github.com/lossless-context/lcm/llms/llmtest"
-	"github.com/lossless-context/lcm/llms/openai"
 )
-
-func TestDocsListTheSettingsOfProviders(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "AGENTS_CONFIG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, config := range []any{anthropic.Config{}, openai.Config{}} {
-		typ := reflect.TypeOf(config)
-		for i := range typ.NumField() {
-			if name := typ.Field(i).Name; name != "HTTPClient" && !strings.Contains(string(raw), "| `"+name+"` |") {
-				t.Errorf("%v.%s is not listed", typ, name)
-			}
-		}
-	}
-	for _, want := range []string{
-		fmt.Sprintf("| `MaxTokens` | %d |", anthropic.DefaultMaxTokens),
-		fmt.Sprintf("| `MaxRetries` | %d | %d |", anthropic.DefaultMaxRetries, openai.DefaultMaxRetries),
-		fmt.Sprintf("| `IdleTimeout` | %v | %v |", anthropic.DefaultIdleTimeout, openai.DefaultIdleTimeout),
-	} {
-		if !strings.Contains(string(raw), want) {
-			t.Errorf("the line %q is missing", want)
-		}
-	}
-}
 
 func TestWithoutAProvider(t *testing.T) {
 	var out strings.Builder

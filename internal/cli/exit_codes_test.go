@@ -27,7 +27,7 @@ var exitCodes = []struct {
 }
 
 func writeExitCodes(b *strings.Builder) {
-	b.WriteString("\n## Exit codes\n\nThe same for every command. `lcm run -- PROGRAM` ends with the code of the program.\n\n| code | meaning |\n|---|---|\n")
+	b.WriteString("\n## Exit codes\n\n`lcm run -- PROGRAM` ends with the code of the program.\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range exitCodes {
 		fmt.Fprintf(b, "| %d | %s |\n", c.code, c.meaning)
 	}

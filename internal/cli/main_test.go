@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 		"long":    writeLong,
 		"await":   await,
 		"killed":  killed,
+		"install": install,
 	})
 }
 
@@ -81,6 +82,20 @@ func writeSample() {
 	lines := bytes.SplitAfter(sample.JSONL(), []byte("\n"))
 	from, to := argument(2), argument(3)
 	check(os.WriteFile(os.Args[1], bytes.Join(lines[from-1:to], nil), 0o600))
+}
+
+// install makes the home that the program of the version before left: settings, hooks and sessions of five
+// agents, and a database.
+func install() {
+	home, repo := os.Getenv("HOME"), os.Getenv("REPO")
+	check(os.CopyFS(home, os.DirFS(filepath.Join(repo, "internal", "cli", "testdata", "installed"))))
+	receipts := filepath.Join(home, ".local", "share", "lcm", "setup", "receipts.json")
+	data, err := os.ReadFile(receipts)
+	check(err)
+	check(os.WriteFile(receipts, bytes.ReplaceAll(data, []byte("/home/user"), []byte(filepath.ToSlash(home))), 0o600))
+	data, err = os.ReadFile(filepath.Join(repo, "internal", "record", "sqlite", "testdata", "v10.db"))
+	check(err)
+	check(os.WriteFile(filepath.Join(home, ".local", "share", "lcm", "lcm.db"), data, 0o600))
 }
 
 // tamper changes bytes of a file behind everyone's back: tamper FILE OLD NEW.

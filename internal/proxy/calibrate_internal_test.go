@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"context"
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
+	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // TestCalibrate: an answer tells how many tokens a unit has. A request that is short beside the
@@ -82,6 +84,35 @@ func TestTheSmallerWindowHolds(t *testing.T) {
 		c.learnWindow([]byte("prompt is too long: 170000 tokens > 64000 maximum"))
 		if got, known := server.window(nil, "m"); got != want || !known {
 			t.Errorf("with settings of %d: %d, %v, want %d", settings, got, known, want)
+		}
+	}
+}
+
+// storedState has one value, whatever is asked for.
+type storedState struct {
+	store.State
+	data string
+	err  error
+}
+
+func (s *storedState) Get(context.Context, string, string) (store.Value, error) {
+	return store.Value{Data: []byte(s.data)}, s.err
+}
+
+// TestStoredCalibration: what was stored counts as far as it can be true.
+func TestStoredCalibration(t *testing.T) {
+	for stored, want := range map[string]learnt{
+		`{"ratio":0.5,"window":64000}`:  {0.5, 64_000},
+		`{"ratio":0.5,"window":4000}`:   {0.5, 4_000},
+		`{"ratio":0.5,"window":3999}`:   {0.5, 0},
+		`{"ratio":0.5,"window":-1}`:     {0.5, 0},
+		`{"ratio":0.05,"window":64000}`: {defaultRatio, 64_000},
+		`{"ratio":2,"window":64000}`:    {defaultRatio, 64_000},
+		`{"ratio":1.99,"window":64000}`: {1.99, 64_000},
+		`no JSON`:                       {defaultRatio, 0},
+	} {
+		if got := newCalibration(&storedState{data: stored}).of(t.Context(), "m"); got != want {
+			t.Errorf("%s: %+v, want %+v", stored, got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -145,6 +146,27 @@ func TestLCMShape(t *testing.T) {
 		if _, err := Decode(llms.FormatLCM, "", []byte(bad)); err == nil {
 			t.Errorf("%s gave no error", bad)
 		}
+	}
+}
+
+// TestNestingIsBounded: what is written can be read again, and one level more is not written.
+func TestNestingIsBounded(t *testing.T) {
+	nested := func(levels int) llms.Message {
+		parts := []llms.Part{{Kind: llms.PartText, Text: "x"}}
+		for range levels {
+			parts = []llms.Part{{Kind: llms.PartToolResult, Result: &llms.ToolResult{CallID: "a", Output: parts}}}
+		}
+		return llms.Message{Role: llms.RoleTool, Parts: parts}
+	}
+	raw, err := Encode(llms.FormatLCM, nested(partDepth))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := decode(t, llms.FormatLCM, string(raw)); !Equal(got, nested(partDepth)) {
+		t.Error("it reads otherwise than it was written")
+	}
+	if _, err := Encode(llms.FormatLCM, nested(partDepth+1)); !errors.Is(err, errTooDeep) {
+		t.Errorf("a message that cannot be read again is written: %v", err)
 	}
 }
 

@@ -3,9 +3,13 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/lossless-context/lcm/internal/proof/storetest"
 	"github.com/lossless-context/lcm/internal/record/postgres"
@@ -84,4 +88,22 @@ func TestTheVersionBeforeIsConverted(t *testing.T) {
 	if got, err := storetest.ResumeMap(t.Context(), db, 1); err != nil || fmt.Sprint(got) != `map[0:"a" 1:"b" 2: 3:"new" 4:"new" 5:"new"]` {
 		t.Errorf("%v, %v", got, err)
 	}
+}
+
+// testdata/v7.sql is a dump of a database that the program of the version before wrote. Nothing of it is lost.
+func TestAnInstalledDatabaseLosesNothing(t *testing.T) {
+	dump, err := os.ReadFile("testdata/v7.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := pgtest.URL(t)
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Exec(t.Context(), string(dump))
+	if err = errors.Join(err, c.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Installed(t, open(t, url, postgres.Options{}))
 }

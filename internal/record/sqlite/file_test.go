@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/proof/storetest"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -237,4 +238,20 @@ func TestTheVersionBeforeIsConverted(t *testing.T) {
 			t.Errorf("%s: %v, want %q", damage, proof.Faults, code)
 		}
 	}
+}
+
+// testdata/v10.db was written by the program of the version before. Nothing of it is lost.
+func TestAnInstalledDatabaseLosesNothing(t *testing.T) {
+	old, err := os.ReadFile("testdata/v10.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "lcm.db")
+	write(t, path, old)
+	db := open(t, path, sqlite.Options{})
+	proof, err := check.Run(t.Context(), db.File(), nil)
+	if err != nil || len(check.Damage(proof.Faults)) > 0 {
+		t.Errorf("%v, %v", proof.Faults, err)
+	}
+	storetest.Installed(t, db)
 }

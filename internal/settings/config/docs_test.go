@@ -43,7 +43,7 @@ The keys below are those of the file: ` + "`leaf_chunk_tokens` in the table `[co
 value of the wrong type or out of range is an error. Lists are comma-separated in the environment and arrays in
 the file.
 
-Agents that a Go program makes with ` + "`agents.NewAgent`" + ` are configured there: see [AGENTS_CONFIG.md](AGENTS_CONFIG.md).
+Agents of a Go program are configured there: ` + "`go doc ./agents AgentConfig`" + `, [DISCOVERABLE.md](DISCOVERABLE.md).
 `)
 	section := ""
 	for _, s := range table {
