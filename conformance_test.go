@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -314,39 +315,58 @@ func TestToolsDocumentThemselves(t *testing.T) {
 	}
 }
 
-// docs/TOOLS.md holds the texts of the tools.
+// The table in docs/TOOLS.md is made from the tools.
 func TestToolsPageIsFresh(t *testing.T) {
-	l := newLong(t)
-	var b strings.Builder
-	b.WriteString(lcm.ToolsIntroduction())
-	for _, tool := range l.session.Tools(lcm.WithMaps(lcm.MapTools{Agent: &agents.AgentConfig{}})) {
-		if tool.GetName() == tools.ExpandName {
-			continue
+	const begins, ends = "<!-- tools: go test . -run TestToolsPageIsFresh -update -->\n", "<!-- end of tools -->\n"
+	var table strings.Builder
+	table.WriteString("| tool | what it does | arguments |\n|---|---|---|\n")
+	row := func(tool llms.Tool, dir string) {
+		var schema struct {
+			Required   []string
+			Properties map[string]any
 		}
-		if !strings.Contains(lcm.ToolsIntroduction(), "`"+tool.GetName()+"`") {
-			t.Errorf("prompts/tools.md does not name %s", tool.GetName())
-		}
-		d, _ := core.AsDiscoverable(tool)
-		section(&b, tool.GetName(), d.BasicDescription(), d.AdvanceDescription(), d.Troubleshooting())
-	}
-	expand := new(delegation.Grant).Tools()[0]
-	d, _ := core.AsDiscoverable(expand)
-	section(&b, expand.GetName(), d.BasicDescription(), d.AdvanceDescription(), d.Troubleshooting())
-	path := filepath.Join("docs", "TOOLS.md")
-	if *updateDocs {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		if err := json.Unmarshal(tool.Parameters(), &schema); err != nil {
 			t.Fatal(err)
 		}
+		var arguments []string
+		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+			if name = "`" + name + "`"; slices.Contains(schema.Required, strings.Trim(name, "`")) {
+				name = "**" + name + "**"
+			}
+			arguments = append(arguments, name)
+		}
+		file := dir + "/" + tool.GetName() + ".md"
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+		d, _ := core.AsDiscoverable(tool)
+		fmt.Fprintf(&table, "| [`%s`](../%s) | %s | %s |\n", tool.GetName(), file, strings.ReplaceAll(d.BasicDescription(), "\n", " "), strings.Join(arguments, ", "))
 	}
-	written, err := os.ReadFile(path)
+	for _, tool := range newLong(t).session.Tools(lcm.WithMaps(lcm.MapTools{Agent: &agents.AgentConfig{}})) {
+		if tool.GetName() == tools.ExpandName {
+			row(tool, "tools")
+		} else {
+			row(tool, "prompts")
+		}
+	}
+	row(new(delegation.Grant).Tools()[0], "internal/recall/delegation/prompts")
+	path := filepath.Join("docs", "TOOLS.md")
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(written), b.String()); diff != "" {
+	before, rest, opened := strings.Cut(string(page), begins)
+	written, after, closed := strings.Cut(rest, ends)
+	if !opened || !closed {
+		t.Fatal("docs/TOOLS.md has no place for the table")
+	}
+	if *updateDocs {
+		written = table.String()
+		if err := os.WriteFile(path, []byte(before+begins+written+ends+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(written, table.String()); diff != "" {
 		t.Errorf("docs/TOOLS.md is not up to date: go test . -run TestToolsPageIsFresh -update\n%s", diff)
 	}
-}
-
-func section(b *strings.Builder, name, basic, advanced, troubleshooting string) {
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n### When %s fails\n\n%s\n", name, basic, advanced, name, troubleshooting)
 }

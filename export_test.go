@@ -16,9 +16,6 @@ func WithSubAgentRunner(wrap func(delegation.Runner) delegation.Runner) Option {
 	}
 }
 
-// ToolsIntroduction returns the introduction of docs/TOOLS.md.
-func ToolsIntroduction() string { return prompt("tools") }
-
 // LiveQuestions counts the child sessions and callers of questions under way.
 func (e *Engine) LiveQuestions(t testing.TB) (children, callers int) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 func TestDocsLinkToPagesThatExist(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/hosts/*.md", "prompts/tools.md", "bench/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/hosts/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -29,9 +29,6 @@ func TestDocsLinkToPagesThatExist(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := filepath.Dir(page)
-		if strings.HasSuffix(dir, "prompts") { // the introduction of docs/TOOLS.md
-			dir = filepath.Join(root, "docs")
-		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
 			path, heading, _ := strings.Cut(m[1], "#")
 			target := page
