@@ -33,7 +33,7 @@ func TestConformanceNamesRealTests(t *testing.T) {
 	known := map[string]bool{}
 	for name, dir := range map[string]string{
 		"agents": "agents", "core": "core", "examples": "examples", "tools": "tools", "config": "internal/settings/config",
-		"lcm": ".", "lookup": "internal/recall/lookup", "mcpserver": "internal/mcpserver", "delegation": "internal/recall/delegation", "support": "internal/recall/support", "command": "internal/cli", "answer": "bench/answer", "fromconfig": "internal/cli/fromconfig",
+		"lcm": ".", "enginetest": "internal/enginetest", "lookup": "internal/recall/lookup", "mcpserver": "internal/mcpserver", "delegation": "internal/recall/delegation", "support": "internal/recall/support", "command": "internal/cli", "answer": "bench/answer", "fromconfig": "internal/cli/fromconfig",
 		"archtest": "internal/proof/archtest", "ingest": "internal/record/ingest", "explore": "internal/record/explore",
 	} {
 		for _, path := range glob(t, filepath.Join("..", dir, "*_test.go")) {
