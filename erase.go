@@ -10,63 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/record"
 )
-
-// CheckIgnored returns an error that wraps [record.ErrIgnored] if the settings of [WithPrivacy]
-// exclude the session from the record. Methods that would write to it return the same.
-func (s *Session) CheckIgnored() error {
-	return ingest.CheckIgnored(s.engine.settings.privacy, s.open.Key, s.open.Project)
-}
-
-// forgotten returns the results for messages that were all erased before, if the session
-// has no active conversation: none is made for them. Else it returns nil.
-func (s *Session) forgotten(ctx context.Context, ms []record.Input) ([]record.AppendResult, error) {
-	if s.current() != 0 || len(ms) == 0 {
-		return nil, nil
-	}
-	gone, err := s.dropTitle(ctx, ms)
-	if err != nil || gone == nil || slices.Contains(gone, false) {
-		return nil, err
-	}
-	if id, err := s.known(ctx); err != nil || id != 0 {
-		return nil, err
-	}
-	all := make([]record.AppendResult, len(ms))
-	for i := range all {
-		all[i] = record.AppendResult{Existed: true, Forgotten: true}
-	}
-	return all, nil
-}
-
-// DropForgottenTitle clears the title of the session if it quotes one of the messages
-// and that message was erased before: hosts name a session by its first prompt. Call it
-// before the session's conversation is made.
-func (s *Session) DropForgottenTitle(ctx context.Context, ms ...record.Input) error {
-	_, err := s.dropTitle(ctx, ms)
-	return err
-}
-
-// dropTitle is DropForgottenTitle, and says which messages were erased.
-func (s *Session) dropTitle(ctx context.Context, ms []record.Input) ([]bool, error) {
-	gone, err := s.engine.ingest.Forgotten(ctx, s.open.Key, s.open.Project, ms)
-	var title store.TitleQuotes
-	title.Add(s.open.Title, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.untitled = true
-	})
-	for i := range gone {
-		if gone[i] {
-			title.Look(ms[i].SearchText())
-		}
-	}
-	return gone, err
-}
 
 // EraseQuery selects messages to erase. If Messages is set, it selects exactly those, and
 // the other conditions are ignored; else a message must meet every condition that is

@@ -139,3 +139,17 @@ func unmaskedParts(shown, said []llms.Part) ([]llms.Part, bool) {
 	}
 	return out, true
 }
+
+// asCalled returns a message with its tool calls as the model made them, without references to
+// files and masks.
+func (e *Engine) asCalled(ctx context.Context, m record.Message) (record.Message, error) {
+	raw, err := e.store.Record(ctx, m.ID)
+	if err != nil {
+		return m, err
+	}
+	said, err := wire.Decode(m.Format, m.Body.Role, raw)
+	if err == nil {
+		m.Body.Parts = said.Parts
+	}
+	return m, err
+}

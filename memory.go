@@ -12,7 +12,6 @@ import (
 	"github.com/lossless-context/lcm/core"
 	"github.com/lossless-context/lcm/internal/kit/turns"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/record"
 )
@@ -170,18 +169,4 @@ func (s *Session) turn(ctx context.Context) ([]llms.Message, error) {
 		turn = append(turn, m.Body)
 	}
 	return turn, nil
-}
-
-// asCalled returns a message with its tool calls as the model made them, without references to
-// files and masks.
-func (e *Engine) asCalled(ctx context.Context, m record.Message) (record.Message, error) {
-	raw, err := e.store.Record(ctx, m.ID)
-	if err != nil {
-		return m, err
-	}
-	said, err := wire.Decode(m.Format, m.Body.Role, raw)
-	if err == nil {
-		m.Body.Parts = said.Parts
-	}
-	return m, err
 }

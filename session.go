@@ -8,7 +8,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/record"
 )
 
@@ -175,49 +174,6 @@ func (s *Session) onActive(ctx context.Context, find func(context.Context) (reco
 	}
 }
 
-// Append stores messages at the end of the session, in one transaction: when
-// it returns nil they are safe. A message with an ID that the session has
-// already is stored once.
-func (s *Session) Append(ctx context.Context, ms ...llms.Message) error {
-	_, err := s.AppendInputs(ctx, ingest.Messages(ms...)...)
-	return err
-}
-
-// AppendInputs is Append for messages with flags. It returns the numbers of the
-// messages.
-func (s *Session) AppendInputs(ctx context.Context, ms ...record.Input) ([]record.AppendResult, error) {
-	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
-		return all, err
-	}
-	var done ingest.Stored
-	err := s.onActive(ctx, s.active, func(id record.ConversationID) (err error) {
-		done, err = s.engine.ingest.Append(ctx, id, ms...)
-		return err
-	})
-	if err == nil {
-		maintain(ctx, s.engine, done.Conversation)
-	}
-	return done.Messages, err
-}
-
-// Sync stores the new messages of a whole history. It is for agents that have the
-// full history in each turn.
-func (s *Session) Sync(ctx context.Context, history []llms.Message) (record.SyncResult, error) {
-	var done record.SyncResult
-	ms := ingest.Messages(history...)
-	if all, err := s.forgotten(ctx, ms); err != nil || all != nil {
-		return record.SyncResult{Existing: len(all)}, err
-	}
-	err := s.onActive(ctx, s.active, func(id record.ConversationID) (err error) {
-		done, err = s.engine.ingest.Sync(ctx, id, ms)
-		return err
-	})
-	if err == nil {
-		maintain(ctx, s.engine, done.Conversation)
-	}
-	return done, err
-}
-
 // Archive ends the session's conversation, if there is one. The next Append
 // begins a new segment under the same key.
 func (s *Session) Archive(ctx context.Context, cause string) error {
@@ -281,4 +237,10 @@ func (e *Engine) Resume(ctx context.Context, id record.ConversationID) (*Session
 	}
 	open := store.NewConversation{Key: c.Key, Agent: c.Agent, Project: c.Project, Title: c.Title, Parent: c.Parent}
 	return &Session{engine: e, open: open, conv: c.ID, archived: !c.Active()}, nil
+}
+
+// CheckIgnored returns an error that wraps [record.ErrIgnored] if the settings of [WithPrivacy]
+// exclude the session from the record. Methods that would write to it return the same.
+func (s *Session) CheckIgnored() error {
+	return ingest.CheckIgnored(s.engine.settings.privacy, s.open.Key, s.open.Project)
 }
