@@ -165,7 +165,7 @@ const toolSearch = "ToolSearch"
 var searchTools = map[string]any{"query": "select:lcm___" + strings.Join(everyTool(), ",lcm___")}
 
 // everyTool are the tools that an agent gets.
-func everyTool() []string { return append(toolname.Agent(), tools.ExpandName) }
+func everyTool() []string { return append(toolname.Agent(), toolname.Why, tools.ExpandName) }
 
 func offers(r llms.Request, tool string) bool {
 	return slices.ContainsFunc(r.Tools, func(t llms.ToolSpec) bool { return t.Name == tool })

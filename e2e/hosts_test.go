@@ -379,8 +379,8 @@ func (b *bed) taught(asked []llmtest.Exchange) {
 // reminded checks that a session that was compacted is told of itself.
 func (b *bed) reminded(asked []llmtest.Exchange) {
 	b.Helper()
-	// As the block quotes it, not as it stands in a history.
-	quoted := regexp.MustCompile(`msg_\d+ \([0-9: -]+\): \\+"` + regexp.QuoteMeta(recall))
+	// As the block about the session quotes it, not as it stands in a history or in that of another.
+	quoted := regexp.MustCompile(`# Last worked on\\+nconversation [^#]*msg_\d+: \\+"` + regexp.QuoteMeta(recall))
 	for _, x := range asked {
 		if strings.Contains(string(x.Body), goOn) && quoted.Match(x.Body) {
 			b.Log("after its compaction the session is told of itself")

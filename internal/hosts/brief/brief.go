@@ -8,8 +8,8 @@
 // the last answer of a session, a command that failed and did not succeed since, open steps
 // of a plan, questions without an answer, and answers to questions.
 //
-// The newest session that did work leads. Turns that only asked lcm are left out, and
-// every session is listed or counted.
+// The newest session that did work leads, or the session that is briefed about itself. Turns
+// that only asked lcm are left out, and every session is listed or counted.
 //
 // A brief is extractive: every quotation is from a stored message, shortened but not
 // reworded, and no model is called. The same record gives the same brief.
@@ -130,7 +130,7 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 		case b.Work == nil:
 			n = leadMessages
 		}
-		w, err := work(ctx, s, c, n, &since)
+		w, err := work(ctx, s, c, n, own, &since)
 		if err != nil {
 			return Brief{}, fmt.Errorf("brief: conversation %d: %w", c.ID, err)
 		}
@@ -141,6 +141,9 @@ func Of(ctx context.Context, s store.Reader, o Options) (Brief, error) {
 			w.Unfinished = 0
 		}
 		switch {
+		case own && w.Began != nil: // whatever it did
+			b.Work = &w
+			worked++
 		case w.onlyAsked:
 			b.Asking++
 		case len(w.Requests) == 0 && w.Stands == nil && !w.Worked:

@@ -28,15 +28,20 @@ type later struct {
 	failed    map[string]bool      // purposes and errors of listed failures
 }
 
-// work derives the state of a conversation from its newest messages and newer sessions.
-func work(ctx context.Context, s store.Reader, c store.Conversation, n int, since *later) (Work, error) {
+// work derives the state of a conversation from its newest messages and newer sessions. The own
+// one is told its turns even if all of them only asked lcm.
+func work(ctx context.Context, s store.Reader, c store.Conversation, n int, own bool, since *later) (Work, error) {
 	said, err := newest(ctx, s, c.ID, n)
 	if err != nil {
 		return Work{}, err
 	}
 	replied := slices.ContainsFunc(said, func(m store.Message) bool { return m.Body.Role == llms.RoleAssistant })
+	all := said
 	said = firsthand(said)
 	w := Work{Conversation: c, onlyAsked: replied && len(said) == 0}
+	if own && w.onlyAsked {
+		said = slices.DeleteFunc(all, func(m store.Message) bool { return m.Flags&store.FlagEcho != 0 })
+	}
 	// A user's message that begins with a tag is one that the host inserted.
 	said = slices.DeleteFunc(said, func(m store.Message) bool {
 		return m.Body.Role == llms.RoleUser && strings.HasPrefix(m.Body.PlainText(), "<")

@@ -64,6 +64,7 @@ type Answer struct {
 	Flat    bool
 	// Message is the line about Context for the user, where the host shows one.
 	Message string
+	own     bool // Context is about the session itself
 	// Rest is the work for a process that outlives the hook.
 	Rest Rest
 }
@@ -123,7 +124,7 @@ func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 		}
 		problems = append(problems, err)
 		if !e.InAgent && !about(e.Host).StartsWithPrompt {
-			a.Context, err = h.block(ctx, e)
+			a.Context, err = h.block(ctx, e, &a)
 			problems = append(problems, err)
 		}
 	}
@@ -140,7 +141,7 @@ func (a *Answer) say(e Event) {
 		a.Message = "lcm added lines of the record to this prompt"
 	case e.Name == ToolFailure:
 		a.Message = "lcm told this session how the failure was solved before"
-	case e.Source == "compact":
+	case a.own:
 		a.Message = "lcm told the session what it was doing before the compaction"
 	default:
 		a.Message = "lcm told this session of earlier work in this project"
@@ -207,7 +208,7 @@ func (h *Handler) foldDue(ctx context.Context, e Event, id store.ConversationID,
 }
 
 // block returns the context for a starting session, or "" if it has it already.
-func (h *Handler) block(ctx context.Context, e Event) (string, error) {
+func (h *Handler) block(ctx context.Context, e Event, a *Answer) (string, error) {
 	shown, err := h.shown(ctx, e)
 	if err != nil {
 		return "", err
@@ -230,6 +231,7 @@ func (h *Handler) block(ctx context.Context, e Event) (string, error) {
 	if b.Work == nil || text == "" && b.Work.Host == nil {
 		return "", nil
 	}
+	a.own = b.Work.Conversation.Key == key(e)
 	shown.At, shown.Conversation, shown.Compacted = h.Clock(), b.Work.Conversation.ID, false
 	return text, h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory))
 }
@@ -278,7 +280,7 @@ func (h *Handler) during(ctx context.Context, e Event, a *Answer) (text string, 
 			err = h.ingest(ctx, e, patient, a)
 		}
 		if err == nil && (shown.Compacted || shown.At.IsZero() && host.StartsWithPrompt && e.Name == UserPromptSubmit) {
-			text, err = h.block(ctx, e)
+			text, err = h.block(ctx, e, a)
 		}
 		if err != nil {
 			return "", err
