@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
@@ -160,9 +161,12 @@ func (cmd *showCommand) showConversation(ctx context.Context, rec *openRecord) e
 }
 
 // leavesOut reports whether a message is not shown. Those do not count, so that a page is as long
-// as was asked for.
+// as was asked for. Nothing but lines of the transcript are its records.
 func (cmd *showCommand) leavesOut(m store.Message) bool {
-	return m.Flags&store.FlagHidden != 0 && !cmd.all && !cmd.raw && !cmd.json
+	if cmd.raw {
+		return hosts.IsAside(m.Native)
+	}
+	return m.Flags&store.FlagHidden != 0 && !cmd.all && !cmd.json
 }
 
 // beforeNewest returns the place after which the newest messages of a page stand.
@@ -185,7 +189,7 @@ func (cmd *showCommand) beforeNewest(ctx context.Context, rec *openRecord, q sto
 
 // printLeftOut prints a line for the messages left out between two others.
 func (cmd *showCommand) printLeftOut(ids []store.MessageID) {
-	if len(ids) == 0 {
+	if len(ids) == 0 || cmd.raw {
 		return
 	}
 	which := ids[0].String()
