@@ -14,6 +14,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/proxy/apiform"
 	"github.com/lossless-context/lcm/internal/proxy/overlay"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/assemble"
 )
@@ -22,12 +23,18 @@ import (
 func (s *session) run(ctx context.Context) {
 	for {
 		var err error
+		folds := s.folds
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.kicked:
 			s.tell(func() { s.working = true })
-			err = s.read(ctx)
+			if !s.resumed {
+				err = s.resume(ctx)
+			}
+			if err == nil {
+				err = s.read(ctx)
+			}
 		case err = <-s.reading: // it took long
 			s.reading = nil
 			s.tell(func() { s.working = true })
@@ -40,7 +47,10 @@ func (s *session) run(ctx context.Context) {
 			s.server.warnOnce("a session could not be brought up to date; this is said once", "session", s.key, "error", err)
 			s.server.runLog.problem(err)
 		}
-		s.tell(func() { s.working, s.behind, s.turns, s.unread = false, why, s.turns+1, s.reading != nil })
+		s.tell(func() {
+			s.working, s.behind, s.turns, s.unread = false, why, s.turns+1, s.reading != nil
+			s.locked, s.idle = dbfile.Busy(err), s.folds == folds
+		})
 	}
 }
 
@@ -92,54 +102,21 @@ func (s *session) tell(change func()) {
 
 // refresh brings index and summaries up to date with the record.
 func (s *session) refresh(ctx context.Context) error {
-	if s.conversation() == 0 {
+	switch {
+	case s.conversation() != 0:
+	case s.reading == nil:
+		return hosts.ErrNoTranscript
+	default:
 		return nil
 	}
-	if !s.recalled {
-		if err := s.extend(ctx); err != nil {
-			return err
-		}
-		if err := s.recall(ctx); err != nil {
-			return err
-		}
+	load := s.resume
+	if s.resumed {
+		load = s.reload
 	}
-	if err := s.reload(ctx); err != nil {
+	if err := load(ctx); err != nil {
 		return err
 	}
 	return s.foldIfDue(ctx)
-}
-
-// recall makes a plan of the summaries that the session was shown last in an earlier run, once:
-// a resume continues with them, as the provider's cache does. reload drops the plan if
-// they have left the view.
-func (s *session) recall(ctx context.Context) error {
-	if s.recalled {
-		return nil
-	}
-	made, err := Requests(ctx, s.server.store, s.key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	var covers []*overlay.Cover
-	for _, m := range slices.Backward(made) {
-		if len(m.Summaries) == 0 || m.Observe {
-			continue
-		}
-		for _, used := range m.Summaries {
-			c, err := coverReader{store: s.server.store}.cover(ctx, used.ID, math.MaxInt)
-			if err != nil {
-				return err
-			}
-			covers = append(covers, c)
-		}
-		break
-	}
-	s.tell(func() {
-		if s.recalled = true; s.shown == nil && len(covers) > 0 {
-			s.shown = overlay.NewPlan(s.index, covers)
-		}
-	})
-	return nil
 }
 
 // catchUp stores the new records of the transcript.
@@ -415,6 +392,7 @@ func (s *session) foldIfDue(ctx context.Context) error {
 		if !folded {
 			return nil
 		}
+		s.folds++
 	}
 	return nil
 }

@@ -33,6 +33,10 @@ type call struct {
 	answer  *answer // the proxy answers itself
 	model   string  // in the path of the request, or ""
 	million bool    // the request asks for a window of a million tokens
+	// The request and where it is answered, of one that passes through the proxy.
+	request *http.Request
+	open    *keptOpen
+	expired bool // the host waits no longer
 	// A request for a context engine has its own budget, says how long it may wait for a fold, and
 	// whether the model has lcm's tools.
 	budget   int
@@ -71,7 +75,7 @@ func (c *call) endSpan(u apiUsage) {
 
 // prepare reads a request to a model and replaces its body if that is needed. It
 // returns nil for every other request.
-func (s *Server) prepare(r *http.Request, path string) *call {
+func (s *Server) prepare(open *keptOpen, r *http.Request, path string) *call {
 	form := apiform.FormOf(path)
 	host, id := s.identity(r.Header)
 	if r.Method != http.MethodPost || form == apiform.None {
@@ -84,13 +88,13 @@ func (s *Server) prepare(r *http.Request, path string) *call {
 	body, problem := decoded(r.Header.Get("Content-Encoding"), raw)
 	switch {
 	case id == "" && s.ByCalls && problem == nil:
-		host, id = s.Run.Host, s.byCalls(r.Context(), form, body)
+		host, id = s.Run.Host, s.byCalls(r, form, body)
 	case id == "":
 		s.warnOnce("no transcript of a known agent (" + all.Titles() + ") belongs to these requests, so they pass unchanged; " +
 			"programs on the Go library fold by themselves: docs/hosts/RUN.md")
 	}
 	one := s.session(host, id)
-	c := &call{server: s, session: one, model: apiform.ModelOf(path), made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
+	c := &call{server: s, session: one, model: apiform.ModelOf(path), request: r, open: open, made: Composition{Run: s.Run.ID, At: s.Clock(), Observe: s.Observe}}
 	if problem != nil {
 		c.fail("the encoding of the body is not known")
 		return c
@@ -208,7 +212,11 @@ func (c *call) done(u apiUsage) {
 	}
 	m := c.made
 	c.server.Log.Debug("request", "session", c.session.key, "messages", m.Messages, "full", m.FullTokens, "sent", m.Tokens, "dropped", m.Dropped,
-		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "failure", m.Failure, "note", m.Note)
+		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "failure", m.Failure, "over", m.Over, "note", m.Note)
+	if m.Tokens > most(m.Window) && c.answer == nil && !m.Observe {
+		c.server.warnOnce("a request was sent that the model's window may not hold; this is said once", "session", c.session.key, "messages", m.Messages, "folded", m.Dropped,
+			"tokens", m.Tokens, "window", m.Window, "why", cmp.Or(m.Failure, m.Over, m.Note))
+	}
 	c.server.runLog.add(c.session.key, c.made)
 	c.session.kick()
 }

@@ -20,15 +20,18 @@
 //
 // The summaries that are shown stay the same until a request would be above the budget
 // again. Before that, the next ones are made in the background: folding begins at foldAt
-// of the budget and goes down to foldLevel. So a request rarely waits for a fold, and never
-// longer than patience, or longPatience where it is above the model's window; it never waits for
-// the first fold of a long history. Such a fold is continued when the run ends
-// (late_fold.go). A later run of the session begins with the summaries that it was shown last.
+// of the budget and goes down to foldLevel. So a request that fits the model's window rarely waits
+// for a fold, never longer than patience, and never for the first fold of a long history. Such a fold is
+// continued when the run ends (late_fold.go). A later run of the session begins with the summaries that it
+// was shown last, which it reads before the transcript (resume.go).
+//
+// A request that does not fit the window is held (hold.go) until a fold makes it small, as long as
+// its host waits; then the host is asked to try again. It is sent only where no fold can come.
 //
 // # Failures
 //
-// Any failure (an unknown shape, a busy database, a fold that is late) sends the
-// original request unchanged. Runs keep a count of them for `lcm run --list` and
+// Any other failure (an unknown shape, a broken database) sends the original request unchanged,
+// and the log has the reason. Runs keep a count of them for `lcm run --list` and
 // `lcm doctor`. They also count the requests that were sent above the budget, by reason,
 // and those of clients that lcm does not know: without a transcript nothing can be folded.
 //

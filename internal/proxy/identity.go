@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -33,7 +34,7 @@ func (s *Server) identity(h http.Header) (host, session string) {
 // which has most of the request's tool calls, or else one of its texts. Only if there is none
 // it looks for new sessions. A wrong session does no harm: only summaries of messages that
 // are in the request are used.
-func (s *Server) byCalls(ctx context.Context, form apiform.Form, body []byte) string {
+func (s *Server) byCalls(r *http.Request, form apiform.Form, body []byte) string {
 	req, err := apiform.ParseAfter(s.unnamed.Load(), form, body)
 	if err != nil {
 		return ""
@@ -42,7 +43,11 @@ func (s *Server) byCalls(ctx context.Context, form apiform.Form, body []byte) st
 	if id := closest(s.all(), req); id != "" {
 		return id
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	wait, model := s.patience, cmp.Or(req.Model, apiform.ModelOf(r.URL.Path))
+	if window, _ := s.window(r.Header, model); float64(req.Units)*s.cal.of(s.ctx, model).Ratio > float64(most(window)) {
+		wait = hostPatience
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
 	found := s.discover(ctx)
 	for _, one := range found {
@@ -76,11 +81,11 @@ func (s *Server) discover(ctx context.Context) (found []*session) {
 	return found
 }
 
-// wait waits until the session was read once.
+// wait waits until the session was read once, or the record has it.
 func (s *session) wait(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for (s.turns == 0 || s.unread) && ctx.Err() == nil {
+	for s.viewTokens == 0 && (s.turns == 0 || s.unread) && ctx.Err() == nil {
 		news := s.news
 		s.mu.Unlock()
 		select {

@@ -111,6 +111,15 @@ func (l *runLog) add(key string, m Composition) {
 	}
 }
 
+// earlier puts the requests of a session's earlier runs before those of this one.
+func (l *runLog) earlier(key string, made []Composition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	made = slices.DeleteFunc(made, func(m Composition) bool { return m.Run == l.run.ID })
+	made = append(made, l.requests[key]...)
+	l.requests[key] = made[max(0, len(made)-requestsKept):]
+}
+
 // count adds one to a counter.
 func count(in *map[string]int, key string) {
 	if *in == nil {

@@ -56,7 +56,9 @@ type Config struct {
 	// is made to compact; 0 is never. The history begins with the first answer.
 	CheckpointBytes int
 	// TLS is how to connect to the model APIs; nil is the system's way.
-	TLS   *tls.Config
+	TLS *tls.Config
+	// Tell tells the user why the agent waits; nil is the log.
+	Tell  func(text string)
 	Run   Run // the fields that describe the run
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -69,6 +71,7 @@ type Server struct {
 	secret    string
 	transport http.RoundTripper
 	patience  time.Duration // how long a request waits for a fold
+	beat      time.Duration // how often a request that is held is looked after
 	cal       *calibration
 	runLog    *runLog
 
@@ -97,7 +100,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if _, err := rand.Read(secret[:]); err != nil {
 		return nil, fmt.Errorf("make a secret: %w", err)
 	}
-	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport(c.TLS), patience: patience}
+	s := &Server{
+		Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport(c.TLS),
+		patience: patience, beat: time.Second,
+	}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.cal = newCalibration(s.store)
 	s.runLog = newRunLog(s.store, c.Run, c.Clock)
@@ -262,7 +268,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Header.Del(launch.SecretHeader)
-	call := s.prepare(r, path)
+	open := &keptOpen{ResponseWriter: w, form: apiform.FormOf(path)}
+	w = open
+	defer open.end()
+	call := s.prepare(open, r, path)
 	if call != nil && call.answer != nil {
 		call.answer.write(w)
 		call.done(apiUsage{})
@@ -307,12 +316,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // unreachable is the answer where the model API gives none, in the form of its errors.
 func unreachable(path string, upstream *url.URL, err error) *answer {
-	problem := object{"type": "api_error", "message": fmt.Sprintf("lcm cannot reach the model API at %s: %v", upstream.Host, err)}
-	body := object{"error": problem} // as OpenAI
+	return apiError(path, http.StatusBadGateway, "api_error", fmt.Sprintf("lcm cannot reach the model API at %s: %v", upstream.Host, err))
+}
+
+// apiError is an error in the form of the API's.
+func apiError(path string, status int, kind, message string) *answer {
+	body := object{"error": object{"type": kind, "message": message}} // as OpenAI
 	if strings.Contains(path, "/messages") {
 		body["type"] = "error" // as Anthropic
 	}
-	return jsonAnswer(http.StatusBadGateway, body)
+	return jsonAnswer(status, body)
 }
 
 // asSent restores the parts of a request that ReverseProxy removes because another kind

@@ -22,14 +22,11 @@ const (
 	foldEnough = 50 // summaries that leave less are not replaced before they are shown
 )
 
-// How long a request waits for a fold that is late. One that is above the model's window would
-// be refused.
-const (
-	patience     = time.Second
-	longPatience = 10 * time.Second
-)
+// patience is how long a request that fits the model's window waits for a fold that is late. Others
+// are held (hold.go).
+const patience = time.Second
 
-// longHistory is how many budgets a view may have for a request to wait for its fold.
+// longHistory is how many budgets a view may have for a request that fits the window to wait for its fold.
 const longHistory = 4
 
 // session is the state of one session of a host.
@@ -45,7 +42,7 @@ type session struct {
 	path      string       // of the transcript
 	extends   sync.Mutex   // one extension of the index at a time
 	inherited bool         // the index has the messages of the origin
-	recalled  bool         // the plan of an earlier run was looked for
+	resumed   bool         // what the record has of earlier runs was read
 	reading   <-chan error // the result of a reading that is under way, or nil
 
 	mu      sync.Mutex
@@ -70,6 +67,9 @@ type session struct {
 	working      bool                       // it is being done
 	unread       bool                       // a reading of the transcript goes on beside it
 	behind       string                     // why it could not bring the record up to date the last time, or ""
+	locked       bool                       // because another process writes
+	folds        int                        // how often it has folded
+	idle         bool                       // it had nothing to fold the last time
 	late         bool                       // its fold is late for a request
 	foldedOut    bool                       // nothing more can be folded for the last request
 	news         chan struct{}              // closed when it has got further
@@ -139,12 +139,11 @@ func (c *call) decide(h http.Header, form apiform.Form, body []byte) (*apiform.R
 	if fits && !s.cut {
 		return nil, nil
 	}
-	patience := cmp.Or(c.patience, s.server.patience)
-	if made.FullTokens > made.Window && c.patience == 0 {
-		patience = max(patience, longPatience)
-	}
-	laid, plan, err := s.layInTime(req, patience)
+	laid, plan, err := s.layInTime(c, req)
 	switch {
+	case c.expired:
+		s.notReady(c, s.whyOver(req))
+		return nil, nil
 	case !compaction && s.refuse(c, req, laid):
 		return nil, nil
 	case fits && (err != nil || !laid.Cut || len(laid.Edits) == 0):
@@ -197,7 +196,7 @@ func (s *session) passes(h http.Header, made *Composition) bool {
 	case s.id == "": // no session of the host has its calls
 		made.Over = NoTranscript
 	case subscription(h) && !s.server.Subscription:
-		made.Subscription = true
+		made.Subscription, made.Note = true, "a subscription login"
 	default:
 		return false
 	}
@@ -306,29 +305,54 @@ func (s *session) checkpointOf(r *apiform.Request) store.MessageID {
 
 // layInTime is lay, and waits for the background work where that may help: a session
 // that is resumed has to be read, and a fold may be late.
-func (s *session) layInTime(req *apiform.Request, patience time.Duration) (overlay.Laid, *overlay.Plan, error) {
-	ctx, cancel := context.WithTimeout(s.server.ctx, patience)
+func (s *session) layInTime(c *call, req *apiform.Request) (overlay.Laid, *overlay.Plan, error) {
+	ctx, cancel := context.WithTimeout(s.server.ctx, cmp.Or(c.patience, s.server.patience))
 	defer cancel()
 	enough := s.turns + 1
 	if s.working { // on an older state
 		enough++
 	}
 	s.kick()
+	var held *hold
 	for {
 		laid, plan, err := s.lay(req)
-		fits := err == nil && s.tokens(req.Model, size(req, laid)) <= s.budget
+		tokens := s.tokens(req.Model, size(req, laid))
+		fits := err == nil && tokens <= s.budget
 		// Other summaries break the provider's cache, so they have to last.
 		lasts := plan == s.shown || s.share(req, size(req, laid)) <= foldEnough
 		lasts = lasts && !laid.Cut && (!s.cut || s.turns > 0) // what was cut off is as the record has it now
 		tried := s.turns >= enough
-		if fits && (lasts || tried) || s.server.Observe || tried && !s.unread || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
+		if fits && (lasts || tried) || s.server.Observe {
 			return laid, plan, err
 		}
-		news := s.news
+		ends := ctx
+		if c.request == nil || tokens <= most(c.made.Window) { // it will not be refused, or the host has not said so
+			if tried && !s.unread || s.viewTokens > longHistory*s.budget || ctx.Err() != nil {
+				return laid, plan, err
+			}
+		} else {
+			if held == nil {
+				held = c.hold(req.Stream)
+				defer held.end()
+			}
+			if tried && !s.working && !s.unread {
+				s.kick()
+			}
+			if tried && s.hopeless(held.beats) {
+				return laid, plan, err
+			}
+			if ends = held.ctx; ends.Err() != nil {
+				c.expired = true
+				return laid, plan, err
+			}
+		}
+		news, why := s.news, s.whyOver(req)
 		s.mu.Unlock()
 		select {
 		case <-news:
-		case <-ctx.Done():
+		case <-ends.Done():
+		case <-held.beat():
+			held.tick(why)
 		}
 		s.mu.Lock()
 	}

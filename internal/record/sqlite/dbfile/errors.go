@@ -79,6 +79,9 @@ func isAny(err error, causes ...error) bool {
 // on a full disk.
 func Full(err error) bool { return isAny(err, fullDisk...) }
 
+// Busy reports whether an error means that another process has held the database for too long.
+func Busy(err error) bool { return errors.Is(err, sqlite3.BUSY) }
+
 // cancelled returns the error of the context where the driver only reports an
 // interrupt.
 func cancelled(ctx context.Context, err error) error {
