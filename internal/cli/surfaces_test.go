@@ -2,25 +2,14 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"html"
-	"io"
-	"io/fs"
 	"math/rand/v2"
-	"net/http"
-	"net/http/cookiejar"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/record/redact"
@@ -32,8 +21,8 @@ type planted struct{ name, secret string }
 
 // plantSecrets writes a session with every format in two of the carriers, one a message, that
 // masking is known to find; TestFormats masks each in all carriers. The first ones, so many as
-// encoded says, are in an encoding.
-func plantSecrets(t *testing.T, path string) (all []planted, encoded int) {
+// encoded says, are in an encoding. The last message writes a file with those in a text.
+func plantSecrets(t *testing.T, path string) (all []planted, encoded int, file string) {
 	t.Helper()
 	var lines bytes.Buffer
 	random := rand.New(rand.NewPCG(28, 4))
@@ -71,13 +60,29 @@ func plantSecrets(t *testing.T, path string) (all []planted, encoded int) {
 			case "tool result":
 				message = map[string]any{"role": "tool", "tool_call_id": id, "content": text}
 			}
+			before := len(all)
 			plant(f.Name+" in "+carrier, text, secret, message)
+			if carrier == "plain text" && len(all) > before {
+				file += fmt.Sprintf("about %s:\n%s\n\n", f.Name, text)
+			}
 		}
+	}
+	for _, name := range []string{"planted.txt", ".env"} {
+		wrote, err := jsonstring.Marshal(map[string]any{"file_path": name, "content": file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := jsonstring.Marshal(map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{
+			map[string]any{"id": name, "type": "function", "function": map[string]any{"name": "Write", "arguments": string(wrote)}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
 	}
 	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return all, encoded
+	return all, encoded, file
 }
 
 // telling returns the part of a secret that is looked for: within a line, because lines
@@ -95,49 +100,94 @@ func telling(secret string) string {
 	return longest
 }
 
-// Every secret that masking finds in a text is masked wherever a stored message is shown
-// or sent, with the default settings, and still in the record.
+// noSurface are the commands that show nothing of a record, with the reason.
+var noSurface = map[string]string{
+	"lcm setup": "writes settings of hosts", "lcm config get": "settings", "lcm config set": "settings", "lcm version": "the version",
+	"lcm completion bash": "a script", "lcm completion zsh": "a script", "lcm completion fish": "a script", "lcm completion powershell": "a script",
+	"lcm team token add": "tokens", "lcm team token revoke": "tokens",
+	"lcm db copy": "stores what it reads", "lcm db backup": "stores what it reads", "lcm db restore": "stores what it reads", "lcm db export": "an archive has the record as it is",
+	"lcm demo": "a record of its own", "lcm chat": "a session like any other, with these tools", "lcm map": "sends items that are typed for it",
+}
+
+// Every secret that masking finds in a text is masked wherever a stored message, or a line of a
+// file, is shown or sent, with the default settings, and still in the record. The commands, the
+// tools and the pages are listed by the program: a new one fails until it is here.
 func TestNoSurfaceShowsASecret(t *testing.T) {
 	tm := newTeam(t)
-	file := filepath.Join(tm.dir, "secrets.jsonl")
-	secrets, encoded := plantSecrets(t, file)
+	stored := filepath.Join(tm.dir, "secrets.jsonl")
+	secrets, encoded, file := plantSecrets(t, stored)
 	n := len(secrets) - encoded
 	t.Logf("%d secrets, %d of them encoded", len(secrets), encoded)
-	imported := tm.run("laptop1", nil, "import", file)
+	tm.project(file)
+	imported := tm.run("laptop1", nil, "import", stored)
+	run := func(args ...string) func() string {
+		return func() string { return tm.run("laptop1", nil, args...) }
+	}
+	hook := func(event string) func() string {
+		return func() string { return tm.typed(event, "hook", "claude") }
+	}
 	surfaces := []struct {
-		name  string
-		marks int // how many marks there are at least, so that an empty output does not pass
+		name  string // begins with the command
+		marks int    // how many marks there are at least, so that an empty output does not pass
 		read  func() string
 	}{
 		{"import", 0, func() string { return imported }},
-		{"conversations", 0, func() string { return tm.run("laptop1", nil, "conversations", "--json") }},
-		{"grep .", 50, func() string { return tm.run("laptop1", nil, "grep", ".", "-n", "200") }},
+		{"conversations", 0, run("conversations", "--json")},
+		{"grep .", 50, run("grep", ".", "-n", "200")},
 		{"grep, all pages", n, func() string { return tm.pages("laptop1", "grep", "(?s).+", "--scope", "messages") }},
 		{"grep -F", n / 4, func() string {
 			return tm.pages("laptop1", "grep", "-F", "password token key secret", "--scope", "messages")
 		}},
-		{"show --full", n, func() string { return tm.run("laptop1", nil, "show", "1", "--full", "--limit", "0") }},
-		{"show --json", n, func() string { return tm.run("laptop1", nil, "show", "1", "--json", "--full") }},
-		{"describe", 10, func() string { return tm.described(encoded, len(secrets)) }},
+		{"show --full", n, run("show", "1", "--full", "--limit", "0")},
+		{"show --json", n, run("show", "1", "--json", "--full")},
+		{"show --tree", 0, run("show", "1", "--tree")},
 		{"show --html", n, func() string { return tm.html() }},
-		{"context", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000") }},
-		{"context --json", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--json") }},
-		{"context --openai", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--openai") }},
-		{"context --anthropic", n, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--anthropic") }},
-		{"context --items", 0, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "2000000", "--items") }},
+		{"describe", 10, func() string { return tm.described(encoded, len(secrets)) }},
+		{"why of a file", 0, run("why", "planted.txt", "--json")},
+		{"why of a line", 1, func() string { return tm.whyLines(file) }},
+		{"context", n, run("context", "1", "--budget", "2000000")},
+		{"context --json", n, run("context", "1", "--budget", "2000000", "--json")},
+		{"context --openai", n, run("context", "1", "--budget", "2000000", "--openai")},
+		{"context --anthropic", n, run("context", "1", "--budget", "2000000", "--anthropic")},
+		{"context --items", 0, run("context", "1", "--budget", "2000000", "--items")},
+		{"context --brief", 0, run("context", "--brief")},
 		{"ui", 2 * n, func() string { return tm.explorer(len(secrets)) }},
-		{"mcp", n, func() string { return tm.mcpAnswers(len(secrets)) }},
-		{"embed", n / 2, func() string { return tm.embedded() }},
+		{"mcp", n, func() string { return tm.mcpAnswers(len(secrets), file) }},
+		{"engine", 20, func() string { return tm.engineAnswers() }},
+		{"hook, a start", 0, hook(`{"hook_event_name":"SessionStart","session_id":"x","cwd":".","source":"startup"}`)},
+		{"hook, a compaction", 0, hook(`{"hook_event_name":"SessionStart","session_id":"secrets","cwd":".","source":"compact"}`)},
+		{"hook, a prompt", 0, hook(`{"hook_event_name":"UserPromptSubmit","session_id":"x","cwd":".","prompt":"Which password did we use for the database last time?"}`)},
+		{"statusline", 0, func() string { return tm.typed(`{"session_id":"secrets"}`, "statusline") }},
+		{"run --list", 0, run("run", "--list", "--json")},
+		{"undelete", 0, run("undelete")},
+		{"forget --dry-run", 0, run("forget", "1", "--dry-run")},
+		{"verify", 0, run("verify", "--all")},
+		{"doctor", 0, run("doctor")},
+		{"db status", 0, run("db", "status")},
+		{"db embed", n / 2, func() string { return tm.embedded() }},
 		{"sync", n, func() string {
 			tm.run("laptop1", nil, "sync")
 			return tm.wire.sent.String()
 		}},
 		{"grep --team", n / 4, func() string { return tm.pages("laptop3", "grep", "--team", "(?s).+", "--scope", "messages") }},
-		{"context --fold", 1, func() string { return tm.run("laptop1", nil, "context", "1", "--budget", "16000", "--fold") }},
-		{"describe --expand", n, func() string { return tm.expanded() }},
-		{"ask --evidence", 5, func() string {
-			return tm.run("laptop1", nil, "ask", "--evidence", "--json", "Which password, token and key?", "--max-tokens", "16000")
+		{"team serve", 0, func() string {
+			return tm.run("laptop3", nil, "ask", "--team", "Which password, token and key?", "--json")
 		}},
+		{"team audit", 0, func() string { return tm.run("server", nil, "team", "audit") }},
+		{"team token list", 0, func() string { return tm.run("server", nil, "team", "token", "list") }},
+		{"context --fold", 1, run("context", "1", "--budget", "16000", "--fold")},
+		{"compact", 0, run("compact", "1", "--budget", "8000")},
+		{"describe --expand", n, func() string { return tm.expanded() }},
+		{"ask --evidence", 5, run("ask", "--evidence", "--json", "Which password, token and key?", "--max-tokens", "16000")},
+	}
+	for path := range leaves(newRoot(newProgram(nil, &bytes.Buffer{}, &bytes.Buffer{}))) {
+		shown := false
+		for _, s := range surfaces {
+			shown = shown || strings.HasPrefix("lcm "+strings.ReplaceAll(s.name, ",", "")+" ", path+" ")
+		}
+		if shown == (noSurface[path] != "") {
+			t.Errorf("%s is new: add what it shows to the surfaces, or to noSurface why it shows nothing", path)
+		}
 	}
 	for _, s := range surfaces {
 		t.Run(s.name, func(t *testing.T) {
@@ -181,170 +231,4 @@ func leaked(out string, secrets []planted) (leaks []planted) {
 		}
 	}
 	return leaks
-}
-
-// pages returns all pages of a search.
-func (tm *team) pages(machine string, args ...string) string {
-	tm.t.Helper()
-	var all strings.Builder
-	for cursor := ""; ; {
-		page := tm.run(machine, nil, append(args, "--json", "-n", "200", "--cursor="+cursor)...)
-		all.WriteString(page)
-		var answer struct{ NextCursor string }
-		if err := json.Unmarshal([]byte(page), &answer); err != nil {
-			tm.t.Fatal(err)
-		}
-		if cursor = answer.NextCursor; cursor == "" {
-			return all.String()
-		}
-	}
-}
-
-// described returns what lcm describe prints of seven of the messages with encoded secrets, and
-// of seven of the others.
-func (tm *team) described(encoded, messages int) string {
-	tm.t.Helper()
-	var all strings.Builder
-	for i := range 7 {
-		for _, message := range []int{1 + i*encoded/7, encoded + 1 + i*(messages-encoded)/7} {
-			for _, form := range [][]string{{}, {"--json"}, {"--raw"}} {
-				all.WriteString(tm.run("laptop1", nil, append([]string{"describe", fmt.Sprint("msg_", message)}, form...)...))
-			}
-		}
-	}
-	return all.String()
-}
-
-// expanded returns what lcm describe --expand prints beneath the summaries of a folded context.
-func (tm *team) expanded() string {
-	tm.t.Helper()
-	folded := tm.run("laptop1", nil, "context", "1", "--budget", "16000", "--fold")
-	ids := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`sum_[0-9a-f]{16}`).FindAllString(folded, -1))))
-	all := tm.run("laptop1", nil, append(append([]string{"describe"}, ids...), "--expand")...)
-	return all + tm.run("laptop1", nil, append(append([]string{"describe"}, ids...), "--expand", "--json")...)
-}
-
-// html returns the pages of lcm show --html.
-func (tm *team) html() string {
-	tm.t.Helper()
-	dir := filepath.Join(tm.dir, "pages")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		tm.t.Fatal(err)
-	}
-	tm.run("laptop1", nil, "show", "1", "--html", filepath.Join(dir, "session.html"))
-	var all strings.Builder
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		all.Write(text)
-		return err
-	})
-	if err != nil {
-		tm.t.Fatal(err)
-	}
-	return all.String()
-}
-
-// explorer returns the pages of a session in lcm ui, and their JSON.
-func (tm *team) explorer(messages int) string {
-	tm.t.Helper()
-	c := tm.command("laptop1", nil, "ui", "--no-open")
-	out, err := c.StdoutPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		tm.t.Fatal(err)
-	}
-	defer func() { _, _ = c.Process.Kill(), c.Wait() }()
-	var link string
-	if _, err := fmt.Fscanln(out, &link); err != nil {
-		tm.t.Fatal(err)
-	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		tm.t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
-	get := func(url string) string {
-		got, err := browser.Get(url)
-		if err != nil {
-			tm.t.Fatal(err)
-		}
-		defer got.Body.Close()
-		body, err := io.ReadAll(got.Body)
-		if err != nil || got.StatusCode != http.StatusOK {
-			tm.t.Fatalf("%s: %s, %v", url, got.Status, err)
-		}
-		return string(body)
-	}
-	get(link)
-	site := regexp.MustCompile(`^http://[^/]+`).FindString(link)
-	var all strings.Builder
-	for _, path := range []string{"/", "/session/1/map", "/session/1/stored", "/session/1/context", "/search?q=password"} {
-		all.WriteString(get(site + path))
-	}
-	for _, page := range []string{"/session/1?after=", "/api/session/1?after="} {
-		for after := 0; after < messages; after += 40 {
-			all.WriteString(get(site + page + strconv.Itoa(after)))
-		}
-	}
-	return all.String()
-}
-
-// mcpAnswers returns what an agent is told of every message by lcm mcp.
-func (tm *team) mcpAnswers(messages int) string {
-	tm.t.Helper()
-	ctx := tm.t.Context()
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(ctx, &mcp.CommandTransport{Command: tm.command("laptop1", nil, "mcp")}, nil)
-	if err != nil {
-		tm.t.Fatal(err)
-	}
-	defer client.Close()
-	var all strings.Builder
-	call := func(tool string, args map[string]any) {
-		answer, err := client.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
-		if err != nil || answer.IsError {
-			tm.t.Fatalf("%s %v: %v, %v", tool, args, answer, err)
-		}
-		text, err := jsonstring.Marshal(answer)
-		if err != nil {
-			tm.t.Fatal(err)
-		}
-		all.Write(text)
-	}
-	for _, pattern := range []string{".", "password", "token", "key"} {
-		call("lcm_grep", map[string]any{"pattern": pattern, "allConversations": true, "limit": 200})
-	}
-	call("lcm_expand_query", map[string]any{"prompt": "Which password?", "query": "password token"})
-	for i := range messages {
-		call("lcm_describe", map[string]any{"id": fmt.Sprint("msg_", i+1), "allConversations": true})
-	}
-	return all.String()
-}
-
-// embedded returns what lcm db embed sends to the embedding model.
-func (tm *team) embedded() string {
-	tm.t.Helper()
-	var mu sync.Mutex
-	var sent strings.Builder
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Input []string }
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			tm.t.Error(err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		var data []string
-		for i, text := range body.Input {
-			sent.WriteString(text + "\n")
-			data = append(data, fmt.Sprintf(`{"index":%d,"embedding":[1,%d]}`, i, len(text)%7))
-		}
-		fmt.Fprintf(w, `{"data":[%s],"usage":{"prompt_tokens":5}}`, strings.Join(data, ","))
-	}))
-	defer model.Close()
-	tm.run("laptop1", []string{"LCM_EMBEDDINGS_MODEL=m", "LCM_EMBEDDINGS_BASE_URL=" + model.URL + "/v1"}, "db", "embed")
-	return sent.String()
 }
