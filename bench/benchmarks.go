@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/lossless-context/lcm/bench/answer"
@@ -16,11 +12,8 @@ import (
 	"github.com/lossless-context/lcm/bench/carry"
 	"github.com/lossless-context/lcm/bench/compare"
 	"github.com/lossless-context/lcm/bench/harness"
-	"github.com/lossless-context/lcm/bench/hooks"
 	"github.com/lossless-context/lcm/bench/imports"
-	"github.com/lossless-context/lcm/bench/needle"
 	"github.com/lossless-context/lcm/bench/pages"
-	"github.com/lossless-context/lcm/bench/patterns"
 	"github.com/lossless-context/lcm/bench/proxy"
 	evidence "github.com/lossless-context/lcm/bench/recall"
 	"github.com/lossless-context/lcm/bench/scale"
@@ -28,7 +21,6 @@ import (
 	"github.com/lossless-context/lcm/bench/solved"
 	"github.com/lossless-context/lcm/bench/why"
 	"github.com/lossless-context/lcm/internal/cli/fromconfig"
-	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/llms"
@@ -53,8 +45,7 @@ Play the calls of --db that failed since --since, each against what was stored b
 	"scale", `Time storing, appending, folding and contexts as the record grows.
 
 Make databases of the given sizes in a temporary directory and time storing in batches, beside hand-written SQL that inserts the same
-rows; durable appends; compaction with a summariser that takes no time; contexts. The default takes about two minutes. With --db
-postgres://… it measures that server, in schemas of its own, beside SQLite and beside hand-written pgx.`, benchScale,
+rows; durable appends; compaction with a summariser that takes no time; contexts. The default takes about two minutes.`, benchScale,
 }, {
 	"recall", `Count how much of the evidence a question's search finds.
 
@@ -63,41 +54,20 @@ session that holds evidence comes first: by the index alone, by two plain full-t
 data set in it. Where embeddings.model is set, lcm grep is measured with it too. The bundled set has 2,211 messages and 342 questions;
 --data takes LoCoMo's JSON, or the evidence format that the package bench/recall documents.`, benchRecall,
 }, {
-	"needle", `Hide facts in long conversations and find them by their key.
-
-Plant facts at eleven positions of generated conversations, in text, tool arguments, tool output and payloads, under 0 to 3 levels of
-summaries, and look for each by its exact key, as a regular expression and in words. A target is missed if one does not come first.`, benchNeedle,
-}, {
 	"answer", `Measure how much evidence an answer without a model holds.
 
 Ask every question through lcm_expand_query with output "evidence", and count the messages known to hold the answer that stand word for
 word in the result. With --identifiers, ask for twenty identifiers of the bundled session, each with four prompts about something else.`, benchAnswer,
-}, {
-	"supported", `Have scripted sub-agents answer, and count the notes about made-up things.
-
-Each line of --answers has a question's id (source_q), a quote of the record in --db, an answer, and whether it is true or what of it is
-made up. A scripted model opens all that the question finds, cites the message with the quote, and gives the answer.`, benchSupported,
 }, {
 	"soak", `Append, search and fold for an hour and watch memory and latency.
 
 Append at a steady rate to a database in a temporary directory, with searches, contexts and compaction beside. At the end every message is
 proved. Ctrl-C ends it with the report of the time it had.`, benchSoak,
 }, {
-	"hook", `Time what hosts wait for.
-
-Build lcm, make a database of the given size, and start the program as a host does: at the end of a turn, at the start of a session,
-before a prompt, and in between as "lcm version", which does nothing.`, benchHook,
-}, {
 	"import", `Time the import of transcripts, once and again.
 
 Write transcripts in the formats of the agents, import them into a fresh database, and import them again. Printed are the rate beside that
 of storing the same records from memory, and the most memory that was held.`, benchImport,
-}, {
-	"patterns", `Time regular expressions beside ripgrep over the same bytes.
-
-Make a database of real text, which is sources and documents of the Go distribution and the module cache as tool outputs and the bundled
-session as talk, and search it for 40 kinds of pattern. The counts are compared with those of rg, or of a loop over all texts where rg is
-not installed or reads a pattern differently. With --words it times ranked searches beside SQLite's FTS5 over the same texts.`, benchPatterns,
 }, {
 	"cache", `Compare the cost of input at a provider with a prompt cache.
 
@@ -126,20 +96,8 @@ func dirFlag(f *flag.FlagSet, dir *string, of string) {
 	f.StringVar(dir, "dir", "", "directory for "+of+" (default: a temporary one)")
 }
 
-// inDir measures in the directory that a flag names, or else in a temporary one.
-func inDir(dir *string, measure func() (report, error)) (r report, err error) {
-	if *dir == "" {
-		if *dir, err = os.MkdirTemp("", "lcm-bench-*"); err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(*dir)
-	}
-	return measure()
-}
-
 func benchScale(f *flag.FlagSet) measure {
 	var o scale.Options
-	server := f.String("db", "", "postgres:// URL of a server to measure (default: SQLite files)")
 	sizes, spreads := numbers{1_000, 10_000, 100_000}, numbers{1, 1_000}
 	f.Var(&sizes, "sizes", "numbers of messages")
 	f.Var(&spreads, "spread", "numbers of conversations they are spread over")
@@ -149,13 +107,7 @@ func benchScale(f *flag.FlagSet) measure {
 	dirFlag(f, &o.Dir, "the databases")
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		o.Sizes, o.Spreads, o.Progress = sizes, spreads, p
-		switch {
-		case *server == "":
-			return scale.Measure(ctx, o)
-		case postgres.IsURL(*server):
-			return scale.MeasureServer(ctx, *server, o)
-		}
-		return nil, errors.New("--db takes a postgres:// URL; SQLite databases are made in a temporary directory")
+		return scale.Measure(ctx, o)
 	}
 }
 
@@ -229,18 +181,6 @@ func benchCarry(f *flag.FlagSet) measure {
 	}
 }
 
-func benchNeedle(f *flag.FlagSet) measure {
-	var o needle.Options
-	sizes := numbers(needle.DefaultSizes)
-	f.Var(&sizes, "sizes", "sizes of the conversations in tokens")
-	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated content")
-	dirFlag(f, &o.Dir, "the databases")
-	return func(ctx context.Context, p harness.Progress) (report, error) {
-		o.Sizes, o.Progress = sizes, p
-		return needle.Measure(ctx, o)
-	}
-}
-
 func benchImport(f *flag.FlagSet) measure {
 	var o imports.Options
 	megabytes := f.Int64("size", 100, "size of the transcripts in MB")
@@ -249,27 +189,6 @@ func benchImport(f *flag.FlagSet) measure {
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		o.Bytes, o.Progress = *megabytes*1_000_000, p
 		return imports.Measure(ctx, o)
-	}
-}
-
-func benchHook(f *flag.FlagSet) measure {
-	var o hooks.Options
-	f.StringVar(&o.Binary, "binary", "", "the program lcm (default: built from ./cmd/lcm)")
-	f.IntVar(&o.Messages, "messages", 100_000, "number of messages in the database")
-	f.IntVar(&o.Runs, "runs", 200, "how often each command is timed")
-	dirFlag(f, &o.Dir, "the database, which is kept")
-	return func(ctx context.Context, p harness.Progress) (report, error) {
-		o.Progress = p
-		return inDir(&o.Dir, func() (report, error) {
-			if o.Binary == "" {
-				o.Binary = filepath.Join(o.Dir, "lcm")
-				build := exec.CommandContext(ctx, "go", "build", "-o", o.Binary, "github.com/lossless-context/lcm/cmd/lcm")
-				if out, err := build.CombinedOutput(); err != nil {
-					return nil, fmt.Errorf("build lcm: %w: %s", err, out)
-				}
-			}
-			return hooks.Measure(ctx, o)
-		})
 	}
 }
 
@@ -350,38 +269,6 @@ func benchAnswer(f *flag.FlagSet) measure {
 			return nil, err
 		}
 		return answer.Dataset(ctx, data, o)
-	}
-}
-
-func benchSupported(f *flag.FlagSet) measure {
-	var o answer.ScriptedOptions
-	f.StringVar(&o.Database, "db", "", "SQLite database with the record")
-	f.StringVar(&o.Questions, "questions", "", "JSON lines with id, half and q")
-	f.StringVar(&o.Answers, "answers", "", "JSON lines with source_q, quote, answer, true and made_up")
-	f.StringVar(&o.Half, "half", "", "only questions of this half")
-	f.BoolVar(&o.Quiet, "quiet", false, "do not print the answers")
-	return func(ctx context.Context, _ harness.Progress) (report, error) { return answer.Scripted(ctx, o) }
-}
-
-func benchPatterns(f *flag.FlagSet) measure {
-	var o patterns.Options
-	f.IntVar(&o.Messages, "messages", 200_000, "number of messages in the database")
-	f.IntVar(&o.Runs, "runs", 3, "how often each pattern is searched for; the fastest counts")
-	f.BoolVar(&o.PageOnly, "page-only", false, "leave out the complete counts")
-	words := f.Bool("words", false, "time ranked searches beside FTS5, not patterns")
-	f.Func("sources", "directories with text files, separated by commas (default: of the Go distribution)", func(s string) error {
-		o.Sources = strings.Split(s, ",")
-		return nil
-	})
-	dirFlag(f, &o.Dir, "the database, which is kept")
-	return func(ctx context.Context, p harness.Progress) (report, error) {
-		o.Progress = p
-		return inDir(&o.Dir, func() (report, error) {
-			if *words {
-				return patterns.MeasureWords(ctx, o)
-			}
-			return patterns.Measure(ctx, o)
-		})
 	}
 }
 

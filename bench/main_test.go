@@ -17,7 +17,6 @@ func TestRun(t *testing.T) {
 		{args: "soak --duration 1s --rate 100", want: "RSS slope"},
 		{args: "recall --data nowhere.json", want: "describes the formats"},
 		{args: "compare --base nowhere", want: "nowhere"},
-		{args: "scale --db lcm.db", want: "postgres:// URL"},
 		{args: "scale --sizes 0", err: errUsage},
 		{args: "scale more", err: errUsage},
 		{args: "soak --help", err: errUsage},
