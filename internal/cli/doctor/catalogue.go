@@ -70,7 +70,7 @@ var catalogue = map[string]entry{
 // and schema, and rows that follow from the messages.
 var derived = [...]struct{ about, codes string }{
 	{"the file", " file truncated appended wal-orphan wal-damaged page unreadable schema "},
-	{"messages and conversations", " missing erased-mark conversation-missing dangling head totals foreign inherited erasure-missing "},
+	{"messages and conversations", " missing erased-mark conversation-missing project lease dangling head totals foreign inherited erasure-missing "},
 	{"views and branches", " base view-order view-totals view-item branch-order "},
 	{"summaries", " cycle doubly-covered uncovered no-sources orphan retired source-order summary summary-numbers "},
 	{"payloads", " payload-numbers payload-link payload-about "},
