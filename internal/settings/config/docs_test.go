@@ -13,7 +13,6 @@ var sections = map[string]string{
 	"compaction": "The shape of the DAG of summaries, and the bounds on the work.",
 	"summary":    "Who writes summaries, and what that may cost.",
 	"models":     "How models are reached, and what they may cost. Without a model nothing here matters and nothing leaves the machine.",
-	"embeddings": "The optional embedding model that orders matches by meaning.",
 	"recall":     "Questions about the record.",
 	"subagents":  "Agents that work for agents.",
 	"chat":       "Talking in a terminal.",

@@ -67,15 +67,6 @@ var table = []Setting{
 	{Key: "models.openai_base_url", Env: "OPENAI_BASE_URL", Kind: String,
 		Doc: "Where OpenAI's protocol is spoken, if not at OpenAI, such as `http://127.0.0.1:11434/v1` for Ollama. The same holds for the key."},
 
-	{Key: "embeddings.model", Env: "LCM_EMBEDDINGS_MODEL", Kind: String,
-		Doc: "The embedding model that orders the first matches of full-text questions by meaning, such as `nomic-embed-text`. Empty means none: matches are ordered by their words, and no text is sent. With a model, each full-text search sends the question and those of its first 50 messages that have no stored vector, without secrets and private blocks; `lcm db embed` sends all messages, so that they are found in other words too."},
-	{Key: "embeddings.base_url", Env: "LCM_EMBEDDINGS_BASE_URL", Kind: String,
-		Doc: "Where that model is served, by OpenAI's protocol, such as `http://127.0.0.1:11434/v1` for Ollama. Empty means `models.openai_base_url`, with its key."},
-	{Key: "embeddings.api_key", Env: "LCM_EMBEDDINGS_API_KEY", Kind: String, Secret: true,
-		Doc: "The key for `embeddings.base_url`. A key that is only in the environment is not sent to an address that only this file names."},
-	{Key: "embeddings.timeout_ms", Env: "LCM_EMBEDDINGS_TIMEOUT_MS", Kind: Duration, Default: "1500", Min: 1, Max: hour,
-		Doc: "The longest that a search waits for that model. After it the matches come in the order of their words, with a note."},
-
 	{Key: "recall.expansion_model", Env: "LCM_EXPANSION_MODEL", Kind: String,
 		Doc: "The model that answers questions about the record. Empty: `subagents.model`, else that of the agent that asks; without any, answers are verbatim passages."},
 	{Key: "recall.max_expand_tokens", Env: "LCM_MAX_EXPAND_TOKENS", Kind: Int, Default: "68000", Min: 1,
@@ -125,14 +116,15 @@ var table = []Setting{
 		Doc: "The file of the log. Empty: standard error."},
 }
 
-// retired are settings of earlier versions that nobody had a reason to change. A file that has
-// one is read as if it had not: a hook that refused it would record nothing.
+// retired are settings of earlier versions. A file that has one is read as if it had not: a hook
+// that refused it would record nothing. `lcm doctor` names them.
 var retired = []string{
 	"context.fresh_tail_max_tokens", "compaction.condensed_target_tokens", "compaction.leaf_min_fanout",
 	"compaction.condensed_min_fanout", "compaction.condensed_min_fanout_hard", "compaction.sweep_max_depth",
 	"compaction.max_sweep_iterations", "compaction.sweep_deadline_ms", "summary.max_overage_factor",
 	"summary.extractive_on_auth", "summary.call_window_ms", "summary.spend_backoff_ms",
 	"recall.page_tokens", "compaction.leaf_target_tokens",
+	"embeddings.model", "embeddings.base_url", "embeddings.api_key", "embeddings.timeout_ms",
 }
 
 // lookup finds a setting by its key.
