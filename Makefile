@@ -62,12 +62,14 @@ test-long: ## The tests that take minutes: their names end in _Long
 race: ## Test under the race detector (needs a C compiler); RACE names packages
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m -skip '_Long$$' $(RACE)
 
-lint: ## Check formatting, vet (also for Windows and macOS) and staticcheck
+lint: ## Check formatting, vet (also for Windows and macOS, and the tests in e2e) and staticcheck
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
+	$(GO) vet -tags e2e ./e2e
+	$(GO) vet -tags dist ./e2e
 	$(GO) run $(STATICCHECK) ./...
 
 e2e: ## Drive lcm with real MCP clients and agents, installed from npm (network)

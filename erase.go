@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/record"
@@ -146,7 +146,7 @@ func says(ctx context.Context, s Store, m store.Message, re *regexp.Regexp) (boo
 		return false, err
 	}
 	found := re.Match(raw) || re.MatchString(m.Native)
-	redact.Strings(raw, func(text []byte) { found = found || re.Match(text) })
+	privacy.Strings(raw, func(text []byte) { found = found || re.Match(text) })
 	if found {
 		return true, nil
 	}

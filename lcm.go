@@ -120,7 +120,7 @@
 //
 // Options of [New]: [WithProjects], [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
 // [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
-// [WithAskModel], [WithAskLimits], [WithPrivacy], [WithClock],
+// [WithAskModel], [WithAskLimits], [WithEmbedder], [WithPrivacy], [WithClock],
 // [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
 // settings. Options of [Engine.Session]: [WithProject],
 // [WithAgent], [WithTitle], [WithParent]. Options of [Session.Tools] and
@@ -163,6 +163,7 @@ type Engine struct {
 	settings  settings
 	budgets   budgets
 	lookup    *lookup.Service
+	reranker  *lookup.Reranker // nil without an embedding model
 	questions *delegation.Delegator
 
 	mu     sync.Mutex
@@ -208,12 +209,15 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if e.runner, err = newRunner(s); err != nil {
 		return nil, err
 	}
-	if e.lookup, err = lookup.New(s, lookup.WithCounter(set.counter), lookup.WithClock(set.clock)); err != nil {
+	if m := set.embedding; m.engine != nil {
+		e.reranker = lookup.NewReranker(m.engine, s, m.timeout)
+	}
+	if e.lookup, err = lookup.New(s, lookup.WithCounter(set.counter), lookup.WithClock(set.clock), lookup.WithReranker(e.reranker)); err != nil {
 		return nil, err
 	}
 	c := delegation.Config{
 		Recall: e.lookup, Store: s, Counter: set.counter, Clock: set.clock, Limits: set.expansion.limits,
-		NewRunner: set.expansion.newRunner,
+		Reranker: e.reranker, NewRunner: set.expansion.newRunner,
 	}
 	if model := set.expansion.engine; model != nil {
 		c.Runner = c.NewRunner(model)

@@ -173,6 +173,9 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if m.Beside {
 		parts = append(parts, "beside a match")
 	}
+	if m.Meaning {
+		parts = append(parts, "by meaning")
+	}
 	if m.Earlier != "" {
 		parts = append(parts, m.Earlier)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/lossless-context/lcm/bench/harness"
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
-	"github.com/lossless-context/lcm/internal/hosts/reminder"
+	"github.com/lossless-context/lcm/internal/recall/reminder"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lossless-context/lcm/internal/hosts/brief"
+	"github.com/lossless-context/lcm/internal/recall/brief"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

@@ -16,11 +16,11 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/portable"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/archive"
+	"github.com/lossless-context/lcm/internal/record/move"
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	dbcheck "github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -117,7 +117,7 @@ func (cmd *exportCommand) exportArchive(ctx context.Context, rec *openRecord, da
 	write := func(w io.Writer) error {
 		b := cmd.newBar("archiving")
 		defer b.clear()
-		about := portable.Manifest{Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second)}
+		about := archive.Manifest{Program: "lcm " + version, Created: time.Now().UTC().Truncate(time.Second)}
 		m, err := move.Export(ctx, db.SQL(), ids, w, about, damage, func(done int64) {
 			r.Messages = done
 			b.set(done, 0, prose.Number(done)+" messages")

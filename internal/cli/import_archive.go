@@ -11,9 +11,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/portable"
+	"github.com/lossless-context/lcm/internal/record/archive"
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/postgres"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -37,7 +37,7 @@ func isArchive(path string) bool {
 		return false
 	}
 	defer f.Close()
-	return portable.Peek(f)
+	return archive.Peek(f)
 }
 
 // importArchive loads an archive into a database of its own and proves it. Then it
@@ -99,13 +99,13 @@ func (cmd *importCommand) importArchive(ctx context.Context, path string) error 
 }
 
 // unpack loads an archive beside the database and proves it.
-func (cmd *importCommand) unpack(ctx context.Context, path, database string) (made *move.Built, m portable.Manifest, err error) {
+func (cmd *importCommand) unpack(ctx context.Context, path, database string) (made *move.Built, m archive.Manifest, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, m, failed(exitNotFound, "name a file that `lcm db export` wrote", "%w", err)
 	}
 	defer file.Close()
-	in, err := portable.NewReader(file, portable.Limits{})
+	in, err := archive.NewReader(file, archive.Limits{})
 	if err != nil {
 		return nil, m, unreadable(path, err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/jsonl"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/archive"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/portable"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/settings/engineconfig"
@@ -75,7 +75,7 @@ func (p *program) readMessages(ctx context.Context, path string) (in messageFile
 	buffered := bufio.NewReader(from)
 	head, _ := buffered.Peek(512) // the parser reports an error
 	switch first := bytes.TrimLeft(head, " \t\r\n\ufeff"); {
-	case portable.Peek(bytes.NewReader(head)):
+	case archive.Peek(bytes.NewReader(head)):
 		return in, failed(exitFailure, "an archive is imported by the name of its file alone: `lcm import FILE`", "%s is an archive of `lcm db export`; nothing was stored", name)
 	case len(first) > 0 && first[0] != '{' && first[0] != '[': // it may be endless
 		return in, failed(exitFailure, messageForm, "%s holds no messages: it is neither JSON nor an archive; nothing was stored", name)

@@ -5,18 +5,18 @@ import (
 
 	"github.com/lossless-context/lcm/internal/cli/doctor"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 )
 
 // masksSecrets finds secrets, and leaves private blocks alone.
-var masksSecrets = redact.Redactor{Secrets: true, KeepPrivate: true}
+var masksSecrets = privacy.Redactor{Secrets: true, KeepPrivate: true}
 
 // masked takes the secrets out of a record that is masked, or that the settings mask.
 func (rec *openRecord) masked(m store.Message, record []byte) ([]byte, bool) {
-	if m.Flags&store.FlagMasked == 0 && redact.Mode(rec.cfg.Ingest.Redact) == redact.Off {
+	if m.Flags&store.FlagMasked == 0 && privacy.Mode(rec.cfg.Ingest.Redact) == privacy.Off {
 		return record, false
 	}
 	if clean, _ := masksSecrets.Text(record); clean != nil {
@@ -27,7 +27,7 @@ func (rec *openRecord) masked(m store.Message, record []byte) ([]byte, bool) {
 
 // maskedData is masked for the content of a file.
 func (rec *openRecord) maskedData(data []byte) []byte {
-	if redact.Mode(rec.cfg.Ingest.Redact) != redact.Off {
+	if privacy.Mode(rec.cfg.Ingest.Redact) != privacy.Off {
 		if clean, _ := masksSecrets.Data(data); clean != nil {
 			return clean
 		}
@@ -40,7 +40,7 @@ const maxUnmasked = 1000
 
 // unmasked finds messages with secrets that were stored before the settings masked them.
 func (cmd *doctorCommand) unmasked(ctx context.Context, cfg *config.Config, db *sqlite.DB) []doctor.Finding {
-	if redact.Mode(cfg.Ingest.Redact) == redact.Off {
+	if privacy.Mode(cfg.Ingest.Redact) == privacy.Off {
 		return nil
 	}
 	rec, err := newOpenRecord(cfg, db, cmd.logger(cfg))

@@ -8,9 +8,9 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 )
 
 type restoreCommand struct {

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
-	"github.com/lossless-context/lcm/internal/record/redact"
-	"github.com/lossless-context/lcm/internal/record/redact/redacttest"
+	"github.com/lossless-context/lcm/internal/privacy"
+	"github.com/lossless-context/lcm/internal/privacy/redacttest"
 )
 
 // planted is a secret in a stored message.
@@ -26,7 +26,7 @@ func plantSecrets(t *testing.T, path string) (all []planted, encoded int, file s
 	t.Helper()
 	var lines bytes.Buffer
 	random := rand.New(rand.NewPCG(28, 4))
-	masks := redact.Redactor{Secrets: true}
+	masks := privacy.Redactor{Secrets: true}
 	plant := func(name, text, secret string, message map[string]any) {
 		if clean, _ := masks.Text([]byte(text)); clean == nil || redacttest.Shows(string(clean), secret) {
 			return // TestFormats counts these
@@ -164,6 +164,7 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 		{"verify", 0, run("verify", "--all")},
 		{"doctor", 0, run("doctor")},
 		{"db status", 0, run("db", "status")},
+		{"db embed", n / 2, func() string { return tm.embedded() }},
 		{"sync", n, func() string {
 			tm.run("laptop1", nil, "sync")
 			return tm.wire.sent.String()

@@ -18,8 +18,8 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

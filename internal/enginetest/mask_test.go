@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -25,7 +25,7 @@ func TestContextKeepsWhatTheAgentWasGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	e, err := lcm.New(db, lcm.WithPrivacy(ingest.Privacy{Redact: redact.Search}), lcm.WithLargeContent(500), lcm.WithoutBackground())
+	e, err := lcm.New(db, lcm.WithPrivacy(ingest.Privacy{Redact: privacy.Search}), lcm.WithLargeContent(500), lcm.WithoutBackground())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestContextKeepsWhatTheAgentWasGiven(t *testing.T) {
 func TestModesKnowEachOther(t *testing.T) {
 	const token = "ghp_q7Zt2Lx9Vb4Nc8Rw1Ks6Hd3Mf5Jg0Pa7Ye2U"
 	history := []llms.Message{llms.User("the token is " + token), llms.Assistant("thank you"), llms.User(strings.Repeat("a long text\n", 400) + token)}
-	for _, modes := range [][2]redact.Mode{{redact.Off, redact.Search}, {redact.Search, redact.Off}} {
+	for _, modes := range [][2]privacy.Mode{{privacy.Off, privacy.Search}, {privacy.Search, privacy.Off}} {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lcm.db"), sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestMaskOlder(t *testing.T) {
 		}
 		records[m.ID] = string(record)
 	}
-	e, err := lcm.New(db, lcm.WithPrivacy(ingest.Privacy{Redact: redact.Search}), lcm.WithLargeContent(500), lcm.WithoutBackground())
+	e, err := lcm.New(db, lcm.WithPrivacy(ingest.Privacy{Redact: privacy.Search}), lcm.WithLargeContent(500), lcm.WithoutBackground())
 	if err != nil {
 		t.Fatal(err)
 	}

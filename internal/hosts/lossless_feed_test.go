@@ -14,8 +14,8 @@ import (
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/hosts"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -133,7 +133,7 @@ func asLossless(m store.Message) string {
 // and parts, summaries with theirs and with their sources in order, and large files. The
 // database, whose changes are in its log, stays as it is, and a second import adds nothing.
 func TestLosslessClaw(t *testing.T) {
-	b := newBed(t, lcm.WithPrivacy(ingest.Privacy{Redact: redact.Off}))
+	b := newBed(t, lcm.WithPrivacy(ingest.Privacy{Redact: privacy.Off}))
 	path, claw := b.lossless("UPDATE messages SET content = replace(content, '<private>', '<privat>'); UPDATE message_parts SET text_content = replace(text_content, '<private>', '<privat>')")
 	was := filesBelow(t, filepath.Dir(path))
 	r := b.importPath(path)
@@ -249,7 +249,7 @@ func filesBelow(t testing.TB, dir string) map[string]string {
 // The text of lossless-claw is no more trusted than other text: secrets and private blocks of
 // messages and summaries go, and a summary of a message that is not stored is not taken.
 func TestLosslessClawIsUntrusted(t *testing.T) {
-	b := newBed(t, lcm.WithPrivacy(ingest.Privacy{Redact: redact.All}))
+	b := newBed(t, lcm.WithPrivacy(ingest.Privacy{Redact: privacy.All}))
 	path, _ := b.lossless(
 		"UPDATE summaries SET content = content || ' "+clawToken+" <private>hidden</private>'",
 		"UPDATE large_files SET storage_uri = '/x/lcm-files/../../../etc/passwd'",

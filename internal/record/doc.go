@@ -3,8 +3,9 @@
 //
 //   - store: the types of the record and the contract of a backend
 //   - sqldb, sqlite, postgres: the record in SQL tables, in a file, on a server
-//   - ingest, redact, explore: what happens to a message before it is stored
+//   - ingest, explore: what happens to a message before it is stored
+//   - proof: the hash of each row, and the walk that proves a record
 //   - scope, project: what a caller may see
-//   - portable: the archive format
-//   - lease, spend: one process at a time; the use of models
+//   - move, archive: a record goes into another database; the archive format
+//   - lease, spend, mapjob: one process at a time; the use of models; maps
 package record

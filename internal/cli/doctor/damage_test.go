@@ -14,8 +14,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/lossless-context/lcm/internal/cli/doctor"
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	sqlrows "github.com/lossless-context/lcm/internal/record/sqldb/rows"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
 	"github.com/lossless-context/lcm/internal/record/store"

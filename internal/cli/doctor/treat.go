@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/compact"
 )

@@ -17,7 +17,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
-	"github.com/lossless-context/lcm/internal/kit/regularfile"
 )
 
 // Name is the host's short name.
@@ -89,10 +88,10 @@ func list(project lines.Found, root string, yield func(hosts.Transcript, error) 
 
 // give yields one file.
 func give(f lines.Found, parent string, yield func(hosts.Transcript, error) bool) bool {
-	if err := regularfile.Check(f.Info, f.Err); err != nil {
-		return yield(hosts.Transcript{Host: Name, Path: f.Path}, err)
+	if f.Err != nil {
+		return yield(hosts.Transcript{Host: Name, Path: f.Path}, f.Err)
 	}
-	return yield(transcript(f.Path, parent, f.Info), nil)
+	return !f.Info.Mode().IsRegular() || yield(transcript(f.Path, parent, f.Info), nil)
 }
 
 func transcript(path, parent string, info fs.FileInfo) hosts.Transcript {

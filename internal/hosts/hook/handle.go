@@ -11,10 +11,10 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
-	"github.com/lossless-context/lcm/internal/hosts/brief"
-	"github.com/lossless-context/lcm/internal/hosts/reminder"
 	"github.com/lossless-context/lcm/internal/hosts/solved"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
+	"github.com/lossless-context/lcm/internal/recall/brief"
+	"github.com/lossless-context/lcm/internal/recall/reminder"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/recall/quote"
 )
 
 // commands cuts a command line into the words of its commands, at &&, ||, |, ; and line ends.

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/hosts/internal/quote"
+	"github.com/lossless-context/lcm/internal/recall/quote"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/notes"
 	"github.com/lossless-context/lcm/llms"

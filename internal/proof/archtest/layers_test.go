@@ -15,6 +15,7 @@ var Layers = [][]string{
 		"internal/proof",
 		"internal/recall",
 		"internal/record",
+		"internal/record/proof",
 		"internal/settings",
 		"internal/kit",
 		"internal/team",
@@ -45,7 +46,7 @@ var Layers = [][]string{
 		// The public data types.
 		"record",
 	}, {}, {
-		"internal/record/redact/...",
+		"internal/privacy/...",
 		"recall",
 	}, {
 		"internal/wire",
@@ -61,11 +62,12 @@ var Layers = [][]string{
 		"internal/recall/support",
 		"internal/record/ingest",
 	}, {
+		"internal/recall/quote",
 		// The record in SQL, for every backend. CheckBackends keeps the engine from
 		// importing it.
 		"internal/record/sqldb",
 	}, {
-		"internal/record/sqldb/seal",
+		"internal/record/proof/seal",
 	}, {
 		"internal/record/sqldb/mapitems",
 		"internal/record/sqldb/state",
@@ -76,9 +78,9 @@ var Layers = [][]string{
 		"internal/record/sqldb/erase",
 		"internal/record/sqldb/search",
 		"internal/record/sqldb/stats",
-		"internal/record/portable",
+		"internal/record/archive",
 		"internal/record/sqldb/vectors",
-		"internal/record/sqldb/verify",
+		"internal/record/proof/verify",
 	}, {
 		// The SQLite backend: internal/record/sqlite implements the store with these.
 		"internal/record/sqldb/backend",
@@ -88,7 +90,7 @@ var Layers = [][]string{
 		"internal/record/sqlite/pages",
 		"internal/record/sqlite/rebuild",
 	}, {
-		"internal/record/sqlite/move",
+		"internal/record/move",
 	}, {
 		"internal/record/postgres/...",
 		"internal/record/sqlite",
@@ -107,7 +109,9 @@ var Layers = [][]string{
 		"agents",
 		"internal/team/access",
 		"internal/view/compact",
+		"internal/recall/brief",
 		"internal/recall/delegation",
+		"internal/recall/reminder",
 	}, {
 		"internal/settings/engineconfig",
 	}, {
@@ -195,7 +199,7 @@ func CheckImports(t *Tree, layers [][]string) []string {
 }
 
 // Backends are the packages that keep the record in a database, with those below them.
-var Backends = []string{"internal/record/postgres", "internal/record/sqldb", "internal/record/sqlite"}
+var Backends = []string{"internal/record/move", "internal/record/postgres", "internal/record/proof", "internal/record/sqldb", "internal/record/sqlite"}
 
 // CheckBackends reports imports of a backend by the engine or by a package that the
 // engine may import. Backends are in low layers because they must not import the engine;

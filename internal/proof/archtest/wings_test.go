@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -80,6 +81,8 @@ func CheckWings(lines []string) []string {
 	return wrong
 }
 
+var update = flag.Bool("update", false, "draw the folders in docs/DESIGN.md anew")
+
 // The drawing of the folders in docs/DESIGN.md is what the code does, and has no circle.
 func TestFoldersAreAsDrawn(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/DESIGN.md")
@@ -98,8 +101,16 @@ func TestFoldersAreAsDrawn(t *testing.T) {
 			drawn, order = append(drawn, line), append(order, from)
 		}
 	}
-	if diff := cmp.Diff(Wings(module(t), order), drawn); diff != "" {
-		t.Errorf("docs/DESIGN.md draws other imports between the folders (- code, + page):\n%s", diff)
+	code := Wings(module(t), order)
+	if *update {
+		lines := "    " + strings.Join(code, "\n    ") + "\n"
+		if err := os.WriteFile("../../../docs/DESIGN.md", []byte(strings.Replace(string(page), drawing, lines, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		drawn = code
+	}
+	if diff := cmp.Diff(code, drawn); diff != "" {
+		t.Errorf("docs/DESIGN.md draws other imports between the folders (- code, + page); -update draws them anew:\n%s", diff)
 	}
 	for _, sentence := range CheckWings(drawn) {
 		t.Error(sentence)

@@ -4,7 +4,7 @@ import (
 	"regexp"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
-	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/privacy"
 )
 
 // redactedError is an error whose text has no secrets. Providers quote keys,
@@ -48,7 +48,7 @@ func withoutSecrets(text string) string {
 	for _, m := range masks {
 		text = m.find().ReplaceAllString(text, m.with)
 	}
-	if clean, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
+	if clean, _ := (privacy.Redactor{Secrets: true, KeepPrivate: true}).Text([]byte(text)); clean != nil {
 		text = string(clean)
 	}
 	return text

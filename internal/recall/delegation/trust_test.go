@@ -12,9 +12,9 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/recall/delegation"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
@@ -89,7 +89,7 @@ func TestSecretsOfTheRecordAreNotExpanded(t *testing.T) {
 	}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	var err error
-	if f.in, err = ingest.New(f.db, nil, 2000, ingest.WithPrivacy(ingest.Privacy{Redact: redact.Search})); err != nil {
+	if f.in, err = ingest.New(f.db, nil, 2000, ingest.WithPrivacy(ingest.Privacy{Redact: privacy.Search})); err != nil {
 		t.Fatal(err)
 	}
 	c := f.talk("s", "the anchor token is "+secret)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -16,7 +16,7 @@ import (
 // Original returns the text of a message, with everything that was moved out of
 // it in its place: the text itself of a message that is text alone, else the
 // message as a transcript shows it. A record that does not decode is shown as
-// it is. Secrets that only the record was to keep ([redact.Search]) are not
+// it is. Secrets that only the record was to keep ([privacy.Search]) are not
 // shown: models read the records that are opened here.
 //
 // A record that changed since it arrived is returned behind [store.DamageNotice], beside an
@@ -57,7 +57,7 @@ func original(m store.Message, record []byte) (string, error) {
 		}
 	}
 	if m.Flags&store.FlagMasked != 0 {
-		shown, err := ingest.Shown(ingest.Privacy{Redact: redact.Search}, body)
+		shown, err := ingest.Shown(ingest.Privacy{Redact: privacy.Search}, body)
 		if err != nil {
 			return "", err
 		}

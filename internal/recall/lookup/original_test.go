@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -27,7 +27,7 @@ func TestWhatOnlyTheRecordKeepsIsNotOpened(t *testing.T) {
 			{Kind: llms.PartToolCall, Call: &llms.ToolCall{ID: "c2", Name: "write", Arguments: `{"path": "a", "content": "` + strings.Repeat("the crane turned. ", 400) + secret + `"}`}},
 		}},
 	}
-	for _, mode := range []redact.Mode{redact.Off, redact.Search, redact.All} {
+	for _, mode := range []privacy.Mode{privacy.Off, privacy.Search, privacy.All} {
 		f := newFixture(t)
 		in, err := ingest.New(f.db, nil, 500, ingest.WithPrivacy(ingest.Privacy{Redact: mode}))
 		if err != nil {
@@ -44,10 +44,10 @@ func TestWhatOnlyTheRecordKeepsIsNotOpened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if shown := strings.Contains(a.Content, secret); shown != (mode == redact.Off) {
+			if shown := strings.Contains(a.Content, secret); shown != (mode == privacy.Off) {
 				t.Errorf("%s, %s: shown %v\n%.200s", mode, name, shown, a.Content)
 			}
-			if mode != redact.Off && !strings.Contains(a.Content, "[redacted: ") {
+			if mode != privacy.Off && !strings.Contains(a.Content, "[redacted: ") {
 				t.Errorf("%s, %s: nothing tells that something is missing", mode, name)
 			}
 			if strings.Contains(name, "large") && strings.Count(a.Content, "the crane turned") < 400 {
@@ -57,7 +57,7 @@ func TestWhatOnlyTheRecordKeepsIsNotOpened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if kept := strings.Contains(string(record), secret); kept != (mode != redact.All) {
+			if kept := strings.Contains(string(record), secret); kept != (mode != privacy.All) {
 				t.Errorf("%s, %s: in the record %v", mode, name, kept)
 			}
 		}

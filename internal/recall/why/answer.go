@@ -18,8 +18,8 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/project"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -313,14 +313,14 @@ func masked(text string) []string {
 	}
 	for i, line := range lines {
 		if !kept[line] {
-			lines[i] = redact.SecretMark + "secret]"
+			lines[i] = privacy.SecretMark + "secret]"
 		}
 	}
 	return lines
 }
 
 func mask(text string) string {
-	if clean, _ := (redact.Redactor{Secrets: true}).Text([]byte(text)); clean != nil {
+	if clean, _ := (privacy.Redactor{Secrets: true}).Text([]byte(text)); clean != nil {
 		return string(clean)
 	}
 	return text

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -23,8 +23,8 @@ func TestWhatEachModeHides(t *testing.T) {
 		}
 		return out
 	}
-	for mode, want := range map[redact.Mode]struct{ title, shown, clean string }{
-		redact.Off: {"S", "SP", "S"}, redact.Search: {"", "P", "S"}, redact.All: {"", "P", ""},
+	for mode, want := range map[privacy.Mode]struct{ title, shown, clean string }{
+		privacy.Off: {"S", "SP", "S"}, privacy.Search: {"", "P", "S"}, privacy.All: {"", "P", ""},
 	} {
 		p := ingest.Privacy{Redact: mode}
 		shown, err := ingest.Shown(p, llms.Message{Role: llms.RoleUser, Parts: llms.User(text).Parts, Raw: llms.Raw{Format: llms.FormatText, Bytes: []byte(text)}})
@@ -44,7 +44,7 @@ func TestWhatEachModeHides(t *testing.T) {
 		}
 	}
 	file := llms.Message{Role: llms.RoleUser, Parts: []llms.Part{{Kind: llms.PartBlob, Blob: &llms.Blob{Name: secret + ".txt", URL: "https://x.io/" + secret}}}}
-	if shown, err := ingest.Shown(ingest.Privacy{Redact: redact.Search}, file); err != nil || left(shown.Parts[0].Blob.Name+shown.Parts[0].Blob.URL) != "" {
+	if shown, err := ingest.Shown(ingest.Privacy{Redact: privacy.Search}, file); err != nil || left(shown.Parts[0].Blob.Name+shown.Parts[0].Blob.URL) != "" {
 		t.Errorf("a file is shown as %+v, %v", shown.Parts[0].Blob, err)
 	}
 	if _, err := ingest.New(nil, nil, 500); err == nil {
@@ -79,7 +79,7 @@ func (b bed) stored(t *testing.T, i int) (m store.Message, rec, file []byte) {
 
 // A file of lines is masked line by line, and its record keeps what was said.
 func TestLinesAreMaskedOneByOne(t *testing.T) {
-	for mode, masked := range map[redact.Mode]bool{redact.Off: false, redact.Search: true} {
+	for mode, masked := range map[privacy.Mode]bool{privacy.Off: false, privacy.Search: true} {
 		b := newPrivateBed(t, ingest.Privacy{Redact: mode})
 		for _, last := range []string{"token " + secret, "nothing"} {
 			if _, err := b.AppendLines(t.Context(), b.id, ingest.Input{Message: llms.User("a log")}, "a.log", "text/plain", [][]byte{[]byte("first"), []byte(last)}); err != nil {
@@ -102,7 +102,7 @@ func TestLinesAreMaskedOneByOne(t *testing.T) {
 
 // Messages that were stored before masking was switched on are masked later, once.
 func TestMaskedLater(t *testing.T) {
-	b := newPrivateBed(t, ingest.Privacy{Redact: redact.Off})
+	b := newPrivateBed(t, ingest.Privacy{Redact: privacy.Off})
 	b.append(t, llms.User("the token is "+secret), llms.User("nothing to hide"), llms.User(strings.Repeat("a line\n", 900)+secret))
 	for i, hides := range []bool{true, false, true} {
 		m, rec, _ := b.stored(t, i)
@@ -140,16 +140,16 @@ func TestMaskedLater(t *testing.T) {
 
 // What leaves the machine has no private block, and no secret unless Redact is off.
 func TestOutgoing(t *testing.T) {
-	b := newPrivateBed(t, ingest.Privacy{Redact: redact.Off})
+	b := newPrivateBed(t, ingest.Privacy{Redact: privacy.Off})
 	b.append(t, llms.User("the token is "+secret), llms.User("nothing to hide"), llms.User(strings.Repeat("a line\n", 900)+secret))
 	for i, hides := range []bool{true, false, true} {
 		m, rec, _ := b.stored(t, i)
-		for _, mode := range []redact.Mode{redact.Off, redact.Search, redact.All} {
+		for _, mode := range []privacy.Mode{privacy.Off, privacy.Search, privacy.All} {
 			out, changed, err := ingest.Outgoing(ingest.Privacy{Redact: mode}, m, rec)
-			if want := hides && mode != redact.Off; err != nil || changed != want || bytes.Equal(out.Raw.Bytes, rec) == want {
+			if want := hides && mode != privacy.Off; err != nil || changed != want || bytes.Equal(out.Raw.Bytes, rec) == want {
 				t.Errorf("message %d, %s: changed is %v, %v", i, mode, changed, err)
 			}
-			if shows := bytes.Contains(out.Raw.Bytes, []byte(secret)) || strings.Contains(out.PlainText(), secret); shows != (hides && mode == redact.Off) {
+			if shows := bytes.Contains(out.Raw.Bytes, []byte(secret)) || strings.Contains(out.PlainText(), secret); shows != (hides && mode == privacy.Off) {
 				t.Errorf("message %d, %s: it shows a secret: %v", i, mode, shows)
 			}
 			if len(store.Refs(out.Parts)) > 0 {

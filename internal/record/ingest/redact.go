@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/wire"
 	"github.com/lossless-context/lcm/llms"
@@ -15,7 +15,7 @@ import (
 
 // Title returns the title of a session without private blocks and secrets.
 func Title(p Privacy, title string) string {
-	out, _ := redact.Redactor{Secrets: hides(p)}.Text([]byte(title))
+	out, _ := privacy.Redactor{Secrets: hides(p)}.Text([]byte(title))
 	if out == nil {
 		return title
 	}
@@ -29,12 +29,12 @@ func Shown(p Privacy, m llms.Message) (llms.Message, error) {
 	if !hides(p) {
 		return m, nil
 	}
-	m, _, err := rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m)
+	m, _, err := rewrite(privacy.Redactor{Secrets: true, KeepPrivate: true}, m)
 	return m, err
 }
 
 // hides reports whether secrets are masked or removed.
-func hides(p Privacy) bool { return p.Redact == redact.Search || p.Redact == redact.All }
+func hides(p Privacy) bool { return p.Redact == privacy.Search || p.Redact == privacy.All }
 
 // clean removes private blocks and secrets from messages. It runs first, so that
 // identities are those of the stored form.
@@ -51,11 +51,11 @@ func (in *Ingester) clean(ms []Input) ([]input, error) {
 
 func (in *Ingester) cleanOne(given Input) (input, error) {
 	m := input{Input: given}
-	remover := redact.Redactor{Secrets: in.privacy.Redact == redact.All}
+	remover := privacy.Redactor{Secrets: in.privacy.Redact == privacy.All}
 	if m.Raw.Bytes != nil {
 		// Most records have nothing to hide, and looking for everything at once takes half the time
 		// of looking for private blocks and then for secrets.
-		if found, _ := (redact.Redactor{Secrets: hides(in.privacy)}).Text(m.Raw.Bytes); found == nil {
+		if found, _ := (privacy.Redactor{Secrets: hides(in.privacy)}).Text(m.Raw.Bytes); found == nil {
 			body := m.Message
 			body.Raw = llms.Raw{}
 			if _, changed, err := remove(remover, body); err != nil || !changed {
@@ -70,10 +70,10 @@ func (in *Ingester) cleanOne(given Input) (input, error) {
 	if changed {
 		m.Message, m.Flags = said, m.Flags|store.FlagRedacted
 	}
-	if in.privacy.Redact != redact.Search {
+	if in.privacy.Redact != privacy.Search {
 		return m, nil
 	}
-	hider := redact.Redactor{Secrets: true, KeepPrivate: true}
+	hider := privacy.Redactor{Secrets: true, KeepPrivate: true}
 	if m.Raw.Bytes != nil {
 		// The body comes from the record: if the record has no secrets, the
 		// body has none.
@@ -102,7 +102,7 @@ func (in *Ingester) cleanOne(given Input) (input, error) {
 // Clean removes from a text what may not be stored: private blocks and, if Redact says so,
 // secrets.
 func (in *Ingester) Clean(text string) string {
-	if out, _ := (redact.Redactor{Secrets: in.privacy.Redact == redact.All}).Text([]byte(text)); out != nil {
+	if out, _ := (privacy.Redactor{Secrets: in.privacy.Redact == privacy.All}).Text([]byte(text)); out != nil {
 		return string(out)
 	}
 	return text
@@ -117,10 +117,10 @@ func (in *Ingester) AppendLines(ctx context.Context, id store.ConversationID, m 
 	ready := input{Input: m}
 	ready.Parts = append(slices.Clone(m.Parts), file(lines))
 	whole, hidden := ready.Message, false
-	if in.privacy.Redact == redact.Search {
+	if in.privacy.Redact == privacy.Search {
 		lines = slices.Clone(lines)
 		for i, line := range lines {
-			if shown, _ := (redact.Redactor{Secrets: true, KeepPrivate: true}).Text(line); shown != nil {
+			if shown, _ := (privacy.Redactor{Secrets: true, KeepPrivate: true}).Text(line); shown != nil {
 				lines[i], hidden = shown, true
 			}
 		}
@@ -144,7 +144,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 		return store.Mask{}, false, nil
 	}
 	if m.Flags&store.FlagMasked != 0 {
-		_, shows, err := rewrite(redact.Redactor{Secrets: true, KeepPrivate: true}, m.Body)
+		_, shows, err := rewrite(privacy.Redactor{Secrets: true, KeepPrivate: true}, m.Body)
 		if err != nil || !shows {
 			return store.Mask{}, false, err
 		}
@@ -160,7 +160,7 @@ func (in *Ingester) Masked(m store.Message, record []byte) (store.Mask, bool, er
 	}
 	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
 	masking := *in
-	masking.privacy = Privacy{Redact: redact.Search}
+	masking.privacy = Privacy{Redact: privacy.Search}
 	input, err := masking.cleanOne(Input{Message: said, Flags: m.Flags})
 	if err != nil || input.Flags&store.FlagMasked == 0 {
 		return store.Mask{}, false, err
@@ -183,13 +183,13 @@ func Outgoing(p Privacy, m store.Message, record []byte) (out llms.Message, chan
 		}
 	}
 	said.Raw = llms.Raw{Format: m.Format, Bytes: record}
-	return remove(redact.Redactor{Secrets: hides(p)}, said)
+	return remove(privacy.Redactor{Secrets: hides(p)}, said)
 }
 
 // remove removes the findings of r from a message and from its record. A record with a
 // private block that spans several parts cannot be edited in place: the message as it is
 // then becomes the record.
-func remove(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
+func remove(r privacy.Redactor, m llms.Message) (llms.Message, bool, error) {
 	joined := false
 	m.Parts = joinedParts(m.Parts, &joined)
 	out, changed, err := rewrite(r, m)
@@ -235,12 +235,12 @@ func joinedParts(parts []llms.Part, changed *bool) []llms.Part {
 	if len(texts) < 2 {
 		return out
 	}
-	for i, found := range redact.PrivateTexts(texts) {
-		alone := redact.Private(texts[i])
+	for i, found := range privacy.PrivateTexts(texts) {
+		alone := privacy.Private(texts[i])
 		if slices.Equal(found, alone) {
 			continue
 		}
-		now := redact.Replace(texts[i], found)
+		now := privacy.Replace(texts[i], found)
 		*changed = true
 		if p := &out[at[i]]; p.Blob != nil {
 			b := *p.Blob
@@ -255,16 +255,16 @@ func joinedParts(parts []llms.Part, changed *bool) []llms.Part {
 
 // withoutSplit removes private blocks that span several strings of a JSON text.
 func withoutSplit(text string, changed *bool) string {
-	split := redact.SplitBlocks([]byte(text))
+	split := privacy.SplitBlocks([]byte(text))
 	if len(split) == 0 {
 		return text
 	}
 	*changed = true
-	return string(redact.Rewrite([]byte(text), func(text []byte) []byte { return split[string(text)] }))
+	return string(privacy.Rewrite([]byte(text), func(text []byte) []byte { return split[string(text)] }))
 }
 
 // rewrite replaces the findings of r in the parts and metadata of a message.
-func rewrite(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
+func rewrite(r privacy.Redactor, m llms.Message) (llms.Message, bool, error) {
 	e := partsEditor{Redactor: r}
 	out := m
 	out.Parts = e.parts(m.Parts)
@@ -289,7 +289,7 @@ func rewrite(r redact.Redactor, m llms.Message) (llms.Message, bool, error) {
 
 // partsEditor redacts the parts of a message.
 type partsEditor struct {
-	redact.Redactor
+	privacy.Redactor
 	changed bool
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
@@ -66,12 +66,12 @@ func (b bed) find(t *testing.T, pattern string) int {
 }
 
 func TestRedaction(t *testing.T) {
-	for _, mode := range []redact.Mode{"", redact.Off, redact.Search, redact.All} {
+	for _, mode := range []privacy.Mode{"", privacy.Off, privacy.Search, privacy.All} {
 		t.Run("redact "+string(mode), func(t *testing.T) {
 			b := newPrivateBed(t, ingest.Privacy{Redact: mode})
 			history := confidential(t)
 			b.sync(t, history...)
-			hidden := mode == redact.Search || mode == redact.All
+			hidden := mode == privacy.Search || mode == privacy.All
 			for i, m := range b.all(t) {
 				record, err := b.Record(t.Context(), m.ID)
 				if err != nil {
@@ -88,13 +88,13 @@ func TestRedaction(t *testing.T) {
 					t.Errorf("message %d has what is private", i)
 				}
 				clean := i == len(history)-1
-				if marked := bytes.Contains(text, []byte(redact.PrivateMark)); marked == clean {
+				if marked := bytes.Contains(text, []byte(privacy.PrivateMark)); marked == clean {
 					t.Errorf("message %d: marked %v: %.200s", i, marked, text)
 				}
 				if flagged := m.Flags&store.FlagRedacted != 0; flagged == clean {
 					t.Errorf("message %d: flagged %v", i, flagged)
 				}
-				if got, want := bytes.Contains(record, []byte(secret)), mode != redact.All && !clean; got != want {
+				if got, want := bytes.Contains(record, []byte(secret)), mode != privacy.All && !clean; got != want {
 					t.Errorf("message %d: its record has the secret: %v", i, got)
 				}
 				if got, want := bytes.Contains(text, []byte(secret)), !hidden && !clean; got != want {
@@ -140,7 +140,7 @@ func TestRedaction(t *testing.T) {
 
 // A record in which only a private block was found shows all that is kept.
 func TestPrivateIsNotMasked(t *testing.T) {
-	b := newPrivateBed(t, ingest.Privacy{Redact: redact.Search})
+	b := newPrivateBed(t, ingest.Privacy{Redact: privacy.Search})
 	b.append(t, decode(t, llms.FormatOpenAI, `{"role":"user","content":"the client <private>`+hush+`</private>"}`))
 	if flags := b.all(t)[0].Flags; flags&store.FlagMasked != 0 || flags&store.FlagRedacted == 0 {
 		t.Errorf("the flags are %v", flags)
@@ -173,7 +173,7 @@ func TestIgnoredSessionsAreNotStored(t *testing.T) {
 // TestForgottenCleansOnlyIfSomethingWasErased: cleaning is most of an import, and is done again
 // when the messages are stored.
 func TestForgottenCleansOnlyIfSomethingWasErased(t *testing.T) {
-	b := newPrivateBed(t, ingest.Privacy{Redact: redact.Search})
+	b := newPrivateBed(t, ingest.Privacy{Redact: privacy.Search})
 	unclean := llms.User("hello")
 	unclean.Meta = map[string]any{"no JSON": func() {}}
 	forgotten := func() error {

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/postgres/pgtest"
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

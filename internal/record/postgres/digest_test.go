@@ -12,7 +12,7 @@ import (
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/internal/record/postgres"
 	"github.com/lossless-context/lcm/internal/record/postgres/pgtest"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"

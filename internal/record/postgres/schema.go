@@ -6,16 +6,16 @@ import (
 	"fmt"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 )
 
 // version is the version of the schema, in the table lcm_schema. A database of the version
 // before is converted when it is opened to be written.
 const (
-	version = 8
-	before  = 7
+	version = 7
+	before  = 6
 )
 
 //go:embed schema.sql
@@ -55,7 +55,7 @@ func prepareTables(c sqldb.Conn) error {
 	case err != nil || have == version: // another process was faster
 		return err
 	case have == before:
-		return sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.Convert(c) })
+		return sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.FillMaps(c) })
 	}
 	return sqldb.Steps(
 		func() error { return c.Script(schemaSQL) },

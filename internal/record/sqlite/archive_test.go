@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lossless-context/lcm/internal/record/portable"
+	"github.com/lossless-context/lcm/internal/record/archive"
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/sqlite/check"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -31,14 +31,14 @@ func plainMessage(n int) store.NewMessage {
 // dumped is an archive in memory.
 type dumped struct {
 	data   []byte
-	list   []portable.Conversation
+	list   []archive.Conversation
 	digest string
 }
 
 func dump(t *testing.T, db *sqlite.DB, ids ...store.ConversationID) *dumped {
 	t.Helper()
 	var b bytes.Buffer
-	m, err := move.Export(t.Context(), db.SQL(), ids, &b, portable.Manifest{}, nil, func(int64) {})
+	m, err := move.Export(t.Context(), db.SQL(), ids, &b, archive.Manifest{}, nil, func(int64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,9 +46,9 @@ func dump(t *testing.T, db *sqlite.DB, ids ...store.ConversationID) *dumped {
 }
 
 // rows reads the archive, and then yields items of the test.
-func (d *dumped) rows(t *testing.T, more ...portable.Item) move.Source {
+func (d *dumped) rows(t *testing.T, more ...archive.Item) move.Source {
 	t.Helper()
-	r, err := portable.NewReader(bytes.NewReader(d.data), portable.Limits{})
+	r, err := archive.NewReader(bytes.NewReader(d.data), archive.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func (d *dumped) rows(t *testing.T, more ...portable.Item) move.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(yield func(portable.Item, error) bool) {
+	return func(yield func(archive.Item, error) bool) {
 		for item, err := range all {
 			if !yield(item, err) {
 				return
@@ -136,7 +136,7 @@ func TestDumpChosen(t *testing.T) {
 		}
 		d.has(t, d.load(t, path+".x"))
 	}
-	if _, err := move.Export(t.Context(), db.SQL(), []store.ConversationID{99}, io.Discard, portable.Manifest{}, nil, func(int64) {}); err == nil {
+	if _, err := move.Export(t.Context(), db.SQL(), []store.ConversationID{99}, io.Discard, archive.Manifest{}, nil, func(int64) {}); err == nil {
 		t.Error("a conversation that is not there was written")
 	}
 }
@@ -405,7 +405,7 @@ func TestMendedRowsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := dump(t, open(t, path, sqlite.Options{})).rows(t)
-	s, err := move.Build(t.Context(), path, func(yield func(portable.Item, error) bool) {
+	s, err := move.Build(t.Context(), path, func(yield func(archive.Item, error) bool) {
 		for item, err := range all {
 			if item.Table == "conversations" && slices.Contains(item.Values, any("rewound")) {
 				continue
@@ -431,10 +431,10 @@ func TestHostileRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := dump(t, open(t, path, sqlite.Options{}))
-	row := func(table, column string, value any) portable.Item {
-		return portable.Item{Row: portable.Row{Table: table, Columns: []string{column}, Values: []any{value}}}
+	row := func(table, column string, value any) archive.Item {
+		return archive.Item{Row: archive.Row{Table: table, Columns: []string{column}, Values: []any{value}}}
 	}
-	for name, bad := range map[string]portable.Item{
+	for name, bad := range map[string]archive.Item{
 		"a table that is not there":    row("sqlite_schema", "sql", "x"),
 		"a table that is not archived": row("segments", "id", int64(1)),
 		"SQL in a column":              row("state", "space) VALUES (1); DROP TABLE messages; --", "x"),
@@ -456,14 +456,14 @@ func TestHostileRows(t *testing.T) {
 		})
 	}
 	var b bytes.Buffer
-	w, err := portable.NewWriter(&b, portable.Manifest{Schema: 999})
+	w, err := archive.NewWriter(&b, archive.Manifest{Schema: 999})
 	if err == nil {
 		err = w.Close()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := portable.NewReader(&b, portable.Limits{})
+	r, err := archive.NewReader(&b, archive.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

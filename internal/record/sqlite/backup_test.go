@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lossless-context/lcm/internal/record/move"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
-	"github.com/lossless-context/lcm/internal/record/sqlite/move"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/view/summary"
 )

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/internal/view/assemble"
 	"github.com/lossless-context/lcm/internal/view/compact"
@@ -47,7 +47,7 @@ func Of(cfg *config.Config) Values {
 
 // Privacy returns the privacy settings.
 func Privacy(cfg *config.Config) ingest.Privacy {
-	p := ingest.Privacy{IgnoreSessions: cfg.Ingest.IgnoreSessionPatterns, Redact: redact.Mode(cfg.Ingest.Redact)}
+	p := ingest.Privacy{IgnoreSessions: cfg.Ingest.IgnoreSessionPatterns, Redact: privacy.Mode(cfg.Ingest.Redact)}
 	home, err := os.UserHomeDir()
 	for _, pattern := range cfg.Ingest.IgnoreProjectPatterns {
 		if rest, ok := strings.CutPrefix(pattern, "~/"); ok && err == nil {

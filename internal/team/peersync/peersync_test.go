@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/peersync"
@@ -56,7 +56,7 @@ func newMachine(t *testing.T, name string) *machine {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	m := &machine{t: t, db: db, engine: engine, pusher: teamsync.Pusher{Store: db, Privacy: ingest.Privacy{Redact: redact.Search}, MachineName: name}}
+	m := &machine{t: t, db: db, engine: engine, pusher: teamsync.Pusher{Store: db, Privacy: ingest.Privacy{Redact: privacy.Search}, MachineName: name}}
 	id, err := m.pusher.Machine(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/url"
 	"os/exec"
-	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
@@ -57,9 +56,6 @@ func Command(ctx context.Context, address, path string, quiet bool) (*exec.Cmd, 
 	return exec.CommandContext(ctx, "ssh", append(args, "--", u.Hostname(), command)...), nil
 }
 
-// endTime is how long a program may take to end after the exchange.
-const endTime = 5 * time.Second
-
 // Run exchanges messages with the machine that a command of [Command] reaches.
 func (s Side) Run(ctx context.Context, ssh *exec.Cmd, url string, verify bool) (other Hello, mine, theirs Outcome, err error) {
 	in, err := ssh.StdinPipe()
@@ -81,8 +77,9 @@ func (s Side) Run(ctx context.Context, ssh *exec.Cmd, url string, verify bool) (
 	}()
 	other, mine, theirs, err = s.Start(ctx, r, in, url, verify)
 	r.Close()
-	stubborn := time.AfterFunc(endTime, func() { _ = ssh.Process.Kill() })
-	defer stubborn.Stop()
+	if errors.Is(err, errSilent) {
+		_ = ssh.Process.Kill() // it has ended, or does now
+	}
 	if <-ended; errors.Is(err, errNoHello) {
 		err = explain(url, ssh.ProcessState.ExitCode())
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/lossless-context/lcm"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/ingest"
-	"github.com/lossless-context/lcm/internal/record/redact"
 	"github.com/lossless-context/lcm/internal/record/sqlite"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/access"
@@ -44,7 +44,7 @@ func (f *fixture) laptop(name, token string) *laptop {
 	}
 	f.t.Cleanup(func() { db.Close() })
 	return &laptop{&teamsync.Pusher{
-		Client: teamsync.Client{URL: f.url, Token: token}, Store: db, Privacy: ingest.Privacy{Redact: redact.Search}, MachineName: name,
+		Client: teamsync.Client{URL: f.url, Token: token}, Store: db, Privacy: ingest.Privacy{Redact: privacy.Search}, MachineName: name,
 	}, f.t, db, f.newEngine(db)}
 }
 

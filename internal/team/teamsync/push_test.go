@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
-	"github.com/lossless-context/lcm/internal/record/redact"
+	"github.com/lossless-context/lcm/internal/privacy"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/team/teamsync"
 	"github.com/lossless-context/lcm/llms"
@@ -132,7 +132,7 @@ func enters(t *testing.T, m *machine) {
 // after a push that is repeated.
 func TestVerifyMasked(t *testing.T) {
 	m := newMachine(t)
-	m.Privacy.Redact = redact.Search
+	m.Privacy.Redact = privacy.Search
 	const secret = "AKIAQ3EGRZ7XKLMWN2PT"
 	m.say("a", "one "+secret)
 	m.say("b", "two")

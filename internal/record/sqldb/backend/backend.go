@@ -5,6 +5,7 @@ package backend
 import (
 	"context"
 
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/erase"
 	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
@@ -13,7 +14,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/sqldb/state"
 	"github.com/lossless-context/lcm/internal/record/sqldb/stats"
 	"github.com/lossless-context/lcm/internal/record/sqldb/vectors"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/record"
 )

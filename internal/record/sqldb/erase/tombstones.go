@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/state"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
 	"github.com/lossless-context/lcm/internal/record/store"

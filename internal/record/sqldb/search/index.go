@@ -19,7 +19,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
@@ -213,16 +212,8 @@ func (ix *Index) ReleaseMemory() { ix.sections.clear() }
 // Repair drops the parts of the index that are not sound. Reindex builds them
 // again.
 func (ix *Index) Repair(ctx context.Context) error {
-	errs := []error{ix.file.Transact(ctx, func(c sqldb.Conn) error {
-		faults, err := seal.IndexFaults(c)
-		if err != nil || len(faults) == 0 {
-			return err
-		}
-		err = c.ExecAll([]string{"DELETE FROM sections", "DELETE FROM segments", "DELETE FROM lanes WHERE lane NOT IN (1, 2)", "UPDATE lanes SET epoch = epoch + 1"})
-		return errors.Join(err, seal.Lanes.Again(c, "TRUE"))
-	})}
+	var errs []error
 	for _, l := range ix.lanes() {
-		l.dropped()
 		errs = append(errs, l.repair(ctx))
 	}
 	return errors.Join(errs...)

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

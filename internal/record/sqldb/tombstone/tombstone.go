@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 

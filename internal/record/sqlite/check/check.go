@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/sqldb/search"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
 )

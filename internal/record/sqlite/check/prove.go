@@ -3,7 +3,7 @@ package check
 import (
 	"context"
 
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 )
 

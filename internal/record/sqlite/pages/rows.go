@@ -18,24 +18,24 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
-	"github.com/lossless-context/lcm/internal/record/portable"
+	"github.com/lossless-context/lcm/internal/record/archive"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 )
 
 // Rows yields the readable rows of tables of a file, which it only reads. schema is the
 // sound schema.
-func Rows(ctx context.Context, path string, schema map[string]dbfile.Object, tables []string) iter.Seq2[portable.Item, error] {
-	return func(yield func(portable.Item, error) bool) {
+func Rows(ctx context.Context, path string, schema map[string]dbfile.Object, tables []string) iter.Seq2[archive.Item, error] {
+	return func(yield func(archive.Item, error) bool) {
 		p, err := openPages(dbfile.Resolve(path))
 		if err != nil {
-			yield(portable.Item{}, dbfile.Explain(path, err))
+			yield(archive.Item{}, dbfile.Explain(path, err))
 			return
 		}
 		defer p.Close()
 		if dbfile.DamagedWAL(path) != nil && len(p.logged) == 0 {
 			err := errors.New("nothing in the write-ahead log can be read: the newest messages are lost")
-			if !yield(portable.Item{}, &hint.Error{Err: err, Kind: portable.ErrDamaged}) {
+			if !yield(archive.Item{}, &hint.Error{Err: err, Kind: archive.ErrDamaged}) {
 				return
 			}
 		}
@@ -49,7 +49,7 @@ func Rows(ctx context.Context, path string, schema map[string]dbfile.Object, tab
 			defer r.sql.Close()
 		}
 		if err := cmp.Or(r.read(tables), ctx.Err()); err != nil && !errors.Is(err, sqldb.ErrStop) {
-			yield(portable.Item{}, err)
+			yield(archive.Item{}, err)
 		}
 	}
 }
@@ -62,7 +62,7 @@ type reader struct {
 	ctx    context.Context
 	schema map[string]dbfile.Object
 	sql    *dbfile.Conn // reads the file with SQLite; nil where that fails
-	yield  func(portable.Item, error) bool
+	yield  func(archive.Item, error) bool
 }
 
 // read has SQLite read each table up to its first damaged page. Then it reads every page that
@@ -169,17 +169,14 @@ func typed(decl string, value any) bool {
 
 // give yields the values of a row that lcm can have written.
 func (s *reader) give(table string, columns []string, values []any) error {
-	row := portable.Row{Table: table, Damaged: "it is from a damaged file"}
+	row := archive.Row{Table: table, Damaged: "it is from a damaged file"}
 	for i, v := range values {
 		known := slices.ContainsFunc(s.schema[table].Columns, func(c dbfile.ColumnDef) bool { return c.Name == columns[i] })
-		if record, is := v.([]byte); is && table == "messages" && columns[i] == "record" {
-			v = sqldb.Unpack(record)
-		}
 		if _, odd := v.(float64); known && v != nil && !odd {
 			row.Columns, row.Values = append(row.Columns, columns[i]), append(row.Values, v)
 		}
 	}
-	if !s.yield(portable.Item{Row: row}, nil) {
+	if !s.yield(archive.Item{Row: row}, nil) {
 		return sqldb.ErrStop
 	}
 	return nil

@@ -3,10 +3,10 @@ package rebuild
 import (
 	"crypto/sha256"
 
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
 )

@@ -12,12 +12,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
-	"github.com/lossless-context/lcm/internal/record/sqldb/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb/tombstone"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
@@ -43,9 +42,6 @@ func Run(ctx context.Context, f *dbfile.File) error {
 		}
 		try(fmt.Sprintf("conversation %d", id), func(c *dbfile.Conn) error { return fixConversation(c, id) })
 	}
-	try("projects and leases", func(c *dbfile.Conn) error {
-		return c.ExecAll([]string{`DELETE FROM projects WHERE ` + seal.Unused, `DELETE FROM state WHERE space = '` + store.LeaseSpace + `'`})
-	})
 	return errors.Join(errs...)
 }
 

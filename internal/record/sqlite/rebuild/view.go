@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
-	"github.com/lossless-context/lcm/internal/record/sqldb/verify"
 	"github.com/lossless-context/lcm/internal/record/store"
 )
 
