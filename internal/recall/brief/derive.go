@@ -216,7 +216,7 @@ func (r *reading) changes(lines []notes.Line) {
 		switch l.Kind {
 		case notes.Files:
 			r.Worked, r.changed = true, l.Seq
-			for p := range strings.SplitSeq(l.Text, ", ") {
+			for _, p := range paths(r.by[l.Seq], l.Text) {
 				r.Files = slices.DeleteFunc(r.Files, func(f File) bool { return f.Path == p })
 				if q.Time.IsZero() || !q.Time.Before(r.committed) {
 					r.Files = slices.Insert(r.Files, 0, File{p, q.ID})
@@ -240,6 +240,20 @@ func (r *reading) changes(lines []notes.Line) {
 			}
 		}
 	}
+}
+
+// paths splits the list of the files that a message changed. One that has a comma in its name is
+// not split.
+func paths(m *store.Message, list string) []string {
+	var changed []string
+	for _, c := range m.Body.ToolCalls() {
+		changed = append(changed, notes.Changed(&c)...)
+	}
+	names := strings.Split(list, ", ")
+	if slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(changed, name) }) {
+		return []string{list}
+	}
+	return names
 }
 
 // failures collects the commands that failed lately and have not succeeded since, newest

@@ -2,6 +2,7 @@ package brief
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -308,9 +309,27 @@ func cut(text string, n int) string {
 // gist quotes what an answer says.
 func gist(text string, n int) string { return quote.Text(notes.Gist(safetext.Text(text), n-4), n) }
 
-// fileName returns the name of a file, quoted if it could be read as more.
+// sentence reports whether the name of a file could tell an agent something: more than three
+// words, signs of a shell, or several lines. Brackets are in the names of many routes.
+func sentence(name string) bool {
+	return len(strings.Fields(name)) > 3 || strings.ContainsAny(name, "|;&$`<>\"'*?!\n\r\u0085\u2028\u2029")
+}
+
+// fileName returns the name of a file, quoted if it could be read as more, and only its directory
+// and suffix if it is a sentence.
 func fileName(name string) string {
-	const most = 160
+	const most, longSuffix = 160, 8
+	if sentence(name) {
+		suffix := path.Ext(name)
+		if len(suffix) > longSuffix || strings.ContainsAny(suffix, " /") || sentence(suffix) {
+			suffix = ""
+		}
+		dir := path.Dir(name)
+		for sentence(dir) {
+			dir = path.Dir(dir)
+		}
+		name = path.Join(dir, "…"+suffix)
+	}
 	if strings.ContainsAny(name, ` "`) || !safetext.Same(name) {
 		return quote.Text(name, most)
 	}
