@@ -55,7 +55,11 @@ func (in *Ingester) externalise(m llms.Message, calls map[string]origin, format 
 	x := &extraction{Ingester: in, calls: calls, known: map[[sha256.Size]byte]store.PayloadID{}}
 	body := m
 	body.Raw = llms.Raw{}
-	body.Parts = x.parts(m.Parts, origin{})
+	var from origin
+	if m.Role == llms.RoleUser {
+		from.name = "pasted text"
+	}
+	body.Parts = x.parts(m.Parts, from)
 	ex := externalised{body: body, template: record}
 	if whole {
 		ex.payloads, ex.ids = x.payloads, x.ids

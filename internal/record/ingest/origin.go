@@ -1,12 +1,14 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
 )
@@ -23,7 +25,12 @@ func originOf(tool, arguments string) origin {
 	}
 	for key, value := range fields {
 		file, _ := value.(string)
-		if !namesFile(key, file) {
+		if key == "command" || key == "cmd" {
+			file = readFile(value)
+		} else if !namesFile(key, file) {
+			file = ""
+		}
+		if file == "" {
 			continue
 		}
 		if from.path != "" && from.path != file {
@@ -32,6 +39,22 @@ func originOf(tool, arguments string) origin {
 		from = origin{name: path.Base(strings.ReplaceAll(file, `\`, "/")), path: file}
 	}
 	return from
+}
+
+// reads matches a command that does nothing but print one file, or a part of it.
+var reads = lazyregexp.New(`^\s*(?:cd \S+ && )?(?:cat|head|tail|nl|sed)(?: -[\w-]+| \d+| '?[\d,$]+p'?)* (?:([^\s'"|;&<>$*?()\x60{}-][^\s'"|;&<>$*?()\x60{}]*)|'([^'\n]+)'|"([^"\n$\x60]+)")\s*$`)
+
+// readFile returns the file that a command prints, or "".
+func readFile(command any) string {
+	if words, _ := command.([]any); len(words) > 0 {
+		command = words[len(words)-1] // ["bash", "-lc", "cat a"]
+	}
+	line, _ := command.(string)
+	m := reads().FindStringSubmatch(line)
+	if m == nil || len(line) > maxPath {
+		return ""
+	}
+	return cmp.Or(m[1:]...)
 }
 
 // maxPath bounds a path in bytes.

@@ -21,7 +21,12 @@ func TestFilesAreNamedByTheirCalls(t *testing.T) {
 		{"Grep", `{"pattern":"cod","path":"/srv/db"}`, "Grep", "", "sql"},
 		{"Copy", `{"source_path":"a.sql","target_path":"b.sql"}`, "Copy", "", "sql"},
 		{"Glob", `{"path":"db/*.sql"}`, "Glob", "", "sql"},
-		{"Bash", `{"command":"cat fish.sql"}`, "Bash", "", "sql"},
+		{"Bash", `{"command":"cat fish.sql","description":"Print the table"}`, "fish.sql", "fish.sql", "sql"},
+		{"exec_command", `{"cmd":"cd /srv && sed -n '1,200p' \"db/fish.sql\""}`, "fish.sql", "db/fish.sql", "sql"},
+		{"shell", `{"command":["bash","-lc","head -n 50 /srv/db/fish.sql"]}`, "fish.sql", "/srv/db/fish.sql", "sql"},
+		{"Bash", `{"command":"cat a.sql b.sql"}`, "Bash", "", "sql"},
+		{"Bash", `{"command":"cat a.sql | sort"}`, "Bash", "", "sql"},
+		{"Bash", `{"command":"cat $FILE"}`, "Bash", "", "sql"},
 		{"odd", `no JSON`, "odd", "", "sql"},
 	} {
 		for _, apart := range []bool{false, true} {
@@ -43,6 +48,13 @@ func TestFilesAreNamedByTheirCalls(t *testing.T) {
 	b := newBed(t, 2000)
 	b.append(t, llms.Result("lost", "Bash", sql, false))
 	checkFile(t, b, 1, "Bash", "", "sql") // the result of a call that is not stored
+}
+
+// What the user pasted has a name too.
+func TestPastedTextIsNamed(t *testing.T) {
+	b := newBed(t, 2000)
+	b.append(t, llms.User(strings.Repeat("insert into fish values (1, 'cod', 3.5);\n", 3000)))
+	checkFile(t, b, 1, "pasted text", "", "sql")
 }
 
 // The content of a written file has the name that the call gives it.
