@@ -52,7 +52,7 @@ func (Host) Settings(m hosts.Machine) string {
 // Entries implements [setup.Host].
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	return []setup.Entry{
-		setup.JSONServer(filepath.Join(dir, "data", "settings", "cline_mcp_settings.json"), o.StdioServer(""), "mcpServers", "lcm"),
+		setup.JSONServer(filepath.Join(dir, "data", "settings", "cline_mcp_settings.json"), o.StdioServer("").Waiting(setup.InSeconds), "mcpServers", "lcm"),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

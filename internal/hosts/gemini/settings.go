@@ -14,7 +14,7 @@ var events = map[string]string{"BeforeAgent": "UserPromptSubmit", "AfterTool": "
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	file := filepath.Join(dir, "settings.json")
 	return []setup.Entry{
-		setup.JSONServer(file, o.TrustedServer(), "mcpServers", "lcm"),
+		setup.JSONServer(file, o.TrustedServer().Waiting(setup.InMillis), "mcpServers", "lcm"),
 		setup.HooksNamed(file, Name, o, "SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}

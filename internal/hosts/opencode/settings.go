@@ -38,7 +38,8 @@ func serverEntry(o setup.Options) any {
 		Type    string   `json:"type"`
 		Command []string `json:"command"`
 		Enabled bool     `json:"enabled"`
-	}{"local", o.ServerCommand(), true}
+		Timeout int      `json:"timeout"`
+	}{"local", o.ServerCommand(), true, setup.ToolSeconds * setup.InMillis}
 }
 
 // plugin is the plugin that passes events on and owns the context.

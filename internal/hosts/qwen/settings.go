@@ -11,7 +11,7 @@ import (
 func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	file := filepath.Join(dir, "settings.json")
 	return []setup.Entry{
-		setup.JSONServer(file, o.TrustedServer(), "mcpServers", "lcm"),
+		setup.JSONServer(file, o.TrustedServer().Waiting(setup.InMillis), "mcpServers", "lcm"),
 		setup.Hooks(file, Name, o, setup.InMillis, 10),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}

@@ -64,8 +64,8 @@ func JSONServer(file string, value any, path ...string) Entry {
 			return d.Bytes(), err
 		}
 		for _, name := range sortedKeys(fields) { // keys of the user's own in lcm's entry stay
-			if at := append(slices.Clone(path), name); name == "trust" && d.Get(at...) != nil {
-				continue // the user decides
+			if at := append(slices.Clone(path), name); usersChoice(name) && d.Get(at...) != nil {
+				continue
 			}
 			if err := d.Set(fields[name], append(slices.Clone(path), name)...); err != nil {
 				return nil, err
@@ -91,8 +91,22 @@ func TOMLServer(file string, lines []string, path ...string) Entry {
 	}
 	return serverEntry(file, path, own,
 		func(src []byte) (map[string]any, error) { return edit.HasTable(src, path) },
-		func(src []byte) ([]byte, error) { return edit.SetTable(src, path, lines) },
+		func(src []byte) ([]byte, error) {
+			have, err := edit.HasTable(src, path)
+			if err != nil {
+				return nil, err
+			}
+			return edit.SetTable(src, path, slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+				key, _, _ := strings.Cut(line, " = ")
+				return usersChoice(key) && have[key] != nil
+			}))
+		},
 		func(src []byte) ([]byte, error) { return edit.CutTable(src, path) })
+}
+
+// usersChoice reports that a value of lcm's entry stays as the user wrote it.
+func usersChoice(key string) bool {
+	return slices.Contains([]string{"trust", "timeout", "tool_timeout_sec"}, key)
 }
 
 // serverEntry is an entry for the MCP server with the keys own. An entry of the user's own

@@ -58,6 +58,18 @@ type Server struct {
 	// Trust lets the model call the tools, which only read, without asking the user: some hosts
 	// refuse every call that needs approval where there is nobody to ask.
 	Trust bool `json:"trust,omitempty"`
+	// Timeout is how long the host waits for an answer, in its own unit.
+	Timeout int `json:"timeout,omitempty"`
+}
+
+// ToolSeconds is how long a host is told to wait for an answer of a tool: a question may take
+// two minutes, and many hosts give up after one.
+const ToolSeconds = 180
+
+// Waiting returns the entry with a timeout for a host whose second is [InSeconds] or [InMillis].
+func (s Server) Waiting(second int) Server {
+	s.Timeout = ToolSeconds * second
+	return s
 }
 
 // StdioServer returns the entry of the MCP server. kind and tools are its type and tools.

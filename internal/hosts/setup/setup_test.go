@@ -313,6 +313,33 @@ func TestTrustIsTheUsers(t *testing.T) {
 	}
 }
 
+// A host waits three minutes for an answer, since a question may take two, unless the user wrote
+// another time.
+func TestHostsWaitForAnswers(t *testing.T) {
+	for _, test := range []struct{ host, file, mine, want string }{
+		{"claude", ".claude.json", `{"mcpServers":{"lcm":{"command":"/old/lcm","args":["mcp"],"timeout":7}}}`, `"timeout":180000`},
+		{"codex", ".codex/config.toml", "[mcp_servers.lcm]\ncommand = \"/old/lcm\"\nargs = [\"mcp\"]\ntool_timeout_sec = 7\n", `tool_timeout_sec=180`},
+		{"opencode", ".config/opencode/opencode.json", `{"mcp":{"lcm":{"type":"local","command":["/old/lcm","mcp"],"timeout":7}}}`, `"timeout":180000`},
+		{"kilo", ".config/kilo/kilo.json", `{"mcp":{"lcm":{"type":"local","command":["/old/lcm","mcp"],"timeout":7}}}`, `"timeout":180000`},
+		{"gemini", ".gemini/settings.json", `{"mcpServers":{"lcm":{"command":"/old/lcm","timeout":7}}}`, `"timeout":180000`},
+		{"qwen", ".qwen/settings.json", `{"mcpServers":{"lcm":{"command":"/old/lcm","timeout":7}}}`, `"timeout":180000`},
+		{"copilot", ".copilot/mcp-config.json", `{"mcpServers":{"lcm":{"command":"/old/lcm","timeout":7}}}`, `"timeout":180000`},
+		{"cline", ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"lcm":{"command":"/old/lcm","timeout":7}}}`, `"timeout":180`},
+	} {
+		written := func(files map[string]string) string {
+			m := home(t, files)
+			apply(t, test.host, options(m), filepath.Join(t.TempDir(), "kept"))
+			return strings.ReplaceAll(tree(t, m.Home)[test.file], " ", "")
+		}
+		if text := written(worlds["fresh"]); !strings.Contains(text, test.want) {
+			t.Errorf("%s: %s is missing: %s", test.host, test.want, text)
+		}
+		if text := written(map[string]string{test.file: test.mine, filepath.Dir(test.file) + "/.claude/x": ""}); !strings.Contains(text, strings.Split(strings.ReplaceAll(test.want, "=", ":"), ":")[0]) || strings.Contains(text, "180") || strings.Contains(text, "/old/lcm") {
+			t.Errorf("%s: the user's time is overwritten: %s", test.host, text)
+		}
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	tests := []struct {
 		name, host string
@@ -423,7 +450,7 @@ func TestDiff(t *testing.T) {
 	got := strings.ReplaceAll(p.Changes[0].Diff(), m.Home, "~")
 	want := `--- ~/.codex/config.toml
 +++ ~/.codex/config.toml
-@@ -2,3 +2,7 @@
+@@ -2,3 +2,8 @@
  b = 2
  c = 3
  d = 4
@@ -431,6 +458,7 @@ func TestDiff(t *testing.T) {
 +[mcp_servers.lcm]
 +command = "/opt/lcm/bin/lcm"
 +args = ["mcp"]
++tool_timeout_sec = 180
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
