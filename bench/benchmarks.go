@@ -254,7 +254,7 @@ func benchAnswer(f *flag.FlagSet) measure {
 	var o answer.Options
 	path := f.String("data", "", "data set, as in recall (default: the bundled questions)")
 	identifiers := f.Bool("identifiers", false, "ask for identifiers with prompts about something else")
-	f.IntVar(&o.MaxTokens, "max-tokens", 2000, "length of the answers")
+	f.IntVar(&o.MaxTokens, "max-tokens", 0, "length of the answers (0: the default)")
 	dirFlag(f, &o.Dir, "the database")
 	return func(ctx context.Context, p harness.Progress) (report, error) {
 		o.Progress = p

@@ -32,7 +32,7 @@ func (a GrepAnswer) Text() string {
 		}
 	}
 	if a.Elsewhere != nil {
-		fmt.Fprintf(&b, "elsewhere: %s in other conversations; %s\n", prose.AtLeast(a.Elsewhere.Hits, a.Elsewhere.AtLeast, "match", "matches"), a.Elsewhere.How)
+		fmt.Fprintf(&b, "elsewhere: %s\n", a.Elsewhere)
 	}
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
@@ -48,13 +48,23 @@ func SaidText(said []Turn) string {
 	var b strings.Builder
 	b.WriteString("what the user said about it, newest first:\n")
 	for _, t := range said {
-		fmt.Fprintf(&b, "- %s %s user: %s", t.Prompt.CreatedAt.UTC().Format(time.DateOnly), t.Prompt.ID, t.Prompt.line())
-		if t.Reply != nil {
-			fmt.Fprintf(&b, " · %s assistant: %s", t.Reply.ID, t.Reply.line())
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "- %s\n", t)
 	}
 	return b.String()
+}
+
+// String returns the turn on a line, with its date and ids.
+func (t Turn) String() string {
+	line := fmt.Sprintf("%s %s user: %s", t.Prompt.CreatedAt.UTC().Format(time.DateOnly), t.Prompt.ID, t.Prompt.line())
+	if t.Reply != nil {
+		line += fmt.Sprintf(" · %s assistant: %s", t.Reply.ID, t.Reply.line())
+	}
+	return line
+}
+
+// String counts the matches and says how to ask for them.
+func (e Elsewhere) String() string {
+	return fmt.Sprintf("%s in other conversations; %s", prose.AtLeast(e.Hits, e.AtLeast, "match", "matches"), e.How)
 }
 
 // line is the neighbour on a line, with […] where it is cut.
@@ -64,6 +74,19 @@ func (n Neighbour) line() string {
 		text += " […]"
 	}
 	return text
+}
+
+// OnlyMatches returns the answer without messages that do not match themselves: those around
+// a match, those that rank by their neighbours, and what the user said about the question.
+func (a GrepAnswer) OnlyMatches() GrepAnswer {
+	all := a.Matches
+	a.Said, a.Matches = nil, []Match{}
+	for _, m := range all {
+		if m.Context = nil; !m.Beside {
+			a.Matches = append(a.Matches, m)
+		}
+	}
+	return a
 }
 
 // Headline counts the matches and says where they were looked for.
@@ -170,24 +193,32 @@ func (m Match) Heading(stamp func(time.Time) string) string {
 	if len(m.FileIDs) > 0 {
 		parts = append(parts, "inside "+prose.Join(m.FileIDs, ", ", 0))
 	}
+	return strings.Join(append(parts, m.Marks()...), " · ")
+}
+
+// Marks says what a reader has to know of a match beyond its text.
+func (m Match) Marks() (marks []string) {
 	if m.Beside {
-		parts = append(parts, "beside a match")
+		marks = append(marks, "beside a match")
 	}
 	if m.Meaning {
 		parts = append(parts, "by meaning")
 	}
 	if m.Earlier != "" {
-		parts = append(parts, m.Earlier)
+		marks = append(marks, m.Earlier)
 	}
 	if m.Damaged {
-		parts = append(parts, "DAMAGED")
+		marks = append(marks, "DAMAGED")
 	}
-	return strings.Join(parts, " · ")
+	return marks
 }
+
+// String returns the neighbour on a line, with its id and who spoke.
+func (n Neighbour) String() string { return fmt.Sprintf("%s %s: %s", n.ID, n.Role, n.line()) }
 
 func writeNeighbours(b *strings.Builder, all []Neighbour) {
 	for _, n := range all {
-		fmt.Fprintf(b, "  · %s %s: %s\n", n.ID, n.Role, n.line())
+		fmt.Fprintf(b, "  · %s\n", n)
 	}
 }
 
@@ -244,6 +275,9 @@ func (a Answer) Text() string {
 	}
 	if a.Truncated {
 		fmt.Fprintf(&b, "truncated by %s\n", a.TruncatedBy)
+	}
+	if len(a.Skipped) > 0 {
+		fmt.Fprintf(&b, "skippedConversationIds: %s\n", prose.Join(a.Skipped, " ", 40))
 	}
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)

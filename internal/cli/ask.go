@@ -52,7 +52,10 @@ func (cmd *askCommand) complete(c *cobra.Command, args []string) error {
 	if cmd.evidence {
 		cmd.Output = recall.OutputEvidence
 	}
-	if c.Flags().Changed("max-tokens") && cmd.MaxTokens == 0 {
+	switch given := c.Flags().Changed("max-tokens"); {
+	case !given:
+		cmd.MaxTokens = 0
+	case cmd.MaxTokens == 0:
 		return wrongUsage(c, fmt.Errorf("--max-tokens is 0: it must be between %d and %d", recall.MinMaxTokens, recall.MaxMaxTokens))
 	}
 	return nil

@@ -32,12 +32,16 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 	if err := r.check(); err != nil {
 		return recall.Answer{}, err
 	}
+	late := false
 	if r.Caller != "" { // calls without a caller are not serialised
-		done, err := d.turns.Take(ctx, r.Caller)
-		if err != nil {
+		done, err := d.turnOf(ctx, r.Caller)
+		switch {
+		case err == nil:
+			defer done()
+		case ctx.Err() != nil:
 			return recall.Answer{}, fmt.Errorf("the question was given up while others of the same caller were answered: %w", err)
 		}
-		defer done()
+		late = err != nil
 	}
 	p, err := d.plan(ctx, r)
 	if err != nil {
@@ -58,6 +62,8 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 		return d.evidence(ctx, r, p, "")
 	case runner == nil:
 		return d.evidence(ctx, r, p, noModel)
+	case late:
+		return d.evidence(ctx, r, p, reason(fmt.Errorf("%w: other questions of the same caller took the time", errTimeout)))
 	}
 	a, err := d.delegate(ctx, r, p, runner)
 	switch {
@@ -71,15 +77,29 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 	return d.evidence(ctx, r, p, reason(err))
 }
 
+// turnOf waits for the turn of a caller, but not so long that there is no time for evidence.
+func (d *Delegator) turnOf(ctx context.Context, caller string) (done func(), err error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, left-min(left/2, evidenceTime))
+		defer stop()
+	}
+	return d.turns.Take(ctx, caller)
+}
+
 // beside puts evidence next to an answer that cites nothing, in the room that the answer
 // leaves. The answer may be honest, as nothing was there, or made up.
 func (d *Delegator) beside(ctx context.Context, r request, p *plan, a *recall.Answer) error {
 	if r.MaxTokens -= d.count(a.Answer); len(a.CitedIDs) > 0 || r.MaxTokens < recall.MinMaxTokens {
 		return nil
 	}
+	r.text = min(r.text, r.MaxTokens)
 	found, err := d.evidence(ctx, r, p, "")
 	if found.Method == recall.MethodEvidence {
 		a.Evidence, a.Damaged = found.Answer, found.Damaged
+		a.TotalSourceTokens += found.TotalSourceTokens
+		setCut(a, found.Truncated || cutBy(*a, cutMaxTokens), cutBy(*a, cutExpansion))
 	}
 	return err
 }

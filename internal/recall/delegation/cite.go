@@ -8,7 +8,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/internal/kit/prose"
-	"github.com/lossless-context/lcm/internal/recall/lookup"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/recall"
@@ -106,6 +105,7 @@ func (d *Delegator) quote(a *recall.Answer, read *reading, r request) {
 		q = nil // no words: quotes are how the messages begin
 	}
 	left := r.MaxTokens - d.count(a.Answer)
+	quoted := map[store.ID]bool{} // a message and a summary above it are often cited together
 	for i := range a.Citations {
 		c := &a.Citations[i]
 		s, text := read.passage(c.ID, q)
@@ -115,9 +115,12 @@ func (d *Delegator) quote(a *recall.Answer, read *reading, r request) {
 		if !s.node.IsSummary() {
 			c.MessageID, c.Role, c.CreatedAt = s.node.Message, s.role, s.time
 		}
-		if cost := d.count(text); cost <= left {
-			c.Quote = text
+		source := c.Source()
+		room := len(a.CitedIDs) < maxCitations || slices.Contains(a.CitedIDs, source)
+		if cost := d.count(text); cost <= left && room && !quoted[source] {
+			c.Quote, quoted[source] = text, true
 			left -= cost
+			a.CitedIDs = include(a.CitedIDs, source)
 		}
 	}
 }
@@ -158,14 +161,14 @@ func (r *reading) passage(id store.ID, q *search.Query) (*served, string) {
 // how many bytes of them it holds.
 func excerpt(q *search.Query, text string, width int) (string, int) {
 	if q == nil {
-		return text[:lookup.Boundary(text, width)], 0
+		return words(text, 0, width), 0
 	}
 	e := q.Excerpt([]byte(text), width)
 	n := 0
 	for _, r := range e.Ranges {
 		n += r[1] - r[0]
 	}
-	return strings.TrimSpace(text[e.Start:e.End]), n
+	return words(text, e.Start, e.End), n
 }
 
 // conversations lists where the citations come from, the most cited first;
@@ -215,8 +218,8 @@ func merge(outcomes []outcome, asked []*bucket, r request, count func(string) in
 		}
 		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading().ReplaceAllString(o.answer.Answer, "$1| $2"))
 		join(&merged, o.answer, id)
-		short = short || o.answer.TruncatedBy == cutMaxTokens || o.answer.TruncatedBy == cutBoth
-		starved = starved || o.answer.TruncatedBy == cutExpansion || o.answer.TruncatedBy == cutBoth
+		short = short || cutBy(o.answer, cutMaxTokens)
+		starved = starved || cutBy(o.answer, cutExpansion)
 	}
 	if text.Len() == 0 {
 		return recall.Answer{}, outcomes[0].err

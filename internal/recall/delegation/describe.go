@@ -47,7 +47,9 @@ func (g *Grant) describe(ctx context.Context, in describeArgs) (string, error) {
 	facts := p.describe(a, holder)
 	g.served.facts += facts
 	p.left -= g.count(facts)
-	g.settle(p)
+	if err := g.settle(ctx, p); err != nil {
+		return "", err
+	}
 	return facts + "\n" + p.text(), nil
 }
 

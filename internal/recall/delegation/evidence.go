@@ -59,7 +59,7 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 		}
 		return a, nil
 	}
-	e := &extract{Delegator: d, read: r.read, most: textTokens(r.MaxTokens), bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
+	e := &extract{Delegator: d, read: r.read, most: r.text, bound: max(r.MaxTokens, leastResult), titles: map[store.ConversationID]string{}, shown: map[store.MessageID]bool{}, texts: map[string]bool{}}
 	for _, id := range p.scope.Except {
 		e.shown[id] = true // the question itself
 	}
@@ -89,15 +89,6 @@ func (d *Delegator) evidence(ctx context.Context, r request, p *plan, why string
 	return a, err
 }
 
-// textTokens bounds the text of evidence: a reader in a hurry gets half of what a written
-// answer may take, unless more is asked for.
-func textTokens(maxTokens int) int {
-	if maxTokens == recall.DefaultMaxTokens {
-		return maxTokens / 2
-	}
-	return maxTokens
-}
-
 // passage is a message, or the best part of one.
 type passage struct {
 	msg   store.Message
@@ -105,7 +96,7 @@ type passage struct {
 	whole bool
 	quote string // a short part of text
 	match bool   // else it stands around one
-	cited bool
+	cited bool   // with a quote
 	// earlier labels an answer that was given from the record.
 	earlier string
 }
@@ -123,7 +114,8 @@ type extract struct {
 	full     bool // a relevant message has no room
 	left     int  // matches that would be cited and have no room
 	passages []passage
-	later    string                          // what the user said about it, and after the first passage
+	said     []recall.Turn                   // what the user said about it
+	later    string                          // said as a text, which stands after the first passage
 	shown    map[store.MessageID]bool        // the messages of passages, and those that are left out
 	texts    map[string]bool                 // of passages: a command that was run three times is shown once
 	home     []store.Project                 // that the question is asked in
@@ -264,7 +256,7 @@ func (e *extract) part(text string, room int) (string, bool) {
 // excerpt returns the part of a text with most words of the query, else of the
 // prompt. Where the text has the query as it was typed, the part has it too.
 func (e *extract) excerpt(text string, width int) string {
-	part := strings.TrimSpace(text[:lookup.Boundary(text, width)])
+	part := words(text, 0, width)
 	for _, q := range e.queries {
 		if best, n := excerpt(q, text, width); n > 0 {
 			part = best
@@ -274,7 +266,7 @@ func (e *extract) excerpt(text string, width int) string {
 	if at := e.literal.FindStringIndex(text); at != nil && !e.literal.MatchString(part) {
 		start := max(0, at[0]-max(0, width-(at[1]-at[0]))/4)
 		start = max(0, min(start, len(text)-width))
-		part = strings.TrimSpace(text[lookup.Boundary(text, start):lookup.Boundary(text, start+width)])
+		part = words(text, start, start+width)
 	}
 	return part
 }
@@ -302,11 +294,12 @@ func (e *extract) fits(shown []passage) bool {
 func (e *extract) cost(p passage) int {
 	const heading = 9
 	n := e.encoded(line(p)+"\n") - 2 // without its quotes
+	n += e.encoded(p.msg.ID.String()) + 2
 	if !slices.ContainsFunc(e.passages, func(q passage) bool { return sameDay(p, q) }) {
 		n += heading
 	}
 	if p.cited {
-		n += e.encoded(citation(p)) + e.encoded(p.msg.ID.String()) + 2
+		n += e.encoded(citation(p))
 	}
 	return n
 }
@@ -337,8 +330,10 @@ func (e *extract) answer(shown []passage) recall.Answer {
 	if e.later != "" && len(shown) > 0 {
 		a.Answer = strings.TrimSuffix(write(shown[:1], e.titles)+"\n"+e.later+"\n"+write(shown[1:], e.titles), "\n")
 	}
-	a.CitedIDs, a.Citations, a.TotalSourceTokens = []store.ID{}, []recall.Citation{}, e.read
-	left, parts := e.left, 0
+	a.CitedIDs, a.Citations = []store.ID{}, []recall.Citation{}
+	// Dates, names and ids of the record are printed too.
+	a.TotalSourceTokens = max(e.read, e.count(a.Answer))
+	left, cut := e.left, e.full || len(shown) < len(e.passages)
 	for _, p := range e.passages[min(len(shown), len(e.passages)):] {
 		if p.cited {
 			left++
@@ -347,20 +342,24 @@ func (e *extract) answer(shown []passage) recall.Answer {
 	for _, p := range shown {
 		addSource(&a, p.msg.Conversation)
 		a.Damaged = a.Damaged || p.msg.Damaged || strings.HasPrefix(e.titles[p.msg.Conversation], damagedRow)
-		if !p.cited {
-			continue
+		a.CitedIDs = append(a.CitedIDs, store.ID{Message: p.msg.ID})
+		if p.cited {
+			a.Citations = append(a.Citations, citation(p))
 		}
-		c := citation(p)
-		a.CitedIDs = append(a.CitedIDs, c.ID)
-		a.Citations = append(a.Citations, c)
-		if !p.whole {
-			parts++
+		cut = cut || !p.whole
+	}
+	for _, t := range e.said {
+		for _, n := range []*recall.Neighbour{&t.Prompt, t.Reply} {
+			if n != nil {
+				a.CitedIDs = include(a.CitedIDs, store.ID{Message: n.ID})
+				cut = cut || n.Truncated
+			}
 		}
 	}
 	if len(shown) > 0 {
 		a.SourceConversationID = a.SourceConversationIDs[0]
 	}
-	setCut(&a, e.full || len(shown) < len(e.passages) || parts > 0 && !e.short(), false)
+	setCut(&a, cut, false)
 	if left > 0 {
 		note(&a, "%s about the question: narrow it, or ask with a larger maxTokens", prose.Plural(left, "more message is", "more messages are"))
 	}

@@ -44,7 +44,7 @@ func TestEvidenceIsVerbatimAndBounded(t *testing.T) {
 		}
 		found := lines.FindAllStringSubmatch(a.Answer, -1)
 		cited := len(a.CitedIDs)
-		if len(found) == 0 || cited == 0 || cited > 16 || cited > len(found) || cited != len(a.Citations) || a.Method != recall.MethodEvidence || a.Reason != "" {
+		if len(found) == 0 || cited != len(found) || len(a.Citations) == 0 || len(a.Citations) > min(16, cited) || a.Method != recall.MethodEvidence || a.Reason != "" {
 			t.Errorf("maxTokens %d: %d lines, %d cited, %s %q", most, len(found), cited, a.Method, a.Reason)
 		}
 		shown := map[string]bool{}
@@ -59,6 +59,9 @@ func TestEvidenceIsVerbatimAndBounded(t *testing.T) {
 				t.Errorf("msg_%d never said %.80q", n, words)
 			}
 		}
+		if printed := llms.Estimate.Count(a.Answer); a.TotalSourceTokens < printed {
+			t.Errorf("maxTokens %d: %d tokens were read, and %d printed", most, a.TotalSourceTokens, printed)
+		}
 		for i, c := range a.Citations {
 			var n int
 			if _, err := fmt.Sscanf(c.ID.String(), "msg_%d", &n); err != nil {
@@ -70,6 +73,48 @@ func TestEvidenceIsVerbatimAndBounded(t *testing.T) {
 		}
 		if most == 16_000 != !a.Truncated {
 			t.Errorf("maxTokens %d: truncated %v", most, a.Truncated)
+		}
+	}
+}
+
+// A cap that is given is kept, also where it is the default: only where none is given are
+// passages shorter than a written answer may be.
+func TestEvidenceHasTheRoomThatIsGiven(t *testing.T) {
+	f := newFixture(t, nil)
+	var texts []string
+	for i := range 60 {
+		texts = append(texts, fmt.Sprintf("Entry %d about the anchor. %s The chain is %d fathoms.", i, strings.Repeat("Salt and tar and rope. ", 30), i*3))
+	}
+	c := f.talk("s", texts...)
+	size := map[int]int{}
+	for _, most := range []int{0, 1000, 1999, 2000, 2001} {
+		a := f.evidence(recall.Question{Query: "anchor chain", Prompt: "How many fathoms is the chain?", Where: recall.Where{Current: c}, MaxTokens: most})
+		size[most] = llms.Estimate.Count(a.Answer)
+	}
+	if size[0] > 1000 || size[1999] < 1400 || size[2000] < size[1999] || size[2001] < size[2000] {
+		t.Errorf("tokens by maxTokens: %v", size)
+	}
+}
+
+// Every id that evidence prints is cited, what the user said later too, and all of it is
+// counted.
+func TestWhatEvidencePrintsIsCitedAndCounted(t *testing.T) {
+	f := newFixture(t, nil)
+	var messages []llms.Message
+	for i := range 12 {
+		messages = append(messages, llms.User(fmt.Sprintf("Make the lease timeout of gateway %d longer, to %d s.", i, 30+i)), llms.Assistant(fmt.Sprintf("The lease timeout of gateway %d is longer now.", i)))
+	}
+	c := f.session("s", "/p", messages...)
+	for _, most := range []int{0, 120, 400, 1000, 4000} {
+		a := f.evidence(recall.Question{Prompt: "What is the lease timeout of the gateway?", Where: recall.Where{Current: c}, MaxTokens: most})
+		cited := asTexts(a.CitedIDs)
+		for _, id := range regexp.MustCompile(`msg_\d+`).FindAllString(a.Answer, -1) {
+			if !slices.Contains(cited, id) {
+				t.Errorf("maxTokens %d: %s is printed and not among %v", most, id, cited)
+			}
+		}
+		if n := llms.Estimate.Count(a.Answer); a.TotalSourceTokens < n {
+			t.Errorf("maxTokens %d: %d tokens were read, and %d printed", most, a.TotalSourceTokens, n)
 		}
 	}
 }
@@ -92,7 +137,7 @@ func TestEvidenceEndsWithRelevance(t *testing.T) {
 	if len(lines) < 2 || len(lines) > 13 || !strings.HasPrefix(lines[0], "[20") || lines[1] != "msg_121 user: "+texts[120] {
 		t.Errorf("the answer is\n%s", a.Answer)
 	}
-	if !slices.Equal(asTexts(a.CitedIDs), []string{"msg_121"}) || a.Truncated || a.ExpandedSummaryCount != 0 {
+	if len(a.CitedIDs) != len(lines)-1 || a.CitedIDs[0].Message != 121 || len(a.Citations) != 1 || a.Truncated || a.ExpandedSummaryCount != 0 {
 		t.Errorf("cited %v, truncated %v, %d summaries expanded", a.CitedIDs, a.Truncated, a.ExpandedSummaryCount)
 	}
 }

@@ -82,7 +82,9 @@ func (g *Grant) expand(ctx context.Context, in expandArgs) (string, error) {
 	if len(p.pieces) == 0 && len(p.skipped) > 0 && p.next == "" {
 		return "", errors.New(strings.Join(p.skipped, "; "))
 	}
-	g.settle(p)
+	if err := g.settle(ctx, p); err != nil {
+		return "", err
+	}
 	g.served.unread = p.next != ""
 	if p.next != "" && g.spent() {
 		g.served.cut = true
@@ -103,13 +105,18 @@ func (g *Grant) spent() bool { return g.left < minPage || g.meter.lastPage() }
 
 // settle charges a page and records its pieces as served; a call that failed served
 // nothing. A page without pieces is charged too, but does not count as reading.
-func (g *Grant) settle(p *page) {
+func (g *Grant) settle(ctx context.Context, p *page) error {
+	if err := p.climb(ctx); err != nil {
+		return err
+	}
+	p.left -= g.count(p.citable())
 	cost := p.size - p.left
 	g.left -= cost
 	for _, note := range p.read {
 		note()
 	}
 	g.meter.feed(cost, p.tokens)
+	return nil
 }
 
 // find fills in the ids of granted summaries that a query matches.

@@ -2,6 +2,7 @@ package delegation_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -144,11 +145,12 @@ func TestEvidenceShowsTheNewestStatement(t *testing.T) {
 	}
 }
 
-// A part of a long output is no cut for want of room where there is room.
-func TestEvidenceIsTruncatedOnlyForWantOfRoom(t *testing.T) {
+// A part of a long output is a cut, also where there is room for more; it begins and ends
+// with whole words.
+func TestEvidenceSaysThatItWasCut(t *testing.T) {
 	f := newFixture(t, nil)
 	c := f.session("s", "/p", append([]llms.Message{llms.User("Why does the sluice leak?")}, command("c", "inspect", strings.Repeat("plank and nail. ", 200)+"sluice: seal worn. "+strings.Repeat("plank and nail. ", 200))...)...)
-	if a := f.evidence(recall.Question{Query: "sluice", Prompt: "Why does the sluice leak?", Where: recall.Where{Current: c}}); a.Truncated || !strings.Contains(a.Answer, "seal worn") {
+	if a := f.evidence(recall.Question{Query: "sluice", Prompt: "Why does the sluice leak?", Where: recall.Where{Current: c}}); !a.Truncated || a.TruncatedBy != "maxTokens" || !strings.Contains(a.Answer, "seal worn") || !regexp.MustCompile(`\[…\] (plank|and|nail\.) .* (plank|and|nail\.) \[…\]$`).MatchString(a.Answer) {
 		t.Errorf("truncated %v:\n%s", a.Truncated, a.Answer)
 	}
 }

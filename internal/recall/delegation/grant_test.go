@@ -71,7 +71,7 @@ func TestPagesAddUp(t *testing.T) {
 			}
 			args["cursor"] = next[:strings.Index(next, `"`)]
 		}
-		return says("read"), nil
+		return says("read", "msg_5"), nil
 	}
 	f := newFixture(t, func(c *delegation.Config) { c.Runner = &runner })
 	c := f.talk("s", texts...)
@@ -99,11 +99,12 @@ func TestASummaryReadByItsMessagesIsExpanded(t *testing.T) {
 		tool string
 		args func(store.SummaryID) map[string]any
 		want int
+		also []string // the quoted message
 	}{
-		{"lcm_expand", func(store.SummaryID) map[string]any { return map[string]any{"messageIds": []string{"msg_1"}} }, 1},
-		{"lcm_describe", func(store.SummaryID) map[string]any { return map[string]any{"id": "msg_1"} }, 1},
-		{"lcm_grep", func(store.SummaryID) map[string]any { return map[string]any{"pattern": "anchor", "scope": "messages"} }, 0},
-		{"lcm_describe", func(id store.SummaryID) map[string]any { return map[string]any{"id": string(id)} }, 0},
+		{"lcm_expand", func(store.SummaryID) map[string]any { return map[string]any{"messageIds": []string{"msg_1"}} }, 1, []string{"msg_1"}},
+		{"lcm_describe", func(store.SummaryID) map[string]any { return map[string]any{"id": "msg_1"} }, 1, []string{"msg_1"}},
+		{"lcm_grep", func(store.SummaryID) map[string]any { return map[string]any{"pattern": "anchor", "scope": "messages"} }, 0, []string{"msg_1"}},
+		{"lcm_describe", func(id store.SummaryID) map[string]any { return map[string]any{"id": string(id)} }, 0, nil},
 	} {
 		var leaf store.SummaryID
 		runner := &scripted{lazy: true}
@@ -117,7 +118,7 @@ func TestASummaryReadByItsMessagesIsExpanded(t *testing.T) {
 		c := f.talk("s", "the anchor lies at 12 fathoms", "the tide is low")
 		leaf = f.fold(c, 2, "The anchor lies at 12 fathoms.")
 		a, err := f.Ask(t.Context(), recall.Question{SummaryIDs: []store.SummaryID{leaf}, Prompt: "How deep?", Where: recall.Where{Current: c}})
-		if err != nil || a.Method != recall.MethodDelegated || a.ExpandedSummaryCount != test.want || !slices.Equal(asTexts(a.CitedIDs), []string{string(leaf)}) {
+		if err != nil || a.Method != recall.MethodDelegated || a.ExpandedSummaryCount != test.want || !slices.Equal(asTexts(a.CitedIDs), append([]string{string(leaf)}, test.also...)) {
 			t.Errorf("%s: %v, %s (%s), %d expanded, cited %v", test.tool, err, a.Method, a.Reason, a.ExpandedSummaryCount, a.CitedIDs)
 		}
 	}

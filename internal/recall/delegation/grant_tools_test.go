@@ -177,7 +177,7 @@ func TestFilesCanBeExpanded(t *testing.T) {
 	if pages < 3 || !strings.Contains(string(want), strings.TrimSpace(read)) || !strings.Contains(read, "the last line of the anchor") {
 		t.Errorf("%d pages: %.200q", pages, read)
 	}
-	if !slices.Equal(asTexts(a.CitedIDs), []string{h.file}) || a.Citations[0].MessageID != 2 || !strings.Contains(read, a.Citations[0].Quote) || a.Citations[0].Quote == "" {
+	if !slices.Equal(asTexts(a.CitedIDs), []string{h.file, "msg_2"}) || a.Citations[0].MessageID != 2 || !strings.Contains(read, a.Citations[0].Quote) || a.Citations[0].Quote == "" {
 		t.Errorf("%+v", a)
 	}
 }

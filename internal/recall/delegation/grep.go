@@ -55,7 +55,9 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (string, error) {
 		head = fmt.Sprintf("Nothing that you may expand matches %q: use other words, or read it with %s.\n\n", prose.Clip(in.Pattern, 80), toolname.Expand)
 	}
 	p.left -= g.count(head)
-	g.settle(p)
+	if err := g.settle(ctx, p); err != nil {
+		return "", err
+	}
 	return head + p.text(), nil
 }
 

@@ -31,7 +31,8 @@ func (e *extract) addLater(ctx context.Context, p *plan, all []candidate, questi
 		return t.Prompt.ID == first && t.Reply == nil
 	})
 	if len(said) > 0 {
-		e.later = strings.TrimSuffix(disarmed(recall.SaidText(said)), "\n")
+		e.said, e.later = said, strings.TrimSuffix(disarmed(recall.SaidText(said)), "\n")
+		e.read += e.count(e.later)
 	}
 	return err
 }

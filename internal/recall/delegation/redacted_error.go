@@ -25,6 +25,8 @@ var masks = []struct {
 	find func() *regexp.Regexp
 	with string
 }{
+	// The key of the sub-agent's session, which looks like a secret and tells the caller nothing.
+	{lazyregexp.New(`agent "agent:.*?:subagent:[\w-]+": `), ""},
 	// The user and password, or the token, of an address: both may have an @
 	// or a / themselves.
 	{lazyregexp.New(`(://)[^\s"<>]+@`), "$1[redacted]@"},

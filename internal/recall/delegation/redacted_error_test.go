@@ -24,6 +24,8 @@ func TestErrorsLoseTheirSecrets(t *testing.T) {
 		{"dial https://user:pa@ss@host/v1: refused", "dial https://[redacted]@host/v1: refused"},
 		{"dial https://user:p?w@host/v1", "dial https://[redacted]@host/v1"},
 		{"dial https://mytoken@host", "dial https://[redacted]@host"},
+		// The sub-agent's own key is no secret.
+		{`agent "agent:main:subagent:5b0d4a52-2d0f-4d5c-9d2f-8a1f0c6e7b31": 529 overloaded`, "529 overloaded"},
 		// What is no secret stays.
 		{"max_tokens: 4096 is more than this model allows", "max_tokens: 4096 is more than this model allows"},
 		{"Post https://models.example:8443/v1/messages: 529 overloaded", "Post https://models.example:8443/v1/messages: 529 overloaded"},

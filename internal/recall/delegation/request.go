@@ -23,6 +23,7 @@ type request struct {
 	recall.Question
 	used recall.Usage
 	read int
+	text int // tokens of the text of evidence
 }
 
 // check reports everything that is wrong with a question and fills in defaults.
@@ -42,9 +43,9 @@ func (r *request) check() error {
 	case len(r.Prompt) > maxPrompt:
 		wrong = append(wrong, fmt.Errorf("prompt has %d bytes: at most %d are taken", len(r.Prompt), maxPrompt))
 	}
-	switch {
-	case r.MaxTokens == 0:
-		r.MaxTokens = recall.DefaultMaxTokens
+	switch r.text = r.MaxTokens; {
+	case r.MaxTokens == 0: // a reader in a hurry gets half of what a written answer may take
+		r.MaxTokens, r.text = recall.DefaultMaxTokens, recall.DefaultMaxTokens/2
 	case r.MaxTokens < recall.MinMaxTokens || r.MaxTokens > recall.MaxMaxTokens:
 		wrong = append(wrong, fmt.Errorf("maxTokens is %d: it must be between %d and %d", r.MaxTokens, recall.MinMaxTokens, recall.MaxMaxTokens))
 	}
@@ -72,6 +73,9 @@ func setCut(a *recall.Answer, answer, expansion bool) {
 	a.Truncated = answer || expansion
 	a.TruncatedBy = map[[2]bool]string{{true, true}: cutBoth, {true, false}: cutMaxTokens, {false, true}: cutExpansion}[[2]bool{answer, expansion}]
 }
+
+// cutBy reports that an answer is not complete for one of the two reasons.
+func cutBy(a recall.Answer, why string) bool { return a.TruncatedBy == why || a.TruncatedBy == cutBoth }
 
 func note(a *recall.Answer, format string, args ...any) {
 	a.Notes = include(a.Notes, fmt.Sprintf(format, args...))

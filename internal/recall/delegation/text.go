@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,6 +15,24 @@ func include[T comparable](list []T, v T) []T {
 		return list
 	}
 	return append(list, v)
+}
+
+// words returns the part of a text between two bytes, in whole words: one that the cut
+// goes through is left out, where the part has others.
+func words(text string, start, end int) string {
+	start, end = lookup.Boundary(text, start), lookup.Boundary(text, end)
+	part := text[start:end]
+	if start > 0 && !strings.ContainsAny(text[start-1:start], " \n\t") {
+		if i := strings.IndexAny(part, " \n\t"); i >= 0 && i < len(part)/4 {
+			part = part[i:]
+		}
+	}
+	if end < len(text) && !strings.ContainsAny(text[end:end+1], " \n\t") {
+		if i := strings.LastIndexAny(part, " \n\t"); i > len(part)*3/4 {
+			part = part[:i]
+		}
+	}
+	return strings.TrimSpace(part)
 }
 
 // cutMark ends a text that was cut.
