@@ -70,7 +70,7 @@ func TestToolParameters(t *testing.T) {
 	want := map[string]map[string]param{
 		"lcm_grep": {
 			"pattern":          {Type: "string", Required: true},
-			"mode":             {Type: "string", Default: "regex", Enum: []any{"regex", "full_text"}},
+			"mode":             {Type: "string", Enum: []any{"regex", "full_text"}}, // see the deviations
 			"scope":            {Type: "string", Default: "both", Enum: []any{"messages", "summaries", "both"}},
 			"conversationId":   {Type: "integer"},
 			"allConversations": {Type: "boolean", Default: false},

@@ -205,7 +205,7 @@ func (t *toolset) where(ctx context.Context, conversation record.ConversationID,
 
 type grepArgs struct {
 	Pattern          string                `json:"pattern" description:"Search pattern: a regular expression, or words or a question with mode full_text"`
-	Mode             recall.Mode           `json:"mode" enum:"regex,full_text" default:"regex" description:"How the pattern is read"`
+	Mode             recall.Mode           `json:"mode,omitempty" enum:"regex,full_text" description:"How the pattern is read (default: as a regex; plain words that match nothing are then read as words)"`
 	Scope            string                `json:"scope" enum:"messages,summaries,both" default:"both" description:"What is searched"`
 	ConversationID   record.ConversationID `json:"conversationId,omitempty" description:"A specific conversation (default: the current one)" project:"A specific conversation (default: the sessions of the project)"`
 	AllConversations bool                  `json:"allConversations" default:"false" description:"Search all conversations" project:"true: every project; false: only the current conversation (default: the project)"`
@@ -222,14 +222,16 @@ type grepArgs struct {
 }
 
 func (t *toolset) grep(ctx context.Context, in grepArgs) (any, error) {
-	if !given(ctx, "mode") {
-		in.Mode = "" // words are ordered by relevance
-	}
-	return t.session.Grep(ctx, recall.GrepRequest{
+	only := given(ctx, "context") && in.Context == 0
+	found, err := t.session.Grep(ctx, recall.GrepRequest{
 		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: t.where(ctx, in.ConversationID, in.AllConversations),
 		SummaryID: in.SummaryID, Since: in.Since, Before: in.Before, Limit: in.Limit, Sort: in.Sort, Role: in.Role, Tool: in.Tool, Context: in.Context,
-		Cursor: in.Cursor, Everything: in.Everything,
+		Cursor: in.Cursor, Everything: in.Everything, NoSaid: only,
 	})
+	if only {
+		found = found.OnlyMatches()
+	}
+	return found, err
 }
 
 type expandQueryArgs struct {
@@ -247,6 +249,9 @@ type expandQueryArgs struct {
 func (t *toolset) expandQuery(ctx context.Context, in expandQueryArgs) (any, error) {
 	if strings.TrimSpace(in.Query+prose.Join(in.SummaryIDs, "", 0)) == "" {
 		return nil, errors.New("neither summaryIds nor query is given: pass the ids of summaries to expand, or words to find them with")
+	}
+	if !given(ctx, "maxTokens") {
+		in.MaxTokens = 0 // evidence is shorter than an answer may be
 	}
 	a, err := t.session.Ask(ctx, recall.Question{
 		Prompt: in.Prompt, Query: in.Query, SummaryIDs: in.SummaryIDs, MaxTokens: in.MaxTokens, Output: in.Output,

@@ -34,7 +34,7 @@ func TestConformanceNamesRealTests(t *testing.T) {
 	for name, dir := range map[string]string{
 		"agents": "agents", "core": "core", "examples": "examples", "tools": "tools", "config": "internal/settings/config",
 		"lcm": ".", "enginetest": "internal/enginetest", "lookup": "internal/recall/lookup", "mcpserver": "internal/mcpserver", "delegation": "internal/recall/delegation", "support": "internal/recall/support", "command": "internal/cli", "answer": "bench/answer", "fromconfig": "internal/cli/fromconfig",
-		"archtest": "internal/proof/archtest", "ingest": "internal/record/ingest", "explore": "internal/record/explore",
+		"archtest": "internal/proof/archtest", "ingest": "internal/record/ingest", "setup": "internal/hosts/setup", "explore": "internal/record/explore",
 	} {
 		for _, path := range glob(t, filepath.Join("..", dir, "*_test.go")) {
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

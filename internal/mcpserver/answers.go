@@ -35,12 +35,10 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if _, told := c.args["mode"]; !told {
-		r.Mode = "" // plain words are ordered by relevance
-	}
 	r.OrWords, r.Compact, r.Snippet = r.Mode != recall.Regex, true, snippetRunes
 	_, told := c.args["context"]
-	if !told {
+	only := told && r.Context == 0
+	if r.NoSaid = only; !told {
 		r.Fill = min(fillTokens, c.config.MaxTokens/2)
 	}
 	c.report("searching")
@@ -51,10 +49,8 @@ func (c *call) grep(ctx context.Context) (answer, error) {
 		if err != nil {
 			return answer{}, c.said(err)
 		}
-		if told && r.Context == 0 {
-			for i := range found.Matches {
-				found.Matches[i].Context = nil
-			}
+		if only {
+			found = found.OnlyMatches()
 		}
 		found.Notes = slices.Concat(notes, found.Notes, gonefiles.InMatches(c.localDir(from), found))
 		if r.Limit < asked && found.NextCursor != "" {
@@ -150,9 +146,13 @@ func (c *call) expandQuery(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	r.Caller, r.Agent = c.client, from.Host
+	_, told := c.args["maxTokens"]
 	if most := max(recall.MinMaxTokens, c.config.MaxTokens*2/3); r.MaxTokens > most {
-		r.MaxTokens = most
-		notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
+		if r.MaxTokens = most; told {
+			notes = append(notes, fmt.Sprintf("maxTokens was lowered to %d: an answer with its citations has at most %d tokens", most, c.config.MaxTokens))
+		}
+	} else if !told {
+		r.MaxTokens = 0
 	}
 	if r.MaxTokens > recall.MinMaxTokens { // the notes are part of the result
 		for _, n := range notes {

@@ -24,7 +24,7 @@ type teamArg struct {
 
 type grepListed struct {
 	Pattern          string `json:"pattern" description:"Words, or a regex (RE2)"`
-	Mode             string `json:"mode" enum:"regex,full_text" default:"regex" description:"full_text ranks words or a whole question"`
+	Mode             string `json:"mode,omitempty" enum:"regex,full_text" description:"full_text ranks words or a question; default: regex, else words"`
 	Scope            string `json:"scope" enum:"messages,summaries,both" default:"both"`
 	SummaryID        string `json:"summaryId,omitempty" description:"Only messages beneath this sum_…"`
 	ConversationID   int64  `json:"conversationId,omitempty" description:"Only this one"`

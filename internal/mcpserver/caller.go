@@ -293,7 +293,11 @@ func (c *call) where(ctx context.Context, from Caller, asked recall.Where) (reca
 	w, note, err := c.current(ctx, from)
 	w.ConversationID, w.AllConversations, w.CurrentOnly = asked.ConversationID, asked.AllConversations, c.currentOnly
 	w.Widen = true
-	if w.CurrentOnly && note != "" {
+	switch {
+	case w.CurrentOnly && w.Current == 0 && w.ConversationID == 0:
+		w.CurrentOnly = false
+		notes = append(notes, "allConversations: false was taken as left out: it is not known which conversation is the current one")
+	case w.CurrentOnly && note != "":
 		notes = append(notes, note)
 	}
 	if err == nil && w.InTurn && c.config.Feed != nil {

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -14,11 +13,14 @@ type grepResult struct {
 	NotInRecord []string `json:"notInRecord,omitempty"` // words of the question
 
 	Matches []grepMatch `json:"matches"`
+	// Said is what the user said about a question, a turn in each.
+	Said []string `json:"said,omitempty"`
 	// Found counts the matches and names the scope.
 	Found      string   `json:"found"`
 	Total      int      `json:"total"`
 	Sessions   []string `json:"sessions,omitempty"` // of the matches
 	Notes      []string `json:"notes,omitempty"`
+	Elsewhere  string   `json:"elsewhere,omitempty"` // matches of other conversations, and how to ask for them
 	NextCursor string   `json:"nextCursor,omitempty"`
 }
 
@@ -32,23 +34,27 @@ type grepMatch struct {
 	// Beside holds other messages of the exchange, and those before and after it.
 	Beside    []string          `json:"beside,omitempty"`
 	CoveredBy store.SummaryID   `json:"coveredBy,omitempty"` // the summary that covers the match
+	AlsoIn    []store.SummaryID `json:"alsoIn,omitempty"`    // summaries that match too
 	FileIDs   []store.PayloadID `json:"fileIds,omitempty"`
 }
 
 func newGrepResult(a recall.GrepAnswer) grepResult {
 	r := grepResult{Matches: []grepMatch{}, Found: a.Headline(), Total: a.Total, NotInRecord: a.NotInRecord, Notes: a.Notes, NextCursor: a.NextCursor}
+	if a.Elsewhere != nil {
+		r.Elsewhere = a.Elsewhere.String()
+	}
+	for _, t := range a.Said {
+		r.Said = append(r.Said, t.String())
+	}
 	named := map[int64]bool{}
 	for _, m := range a.Matches {
 		g := grepMatch{
-			ID: m.ID, Who: m.Who(), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Shown(),
-			CoveredBy: m.CoveredBy, FileIDs: m.FileIDs,
-		}
-		if m.Damaged {
-			g.Who += ", DAMAGED"
+			ID: m.ID, Who: strings.Join(append([]string{m.Who()}, m.Marks()...), ", "), When: m.When().UTC().Format("2006-01-02 15:04"), Session: int64(m.ConversationID), Snippet: m.Shown(),
+			CoveredBy: m.CoveredBy, AlsoIn: m.AlsoIn, FileIDs: m.FileIDs,
 		}
 		if m.Context != nil {
 			for _, n := range append(m.Context.Before[:len(m.Context.Before):len(m.Context.Before)], m.Context.After...) {
-				g.Beside = append(g.Beside, fmt.Sprintf("%s %s: %s", n.ID, n.Role, n.Shown()))
+				g.Beside = append(g.Beside, n.String())
 			}
 		}
 		r.Matches = append(r.Matches, g)

@@ -82,6 +82,9 @@ type Config struct {
 	Clock   func() time.Time // time.Now where nil
 	// Tick is how often a long call reports progress (2 seconds).
 	Tick time.Duration
+	// Patience is how long a call may take whose client asks for no progress (55 seconds): such
+	// clients give up after a minute.
+	Patience time.Duration
 	// Idle is called when no request has come for five seconds. A host runs a server
 	// for each of its windows, and most of them wait: such a process releases memory.
 	// It may be nil.
@@ -108,6 +111,7 @@ func (c *Config) complete() error {
 		c.Getenv = func(string) string { return "" }
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
+	c.Patience = cmp.Or(max(c.Patience, 0), 55*time.Second)
 	c.Tick = cmp.Or(max(c.Tick, 0), 2*time.Second)
 	c.Version = cmp.Or(c.Version, "dev")
 	return nil

@@ -58,7 +58,7 @@ func (c *call) run(ctx context.Context, f toolSpec) (answer, error) {
 	}
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	r, err := c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args)
+	r, err := c.config.Team.call(asking, c.config.Version, c.tool.GetName(), args, c.patient)
 	if err == nil {
 		return c.fromTeam(r)
 	}
@@ -123,7 +123,7 @@ func (c *call) clip(text string) string {
 
 // call calls a tool of the team's server. Each call has a session of its own: the server
 // may have been restarted, or be another one behind the same address.
-func (t *Team) call(ctx context.Context, version, tool string, args map[string]any) (result *mcp.CallToolResult, err error) {
+func (t *Team) call(ctx context.Context, version, tool string, args map[string]any, patient bool) (result *mcp.CallToolResult, err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	client := mcp.NewClient(&mcp.Implementation{Name: "lcm", Version: version}, nil)
@@ -145,7 +145,11 @@ func (t *Team) call(ctx context.Context, version, tool string, args map[string]a
 		return nil, err
 	}
 	defer session.Close()
-	return session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	p := &mcp.CallToolParams{Name: tool, Arguments: args}
+	if patient { // else the server ends as early as this one
+		p.SetProgressToken(tool)
+	}
+	return session.CallTool(ctx, p)
 }
 
 // errTokenRefused says that the team's server does not accept the token.

@@ -31,6 +31,8 @@ type call struct {
 	// client identifies the session: delegation serialises its questions.
 	client string
 	host   string // the name of the host, "" for other clients
+	// patient says that the client asked for progress, and so waits as long as there is some.
+	patient bool
 	// report tells the caller how far the call is.
 	report func(what string)
 	notes  []string // of the answer
@@ -157,10 +159,14 @@ func (s *Server) handler(t core.Tool, schema *core.Schema, f toolSpec) mcp.ToolH
 		if err != nil {
 			return failure(learnMore(t, err)), nil
 		}
+		patient := req.Params.GetProgressToken() != nil
 		ctx, stop := context.WithCancel(ctx)
+		if !patient {
+			ctx, stop = context.WithTimeout(ctx, s.config.Patience)
+		}
 		defer stop()
 		defer context.AfterFunc(s.lifetime, stop)()
-		c := &call{Server: s, tool: t, schema: schema, args: args, host: s.hostOf(req), client: fmt.Sprintf("mcp %p", req.Session)}
+		c := &call{Server: s, tool: t, schema: schema, args: args, patient: patient, host: s.hostOf(req), client: fmt.Sprintf("mcp %p", req.Session)}
 		c.from = func(ctx context.Context) Caller { return s.caller(ctx, c.host, req.Session, req.Params.Meta) }
 		if s.config.Stateless {
 			c.client = sessionID(req)
