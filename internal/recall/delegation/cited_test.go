@@ -50,7 +50,7 @@ func TestAPageNamesWhatMayBeCited(t *testing.T) {
 	c := f.talk("s", "the anchor lies at 12 fathoms", "the tide is low", "the anchor is up")
 	leaf := f.fold(c, 2, "It was said where the anchor lies.")
 	f.evidence(recall.Question{Query: "anchor", Prompt: "How deep is the anchor?", Where: recall.Where{Current: c}})
-	named := regexp.MustCompile(`beneath these summaries, which you may cite as well: (.*)\.\n`)
+	named := regexp.MustCompile(`You may also cite the summaries of these messages: (.*)\.\n`)
 	for i, page := range pages {
 		m := named.FindStringSubmatch(page)
 		if beneath := i < 3; beneath != (m != nil) || beneath && m[1] != string(leaf) {

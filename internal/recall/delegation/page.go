@@ -23,7 +23,7 @@ type page struct {
 	next       string
 	skipped    []string          // files that hold no text
 	read       []func()          // records the pieces as served
-	above      []store.SummaryID // granted ones that messages of the page lie beneath
+	above      []store.SummaryID // leaf summaries of its messages
 }
 
 func (g *Grant) newPage(size int) *page { return &page{grant: g, size: size, left: size} }
@@ -120,7 +120,7 @@ func (p *page) frame(piece recall.Piece, dated bool) int {
 	return p.grant.count(head + tail)
 }
 
-// climb finds the granted summaries that the messages of the page lie beneath.
+// climb finds the leaf summaries of the page's messages, as far as the grant covers them.
 func (p *page) climb(ctx context.Context) error {
 	for _, piece := range p.pieces {
 		if piece.ID.Message == 0 {
@@ -131,7 +131,7 @@ func (p *page) climb(ctx context.Context) error {
 			if ok && level > 0 {
 				p.above = include(p.above, n.Summary)
 			}
-			return ok, err
+			return ok && level == 0, err
 		}); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (p *page) citable() string {
 	if len(p.above) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("What is quoted lies beneath these summaries, which you may cite as well: %s.\n", prose.Join(p.above, ", ", maxSeeds))
+	return fmt.Sprintf("You may also cite the summaries of these messages: %s.\n", prose.Join(p.above, ", ", maxSeeds))
 }
 
 // take puts a piece of a node, or of a file of a message, on the page. A piece that
