@@ -202,7 +202,7 @@ func (m Match) Marks() (marks []string) {
 		marks = append(marks, "beside a match")
 	}
 	if m.Meaning {
-		parts = append(parts, "by meaning")
+		marks = append(marks, "by meaning")
 	}
 	if m.Earlier != "" {
 		marks = append(marks, m.Earlier)
