@@ -27,6 +27,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/toolname"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/postgres"
+	"github.com/lossless-context/lcm/internal/record/sqlite/dbfile"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/tools"
@@ -42,6 +43,7 @@ type runCommand struct {
 	observe      bool
 	subscription bool
 	noAllow      bool
+	plain        bool
 	listen       string
 	upstream     []string
 	list         bool
@@ -53,7 +55,7 @@ func newRun(p *program) *cobra.Command {
 		Use:                   "run [FLAGS] -- PROGRAM [ARGS]",
 		Short:                 "Run an agent through the context proxy",
 		DisableFlagsInUseLine: true,
-		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen"), listenFlag("listen", &cmd.listen), cmd.onLoopback),
+		Args:                  cobra.MatchAll(cmd.check, exclude("list", "listen", "plain"), listenFlag("listen", &cmd.listen), cmd.onLoopback),
 		RunE: traced(p, func(c *cobra.Command, args []string) error {
 			switch {
 			case cmd.list:
@@ -70,6 +72,7 @@ func newRun(p *program) *cobra.Command {
 	fl.BoolVar(&cmd.observe, "observe", false, "record and measure, but change no request")
 	fl.BoolVar(&cmd.subscription, "subscription", false, "also change requests with a subscription login")
 	fl.BoolVar(&cmd.noAllow, "no-allow", false, "let the agent ask before it calls lcm's tools, as its settings say")
+	fl.BoolVar(&cmd.plain, "plain", false, "start the agent without lcm if the database is not ready within 3 s, else it waits")
 	fl.StringVar(&cmd.listen, "listen", "", "serve the proxy on this `port` or loopback address, 0 for any")
 	fl.StringSliceVar(&cmd.upstream, "upstream", nil, "with --listen: another model API, as `NAME=URL`")
 	fl.BoolVar(&cmd.list, "list", false, "list the runs so far")
@@ -109,7 +112,8 @@ func (e *childEnded) Error() string { return fmt.Sprintf("the program ended with
 
 // run starts the program behind the proxy and waits for it. Whatever is wrong with lcm's
 // own surroundings, the program starts, if need be without the proxy, and its exit code is
-// that of the command.
+// that of the command. Only for a database that is not ready it waits: without lcm a session
+// that was folded does not fit the model's window.
 func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	agent, err := launch.HostOf(args[0], all.Those[launch.Host]())
 	if err != nil {
@@ -125,8 +129,10 @@ func (cmd *runCommand) run(ctx context.Context, args []string) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	logged := &heldLog{to: cmd.err}
 	cmd.logTo = logged
-	// The user's Ctrl-C is for the program.
-	p, err := cmd.prepareWithin(context.WithoutCancel(ctx), startPatience, agent, path, args[1:])
+	p, err := cmd.prepareWithin(ctx, startPatience, agent, path, args[1:])
+	if ctx.Err() != nil || !cmd.plain && (errors.Is(err, errNotReady) || dbfile.Busy(err)) {
+		return cmp.Or(ctx.Err(), err)
+	}
 	if err != nil {
 		cmd.withoutProxy(host, err)
 		return cmd.wait(ctx, launch.Child{Path: path, Args: args[1:]}, hasTerminal)
@@ -172,11 +178,12 @@ func (cmd *runCommand) hint(advice string) {
 	}
 }
 
-// How long the agent waits for lcm to be ready, how long a database that cannot be
-// written may hold up the end of a run, and how long that end may take after SIGTERM: service
-// managers send SIGKILL ten seconds later.
+// How long the agent waits for lcm to be ready, and from when on that is said (and --plain ends
+// it); how long a database that cannot be written may hold up the end of a run, and how long
+// that end may take after SIGTERM: service managers send SIGKILL ten seconds later.
 const (
-	startPatience = 3 * time.Second
+	startPatience = time.Minute
+	plainPatience = 3 * time.Second
 	endPatience   = 2 * time.Second
 	termPatience  = 7 * time.Second
 )
@@ -191,6 +198,9 @@ type preparedRun struct {
 	served chan error
 }
 
+// errNotReady says that a database took too long.
+var errNotReady = errors.New("the database was not ready")
+
 // prepareWithin is prepare with a limit: a database on a server may not answer at all.
 func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, agent launch.Host, path string, args []string) (*preparedRun, error) {
 	type result struct {
@@ -202,22 +212,33 @@ func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, a
 		return nil, err
 	}
 	done := make(chan result, 1)
-	ctx, cancel := context.WithCancel(ctx)
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the user's Ctrl-C is for the program
 	go func() {
-		p, err := cmd.prepare(ctx, cfg, agent, path, args)
+		p, err := cmd.prepare(running, cfg, agent, path, args)
 		done <- result{p, err}
 	}()
-	select {
-	case r := <-done:
-		if r.err != nil {
+	host, word := agent.About().Name, time.After(plainPatience)
+	if cmd.plain {
+		limit, word = plainPatience, nil
+	}
+	for late := time.After(limit); ; {
+		select {
+		case r := <-done:
+			if r.err != nil {
+				cancel()
+				return nil, r.err
+			}
+			r.run.cancel = cancel
+			return r.run, nil
+		case <-word:
+			cmd.note("%s waits for lcm's database, which is not ready; `lcm run --plain` starts it without lcm", host)
+		case <-ctx.Done():
 			cancel()
-			return nil, r.err
+			return nil, ctx.Err()
+		case <-late:
+			cancel()
+			return nil, failed(exitDatabase, "another process may have locked it: `lcm doctor` says more; `lcm run --plain` starts the agent without lcm", "%w within %s", errNotReady, limit)
 		}
-		r.run.cancel = cancel
-		return r.run, nil
-	case <-time.After(limit):
-		cancel()
-		return nil, failed(exitDatabase, "another process may have locked it: `lcm doctor` says more; `lcm import` reads this session later", "the database was not ready within %s", limit)
 	}
 }
 
@@ -416,7 +437,7 @@ func (cmd *runCommand) newServer(ctx context.Context, rec *openRecord, host stri
 	}
 	return proxy.New(ctx, proxy.Config{
 		Engine: engine, Feed: feed, Routes: routes, Budget: budget, Observe: cmd.observe, Subscription: cmd.subscription, Log: rec.log,
-		CheckpointBytes: proxy.CheckpointBytes, TLS: certificates,
+		CheckpointBytes: proxy.CheckpointBytes, TLS: certificates, Tell: func(text string) { cmd.note("%s", text) },
 		Run: proxy.Run{ID: id, Host: host, Started: time.Now(), Observe: cmd.observe, Process: process.Owner(), Machine: machineName(rec.cfg)},
 	})
 }

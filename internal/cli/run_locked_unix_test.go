@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,8 @@ func TestRunEndsWhileLocked(t *testing.T) {
 			if err := os.WriteFile(agent, []byte("#!/bin/sh\nread line; exit 7\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			start := func() (wait func() (string, error)) {
-				c := exec.Command(program, "--db", database, "run", "--", agent)
+			start := func(more ...string) (wait func() (string, error)) {
+				c := exec.Command(program, slices.Concat([]string{"--db", database, "run"}, more, []string{"--", agent})...)
 				c.Dir = dir
 				c.Env = append(os.Environ(), "HOME="+dir, "LCM_BUSY_TIMEOUT_MS=600000")
 				var stderr strings.Builder
@@ -52,24 +53,19 @@ func TestRunEndsWhileLocked(t *testing.T) {
 					return stderr.String(), err
 				}
 			}
-			ends := func(wait func() (string, error)) {
+			ends := func(wait func() (string, error), want string) {
 				t.Helper()
 				began := time.Now()
 				said, err := wait()
 				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.ExitCode() != 7 {
-					t.Errorf("%v, want the agent's code 7: %s", err, said)
+				if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(said, want) {
+					t.Errorf("%v, want the agent's code 7 and %q: %s", err, want, said)
 				}
 				if took := time.Since(began); took > time.Minute {
 					t.Errorf("it takes %s to end", took)
 				}
 			}
-			first := start()
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-				if info, err := os.Stat(database); err == nil && info.Size() > 0 || time.Now().After(deadline) {
-					break
-				}
-			}
+			ends(start(), "claude runs behind lcm")
 			c, err := sqlite3.Open(database)
 			if err != nil {
 				t.Fatal(err)
@@ -78,19 +74,22 @@ func TestRunEndsWhileLocked(t *testing.T) {
 			if err := c.BusyTimeout(time.Minute); err != nil {
 				t.Fatal(err)
 			}
-			if name == "by a writer" {
-				// The run is under way. Another process holds the lock beyond its end.
-				if err := c.Exec(sql); err != nil {
-					t.Fatal(err)
-				}
-				ends(first)
-			} else {
-				ends(first)
-				if err := c.Exec(sql); err != nil {
-					t.Fatal(err)
-				}
+			if err := c.Exec(sql); err != nil {
+				t.Fatal(err)
 			}
-			ends(start())
+			if name == "by a writer" {
+				ends(start(), "claude runs behind lcm")
+				return
+			}
+			ends(start("--plain"), "claude starts without lcm: the database was not ready within 3s")
+			locked := exec.Command(program, "--db", database, "run", "--", agent)
+			locked.Dir, locked.Env = dir, append(os.Environ(), "HOME="+dir, "LCM_BUSY_TIMEOUT_MS=1")
+			if said, err := locked.CombinedOutput(); locked.ProcessState.ExitCode() != exitDatabase {
+				t.Errorf("%v, want that the agent is not started: %s", err, said)
+			}
+			// A folded session would not fit the model's window: the agent waits for lcm.
+			time.AfterFunc(4*time.Second, func() { _ = c.Close() }) // the test ends later
+			ends(start(), "claude waits for lcm's database, which is not ready; `lcm run --plain` starts it without lcm\nnote: claude runs behind lcm")
 		})
 	}
 }
