@@ -224,21 +224,20 @@ func (cmd *runCommand) prepareWithin(ctx context.Context, limit time.Duration, a
 	for late := time.After(limit); ; {
 		select {
 		case r := <-done:
-			if r.err != nil {
-				cancel()
-				return nil, r.err
+			if err = r.err; err == nil {
+				r.run.cancel = cancel
+				return r.run, nil
 			}
-			r.run.cancel = cancel
-			return r.run, nil
 		case <-word:
 			cmd.note("%s waits for lcm's database, which is not ready; `lcm run --plain` starts it without lcm", host)
+			continue
 		case <-ctx.Done():
-			cancel()
-			return nil, ctx.Err()
+			err = ctx.Err()
 		case <-late:
-			cancel()
-			return nil, failed(exitDatabase, "another process may have locked it: `lcm doctor` says more; `lcm run --plain` starts the agent without lcm", "%w within %s", errNotReady, limit)
+			err = failed(exitDatabase, "another process may have locked it: `lcm doctor` says more; `lcm run --plain` starts the agent without lcm", "%w within %s", errNotReady, limit)
 		}
+		cancel()
+		return nil, err
 	}
 }
 

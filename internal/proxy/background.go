@@ -49,7 +49,7 @@ func (s *session) run(ctx context.Context) {
 		}
 		s.tell(func() {
 			s.working, s.behind, s.turns, s.unread = false, why, s.turns+1, s.reading != nil
-			s.locked, s.idle = dbfile.Busy(err), s.folds == folds
+			s.settled = s.reading == nil && s.folds == folds && !dbfile.Busy(err)
 		})
 	}
 }
@@ -102,11 +102,9 @@ func (s *session) tell(change func()) {
 
 // refresh brings index and summaries up to date with the record.
 func (s *session) refresh(ctx context.Context) error {
-	switch {
-	case s.conversation() != 0:
-	case s.reading == nil:
+	if none := s.conversation() == 0; none && s.reading == nil {
 		return hosts.ErrNoTranscript
-	default:
+	} else if none {
 		return nil
 	}
 	load := s.resume

@@ -203,7 +203,6 @@ func (c *call) done(u apiUsage) {
 	c.made.Usage = u
 	c.endSpan(u)
 	c.judge(u)
-	c.session.noteLate(c.made)
 	if c.made.Units > 0 && u.Total() > 0 && !c.server.Observe {
 		c.session.calibrate(c.made.Model, c.made.Units, u.Total())
 	}

@@ -21,9 +21,8 @@
 // The summaries that are shown stay the same until a request would be above the budget
 // again. Before that, the next ones are made in the background: folding begins at foldAt
 // of the budget and goes down to foldLevel. So a request that fits the model's window rarely waits
-// for a fold, never longer than patience, and never for the first fold of a long history. Such a fold is
-// continued when the run ends (late_fold.go). A later run of the session begins with the summaries that it
-// was shown last, which it reads before the transcript (resume.go).
+// for a fold, never longer than patience, and never for the first fold of a long history. A later run of
+// the session begins with the summaries that it was shown last, which it reads before the transcript.
 //
 // A request that does not fit the window is held (hold.go) until a fold makes it small, as long as
 // its host waits; then the host is asked to try again. It is sent only where no fold can come.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,22 +88,6 @@ func TestWhyOver(t *testing.T) {
 	for err, want := range map[error]string{nil: "", hosts.ErrNoTranscript: NoTranscript, errKeptOut: KeptOut, io.EOF: RecordBehind} {
 		if got := whyBehind(err); got != want {
 			t.Errorf("%v: %q", err, got)
-		}
-	}
-}
-
-// A fold is late if a request went without it, until one goes with it.
-func TestNoteLate(t *testing.T) {
-	var s session
-	for i, c := range []struct {
-		made Composition
-		late bool
-	}{
-		{Composition{}, false}, {Composition{Over: NewestTooLong}, false}, {Composition{Over: NotFolded}, true}, {Composition{}, true},
-		{Composition{Dropped: 1}, false}, {Composition{Over: NoTranscript}, true}, {Composition{Over: NotFolded, Dropped: 1}, false},
-	} {
-		if s.noteLate(c.made); s.late != c.late {
-			t.Errorf("request %d: late %v", i, s.late)
 		}
 	}
 }
@@ -446,27 +429,6 @@ func TestRefusalEndsWithASmallTurn(t *testing.T) {
 		}
 		if s.budget != 40_000 || one.made.Budget != 40_000 || one.made.Window != defaultWindow || s.model != "m" {
 			t.Errorf("%s: budget %d, %+v", name, s.budget, one.made)
-		}
-	}
-}
-
-// brokenStore fails.
-type brokenStore struct{ store.Store }
-
-func (brokenStore) Conversation(context.Context, store.ConversationID) (store.Conversation, error) {
-	return store.Conversation{}, io.ErrUnexpectedEOF
-}
-
-// At the end of a run only a late fold is finished, and an error of it is said.
-func TestFinish(t *testing.T) {
-	for name, c := range map[string]struct {
-		late bool
-		conv store.ConversationID
-		want error
-	}{"late": {true, 1, io.ErrUnexpectedEOF}, "in time": {false, 1, nil}, "nothing stored": {true, 0, nil}} {
-		s := &session{server: &Server{store: brokenStore{}}, late: c.late, conv: c.conv, index: overlay.NewIndex()}
-		if err := s.finish(t.Context()); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

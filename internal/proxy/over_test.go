@@ -148,24 +148,6 @@ func (b *bed) viewTokens() int {
 	return view.Tokens
 }
 
-// TestLateFoldIsFinished: where the agent ends after a request that was too large, the
-// fold goes on to its end, so that the session can be resumed.
-func TestLateFoldIsFinished(t *testing.T) {
-	b := newBed(t, nil)
-	b.prompt("Read the logs.")
-	for i := range 300 {
-		b.step(i)
-	}
-	b.flush()
-	b.send(b.body())
-	if err := b.server.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := b.viewTokens(); n == 0 || n > 40_000 {
-		t.Errorf("the view has %d tokens", n)
-	}
-}
-
 // TestUnreachable: where the API does not answer, the client gets the reason in the form
 // of the API's errors. The request is counted as unanswered, and saves nothing.
 func TestUnreachable(t *testing.T) {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -57,7 +58,7 @@ type Config struct {
 	CheckpointBytes int
 	// TLS is how to connect to the model APIs; nil is the system's way.
 	TLS *tls.Config
-	// Tell tells the user why the agent waits; nil is the log.
+	// Tell tells the user why the agent waits; nil tells the log.
 	Tell  func(text string)
 	Run   Run // the fields that describe the run
 	Clock func() time.Time
@@ -93,17 +94,16 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.Default()
+	c.Log = cmp.Or(c.Log, slog.Default())
+	if c.Tell == nil {
+		c.Tell = func(text string) { c.Log.Warn(text) }
 	}
 	var secret [16]byte
 	if _, err := rand.Read(secret[:]); err != nil {
 		return nil, fmt.Errorf("make a secret: %w", err)
 	}
-	s := &Server{
-		Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport(c.TLS),
-		patience: patience, beat: time.Second,
-	}
+	s := &Server{Config: c, store: c.Engine.Store(), secret: hex.EncodeToString(secret[:]), sessions: map[string]*session{}, transport: transport(c.TLS)}
+	s.patience, s.beat = patience, time.Second
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.cal = newCalibration(s.store)
 	s.runLog = newRunLog(s.store, c.Run, c.Clock)
@@ -203,8 +203,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.runLog.close(ctx)
 }
 
-// Close reads the transcripts of the sessions to their ends, finishes the folds that are
-// late, within the context, and writes the record of the run.
+// Close reads the transcripts of the sessions to their ends, and writes the record of the run.
 func (s *Server) Close(ctx context.Context) error {
 	s.stop()
 	s.work.Wait()
@@ -218,9 +217,6 @@ func (s *Server) Close(ctx context.Context) error {
 			continue
 		}
 		if err := one.catchUp(ctx); whyBehind(err) == RecordBehind {
-			problems = append(problems, err)
-		}
-		if err := one.finish(ctx); err != nil {
 			problems = append(problems, err)
 		}
 		if id := one.conversation(); id != 0 {
@@ -306,17 +302,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if !errors.Is(err, context.Canceled) {
 				s.warnOnce("the model API cannot be reached; this is said once", "route", route, "error", err)
 			}
-			unreachable(path, upstream, err).write(w)
+			apiError(path, http.StatusBadGateway, "api_error", fmt.Sprintf("lcm cannot reach the model API at %s: %v", upstream.Host, err)).write(w)
 		},
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	p.ServeHTTP(w, r)
-}
-
-// unreachable is the answer where the model API gives none, in the form of its errors.
-func unreachable(path string, upstream *url.URL, err error) *answer {
-	return apiError(path, http.StatusBadGateway, "api_error", fmt.Sprintf("lcm cannot reach the model API at %s: %v", upstream.Host, err))
 }
 
 // apiError is an error in the form of the API's.

@@ -3,8 +3,10 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,10 +69,8 @@ type session struct {
 	working      bool                       // it is being done
 	unread       bool                       // a reading of the transcript goes on beside it
 	behind       string                     // why it could not bring the record up to date the last time, or ""
-	locked       bool                       // because another process writes
 	folds        int                        // how often it has folded
-	idle         bool                       // it had nothing to fold the last time
-	late         bool                       // its fold is late for a request
+	settled      bool                       // the last time it read all, folded nothing, and no other process held it up
 	foldedOut    bool                       // nothing more can be folded for the last request
 	news         chan struct{}              // closed when it has got further
 	refused      bool                       // the host was made to compact, and its requests are not smaller yet
@@ -313,7 +313,7 @@ func (s *session) layInTime(c *call, req *apiform.Request) (overlay.Laid, *overl
 		enough++
 	}
 	s.kick()
-	var held *hold
+	held := &hold{}
 	for {
 		laid, plan, err := s.lay(req)
 		tokens := s.tokens(req.Model, size(req, laid))
@@ -331,12 +331,9 @@ func (s *session) layInTime(c *call, req *apiform.Request) (overlay.Laid, *overl
 				return laid, plan, err
 			}
 		} else {
-			if held == nil {
+			if held.call == nil {
 				held = c.hold(req.Stream)
 				defer held.end()
-			}
-			if tried && !s.working && !s.unread {
-				s.kick()
 			}
 			if tried && s.hopeless(held.beats) {
 				return laid, plan, err
@@ -351,9 +348,59 @@ func (s *session) layInTime(c *call, req *apiform.Request) (overlay.Laid, *overl
 		select {
 		case <-news:
 		case <-ends.Done():
-		case <-held.beat():
+		case <-held.beat:
 			held.tick(why)
 		}
 		s.mu.Lock()
 	}
+}
+
+// resume reads what the record has of the session: before its transcript is read if it can be, so that a
+// request can carry the summaries that are stored. It waits for nobody who writes.
+func (s *session) resume(ctx context.Context) error {
+	if s.conversation() == 0 {
+		found, err := s.server.store.Conversations(ctx, store.ConversationQuery{Key: s.key, ActiveOnly: true, Limit: 1})
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		s.tell(func() { s.conv, s.project = found[0].ID, found[0].Project })
+	}
+	if err := s.extend(ctx); err != nil {
+		return err
+	}
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
+	s.resumed = true
+	return s.reload(ctx)
+}
+
+// recall makes a plan of the summaries that the session was shown last in an earlier run: a resume continues
+// with them, as the provider's cache does. reload drops the plan if they have left the view.
+func (s *session) recall(ctx context.Context) error {
+	made, err := Requests(ctx, s.server.store, s.key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	var covers []*overlay.Cover
+	for _, m := range slices.Backward(made) {
+		if len(m.Summaries) == 0 || m.Observe {
+			continue
+		}
+		for _, used := range m.Summaries {
+			c, err := coverReader{store: s.server.store}.cover(ctx, used.ID, math.MaxInt)
+			if err != nil {
+				return err
+			}
+			covers = append(covers, c)
+		}
+		break
+	}
+	s.server.runLog.earlier(s.key, made)
+	s.tell(func() {
+		if s.shown == nil && len(covers) > 0 {
+			s.shown = overlay.NewPlan(s.index, covers)
+		}
+	})
+	return nil
 }
