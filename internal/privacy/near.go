@@ -105,7 +105,8 @@ func linesBelow(text []byte, from, columns int) int {
 
 // near finds the random values in the line of the hint text[start:end], and in short lines
 // below it.
-func near(text []byte, start, end int, h hint) (found []Finding) {
+func near(text []byte, start, end int, beside nearWord) (found []Finding) {
+	h := beside.hint
 	if !isHint(text, start, end, h) {
 		return nil
 	}
@@ -120,6 +121,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 	if h == sure && count(text[from:to], digit) == 0 {
 		columns, column = columnsOf(text[from:to]), columnsOf(text[from:start])
 	}
+	headed := beside.password && columns > 0 && underHead().Match(text[head:])
 	to = linesBelow(text, head, columns)
 	words := 0 // after the hint
 	for i := from; i < to; {
@@ -153,7 +155,7 @@ func near(text []byte, start, end int, h hint) (found []Finding) {
 		called := h == sure || text[end-1] == '(' && word > start && words < 3
 		switch {
 		case (h == sure || b-a >= 10) && isStrong(value) && !isHarmless(text, a):
-		case inColumn && (isUniform(value) && !isHarmless(text, a) || classes(value) == 4 && assignment{value: value, quoted: true}.isPassword()):
+		case inColumn && (isUniform(value) && !isHarmless(text, a) || (headed || classes(value) == 4) && !isPlaceholder(value) && assignment{value: value, quoted: true}.isPassword()):
 		case called && words < 8 && (word > end || start-i < 40) && isUniform(value) && !isHarmless(text, a) && (text[end-1] == '(' || !fileHash().Match(text[from:to])):
 		default:
 			continue
@@ -214,6 +216,9 @@ func isCell(text []byte, from, to int) bool {
 	before := bytes.TrimRight(text[max(0, from-40):from], " \"'`*")
 	return (len(after) == 0 || betweenCells[after[0]]) && (len(before) == 0 || betweenCells[before[len(before)-1]] || urlsafe[before[len(before)-1]])
 }
+
+// underHead matches the line between the head of a table and its rows.
+var underHead = lazyregexp.New(`^\r?\n[ \t]*\|?[ \t]*:?--[-|:+ \t]*(?:\r?\n|$)`)
 
 var betweenCells = classOf("|,;\t\r\n")
 

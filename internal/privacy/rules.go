@@ -118,7 +118,7 @@ func newRuleSet(all rules, detectors map[string]detector, hints []nearWord) *rul
 		add(word, use{detect: d})
 	}
 	for _, w := range hints {
-		add(w.word, use{beside: func(text []byte, start, end int) []Finding { return near(text, start, end, w.hint) }})
+		add(w.word, use{beside: func(text []byte, start, end int) []Finding { return near(text, start, end, w) }})
 		if w.password {
 			add(w.word, use{detect: kinds[0].assigned})
 		}

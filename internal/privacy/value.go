@@ -138,9 +138,15 @@ func isTime(value []byte) bool {
 // perhaps with a number at the end.
 func isIdentifier(value []byte) bool {
 	words := bytes.TrimRight(value, digits)
+	if constant().Match(value) && isWords(value) {
+		return true
+	}
 	// userName2 is one; dragon42 and DiNoeKgCPc7 are passwords.
 	return len(value)-len(words) <= 1 && len(words) >= 3 && count(words, inName) == len(words) && turns(words)*4 <= len(words) && isWords(words)
 }
+
+// constant matches names like PGX_TEST_MD5_PASSWORD.
+var constant = lazyregexp.New(`^[A-Z]{3,}[0-9]?(?:_[A-Z]+[0-9]?){2,}$`)
 
 var inName = classOf(letters, "_.-:/")
 
