@@ -79,10 +79,10 @@ func (d *Delegator) Ask(ctx context.Context, q recall.Question) (answer recall.A
 
 // turnOf waits for the turn of a caller, but not so long that there is no time for evidence.
 func (d *Delegator) turnOf(ctx context.Context, caller string) (done func(), err error) {
-	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
+	if _, ok := ctx.Deadline(); ok {
+		patience, _ := d.patience(ctx)
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, left-min(left/2, evidenceTime))
+		ctx, stop = context.WithTimeout(ctx, patience)
 		defer stop()
 	}
 	return d.turns.Take(ctx, caller)
@@ -148,12 +148,10 @@ func nothing(r request, p *plan) recall.Answer {
 	return a
 }
 
-// outcome is the result of one sub-agent.
+// outcome is the result of one sub-agent. Its answer has the cost also where it failed.
 type outcome struct {
-	answer recall.Answer
-	used   recall.Usage
-	read   int
-	err    error
+	recall.Answer
+	err error
 }
 
 // delegate asks a sub-agent for each bucket, side by side under one deadline,
@@ -173,13 +171,13 @@ func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Run
 			meter := newMeter(d.config.Limits.ModelTokens/len(asked), d.window(runner), d.count)
 			o := &outcomes[i]
 			o.err = guard.Run(func() (err error) {
-				o.answer, err = d.askChild(ctx, share, b, runner, meter, grace, d.config.Limits.ExpandTokens/len(asked))
+				o.Answer, err = d.askChild(ctx, share, b, runner, meter, grace, d.config.Limits.ExpandTokens/len(asked))
 				return err
 			})
 			if p, ok := o.err.(*guard.Panic); ok { // of a counter or a store that is not ours
 				o.err = fmt.Errorf("%w: checking the answer crashed: %v", errPanic, p.Value)
 			}
-			o.used, o.read = meter.spent()
+			o.Usage, o.TotalSourceTokens = meter.spent()
 			if o.err != nil {
 				o.err = redactedError{o.err}
 			}
@@ -187,11 +185,6 @@ func (d *Delegator) delegate(ctx context.Context, r request, p *plan, runner Run
 	}
 	running.Wait()
 	a, err := merge(outcomes, asked, r, d.count)
-	a.Usage, a.TotalSourceTokens = recall.Usage{}, 0
-	for _, o := range outcomes {
-		a.Usage = addUsage(a.Usage, o.used)
-		a.TotalSourceTokens += o.read
-	}
 	if err != nil {
 		return a, err
 	}
@@ -220,7 +213,7 @@ func (d *Delegator) patience(ctx context.Context) (patience, grace time.Duration
 // skip says which conversations matched but were not asked.
 func skip(a *recall.Answer, rest []*bucket) {
 	for _, b := range rest {
-		a.Skipped = append(a.Skipped, b.conversations[0])
+		a.Skipped = append(a.Skipped, b.Conversations[0])
 	}
 	if n := len(a.Skipped); n > 0 {
 		note(a, "%d more conversations match but were not asked: ask again with conversationId for one of skippedConversationIds", n)
@@ -248,26 +241,25 @@ const instead = "; the passages below are quoted from the record instead"
 func (d *Delegator) askChild(
 	ctx context.Context, r request, b *bucket, runner Runner, meter *Meter, grace time.Duration, tokens int,
 ) (recall.Answer, error) {
-	key := fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID())
-	deadline, _ := ctx.Deadline()
-	c := &child{key: key, grant: newGrant(Allowance{
-		Conversations: b.conversations, Summaries: b.summaries, Messages: b.messages, First: slices.Concat(b.leaves, b.deeper),
-		Tokens: tokens, PageTokens: d.config.Limits.PageTokens, Depth: d.config.Limits.Depth,
-		Expires: d.config.Clock().Add(time.Until(deadline)),
-	}, d.config, meter, uuid()[:8]), meter: meter, grace: grace}
 	d.children.Add(1)
 	defer d.children.Add(-1)
-	defer c.end()
-	said, err := d.converse(ctx, r, b, runner, c)
-	if err != nil {
-		if window := meter.again(); window > 0 {
-			c.end()
-			d.windows.Store(runner.Name(), window)
-			return d.askChild(ctx, r, b, runner, meter, grace, tokens)
+	deadline, _ := ctx.Deadline()
+	allows := b.Allowance
+	allows.First = slices.Concat(b.First, b.deeper)
+	allows.Tokens, allows.PageTokens, allows.Depth = tokens, d.config.Limits.PageTokens, d.config.Limits.Depth
+	allows.Expires = d.config.Clock().Add(time.Until(deadline))
+	for {
+		c := &child{key: fmt.Sprintf("agent:%s:subagent:%s", r.Agent, d.config.NewID()), meter: meter, grant: newGrant(allows, d.config, meter, uuid()[:8])}
+		answer, err := d.answerOf(ctx, r, c, runner, grace)
+		window := 0
+		if err != nil {
+			window = meter.again()
 		}
-		return recall.Answer{}, err
+		if window == 0 {
+			return answer, err
+		}
+		d.windows.Store(runner.Name(), window)
 	}
-	return d.verified(ctx, r, b, c.grant, said)
 }
 
 // window is how many tokens the model of a runner takes, as far as it is known.
@@ -277,31 +269,34 @@ func (d *Delegator) window(r Runner) int {
 	return n
 }
 
-// converse has the sub-agent work on its task. A sub-agent that ignores its
-// context is left behind with a revoked grant.
-func (d *Delegator) converse(ctx context.Context, r request, b *bucket, runner Runner, c *child) (reply, error) {
-	said, err := guard.Call(ctx, c.grace, func(ctx context.Context) (reply, error) {
-		return d.talk(context.WithValue(ctx, delegatedKey{}, c.key), r, b, runner, c)
+// answerOf has one sub-agent work on its task, and verifies its reply. A sub-agent that
+// ignores its context is left behind with a revoked grant.
+func (d *Delegator) answerOf(ctx context.Context, r request, c *child, runner Runner, grace time.Duration) (recall.Answer, error) {
+	defer c.end()
+	said, err := guard.Call(ctx, grace, func(ctx context.Context) (reply, error) {
+		return d.converse(context.WithValue(ctx, delegatedKey{}, c.key), r, c, runner)
 	})
 	p, crashed := err.(*guard.Panic)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return reply{}, context.Cause(ctx)
+	case err == nil:
+		return d.verified(r, c.grant, said), nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
 	case crashed:
-		return reply{}, fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p.Value)
+		err = fmt.Errorf("%w: the sub-agent crashed: %v", errPanic, p.Value)
 	case err == guard.ErrNoResult:
-		return reply{}, fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)
+		err = fmt.Errorf("%w: the sub-agent ended without a reply", errPanic)
 	}
-	return said, err
+	return recall.Answer{}, err
 }
 
 // graceTime is how long a sub-agent whose time is up is waited for.
 const graceTime = 2 * time.Second
 
-// talk puts the task to a sub-agent. A reply that cannot be read, or that rests
+// converse puts the task to a sub-agent. A reply that cannot be read, or that rests
 // on nothing in the record, is asked for once more.
-func (d *Delegator) talk(ctx context.Context, r request, b *bucket, runner Runner, c *child) (reply, error) {
-	task, err := taskPrompt(r, b)
+func (d *Delegator) converse(ctx context.Context, r request, c *child, runner Runner) (reply, error) {
+	message, err := taskPrompt(r, c.grant.allows)
 	if err != nil {
 		return reply{}, err
 	}
@@ -312,18 +307,23 @@ func (d *Delegator) talk(ctx context.Context, r request, b *bucket, runner Runne
 	if !c.hold(session) {
 		return reply{}, fmt.Errorf("%w: the session was opened when the question was over", errSpawn)
 	}
-	said, err := d.turn(ctx, r, c, session, task)
-	var no *rejection
-	if !errors.As(err, &no) {
-		return said, err
+	for again := false; ; again = true {
+		text, err := session.Ask(ctx, message)
+		if stop := c.meter.stopped(); err != nil && stop != nil {
+			return reply{}, stop
+		}
+		if err != nil {
+			return reply{}, fmt.Errorf("%w: %w", errModel, err)
+		}
+		said, no := c.grant.judge(text, r)
+		switch {
+		case no == nil:
+			return said, nil
+		case again:
+			return reply{}, fmt.Errorf("%w: the sub-agent's answer was not accepted, twice: %s", no.code, no.problem)
+		}
+		message = againPrompt(no)
 	}
-	if no.code == errReply && c.grant.hasServed() {
-		c.grant.seal() // only the form of the answer is missing
-	}
-	if said, err = d.turn(ctx, r, c, session, againPrompt(no)); errors.As(err, &no) {
-		return reply{}, fmt.Errorf("%w: the sub-agent's answer was not accepted, twice: %s", no.code, no.problem)
-	}
-	return said, err
 }
 
 // rejection says why a reply is not accepted.
@@ -333,26 +333,6 @@ type rejection struct {
 	hint    string // for the sub-agent
 }
 
-// Error implements error.
-func (e *rejection) Error() string { return e.problem }
-
-// turn sends one message to a sub-agent and returns its reply, or a rejection.
-func (d *Delegator) turn(ctx context.Context, r request, c *child, session Session, message string) (reply, error) {
-	text, err := session.Ask(ctx, message)
-	if stop := c.meter.stopped(); err != nil && stop != nil {
-		return reply{}, stop
-	}
-	if err != nil {
-		return reply{}, fmt.Errorf("%w: %w", errModel, err)
-	}
-	said, err := parseReply(text)
-	if err != nil {
-		return reply{}, &rejection{code: errReply, problem: err.Error()}
-	}
-	err = d.grounded(ctx, r, c.grant, &said)
-	return said, err
-}
-
 func (d *Delegator) count(text string) int { return d.config.count(text) }
 
 // child is a sub-agent with its grant. Both end with the question, in every case.
@@ -360,7 +340,6 @@ type child struct {
 	key   string
 	grant *Grant
 	meter *Meter
-	grace time.Duration // how long it is waited for when its time is up
 
 	mu      sync.Mutex
 	session Session

@@ -1,7 +1,6 @@
 package delegation
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,12 +23,11 @@ const (
 
 // verified turns a sub-agent's reply into an answer. What was read comes from the served
 // texts; a citation of a text that was not served is dropped, and the answer says so.
-func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant, said reply) (recall.Answer, error) {
-	read, err := g.account(ctx)
-	if err != nil {
-		return recall.Answer{}, err
-	}
-	a := recall.Answer{CitedIDs: []store.ID{}, Citations: []recall.Citation{}, ExpandedSummaryCount: len(read.opened)}
+func (d *Delegator) verified(r request, g *Grant, said reply) recall.Answer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	read := &g.served
+	a := recall.Answer{CitedIDs: []store.ID{}, Citations: []recall.Citation{}, ExpandedSummaryCount: len(read.opened())}
 	text, cut := shorten(d.count, strings.TrimSpace(said.Answer), r.MaxTokens)
 	a.Answer = text
 	setCut(&a, cut || said.BrokeOff, read.cut || said.Truncated)
@@ -50,13 +48,13 @@ func (d *Delegator) verified(ctx context.Context, r request, b *bucket, g *Grant
 		note(&a, "nothing supports the answer: the sub-agent read %s and cites nothing", prose.Plural(len(read.order), "text", "texts"))
 	}
 	d.quote(&a, read, r)
-	a.SourceConversationIDs = read.conversations(a.Citations, b)
+	a.SourceConversationIDs = read.conversations(a.Citations, g.allows.Conversations[0])
 	a.SourceConversationID = a.SourceConversationIDs[0]
-	return a, nil
+	return a
 }
 
 // cite takes over the citations of a sub-agent that name served texts.
-func cite(a *recall.Answer, read *reading, claimed []string) {
+func cite(a *recall.Answer, read *servedTexts, claimed []string) {
 	dropped, more := 0, 0
 	for _, id := range claimed {
 		c, ok := read.cite(id)
@@ -80,7 +78,7 @@ func cite(a *recall.Answer, read *reading, claimed []string) {
 }
 
 // cite looks a claimed citation up in the served texts.
-func (r *reading) cite(text string) (recall.Citation, bool) {
+func (r *servedTexts) cite(text string) (recall.Citation, bool) {
 	id, err := store.ParseID(text)
 	if err != nil {
 		return recall.Citation{}, false
@@ -90,7 +88,7 @@ func (r *reading) cite(text string) (recall.Citation, bool) {
 		c.ConversationID, c.Role, c.CreatedAt = s.conversation, s.role, s.time
 		return c, true
 	}
-	if all := r.below(id.Summary); len(all) > 0 {
+	if all := r.beneath(id.Summary); len(all) > 0 {
 		c.ConversationID = all[0].conversation
 		return c, true
 	}
@@ -99,7 +97,7 @@ func (r *reading) cite(text string) (recall.Citation, bool) {
 
 // quote gives each citation a short verbatim passage, as long as the cap on
 // the answer has room for it.
-func (d *Delegator) quote(a *recall.Answer, read *reading, r request) {
+func (d *Delegator) quote(a *recall.Answer, read *servedTexts, r request) {
 	q, err := search.ParseQuery(a.Answer + " " + r.Prompt)
 	if err != nil {
 		q = nil // no words: quotes are how the messages begin
@@ -125,24 +123,13 @@ func (d *Delegator) quote(a *recall.Answer, read *reading, r request) {
 	}
 }
 
-// below returns the messages that were read beneath a summary, else the first source
-// that was served of it.
-func (r *reading) below(id store.SummaryID) []*served {
-	if s := r.source[id]; s != nil && len(r.read[id]) == 0 {
-		return []*served{s}
-	}
-	return r.read[id]
-}
-
 // passage chooses the quotation for a cited id: of a message its best part, of
 // a summary the best part of a message that was read beneath it, else of
 // itself or of a summary that it was made from.
-func (r *reading) passage(id store.ID, q *search.Query) (*served, string) {
-	from := r.read[id.Summary]
-	if s, ok := r.byID[id]; ok && len(from) == 0 {
+func (r *servedTexts) passage(id store.ID, q *search.Query) (*served, string) {
+	from := r.beneath(id.Summary)
+	if s, ok := r.byID[id]; ok && (len(from) == 0 || from[0].node.IsSummary()) {
 		from = []*served{s}
-	} else if len(from) == 0 {
-		from = r.below(id.Summary)
 	}
 	var best *served
 	var text string
@@ -173,7 +160,7 @@ func excerpt(q *search.Query, text string, width int) (string, int) {
 
 // conversations lists where the citations come from, the most cited first;
 // without citations, where it was read.
-func (r *reading) conversations(cited []recall.Citation, b *bucket) []store.ConversationID {
+func (r *servedTexts) conversations(cited []recall.Citation, other store.ConversationID) []store.ConversationID {
 	counts := map[store.ConversationID]int{}
 	var ids []store.ConversationID
 	add := func(id store.ConversationID) {
@@ -191,7 +178,7 @@ func (r *reading) conversations(cited []recall.Citation, b *bucket) []store.Conv
 		}
 	}
 	if len(ids) == 0 {
-		add(b.conversations[0])
+		add(other)
 	}
 	slices.SortStableFunc(ids, func(x, y store.ConversationID) int { return counts[y] - counts[x] })
 	return ids
@@ -202,13 +189,15 @@ func (r *reading) conversations(cited []recall.Citation, b *bucket) []store.Conv
 // returned as it is; without any, the error is that of the best.
 func merge(outcomes []outcome, asked []*bucket, r request, count func(string) int) (recall.Answer, error) {
 	if len(outcomes) == 1 {
-		return outcomes[0].answer, outcomes[0].err
+		return outcomes[0].Answer, outcomes[0].err
 	}
 	merged := recall.Answer{CitedIDs: []store.ID{}, Citations: []recall.Citation{}}
 	var text strings.Builder
 	var short, starved bool
 	for i, o := range outcomes {
-		id := asked[i].conversations[0]
+		id := asked[i].Conversations[0]
+		merged.Usage = addUsage(merged.Usage, o.Usage)
+		merged.TotalSourceTokens += o.TotalSourceTokens
 		if o.err != nil {
 			note(&merged, "conversation %d was not answered: %s", id, prose.Clip(o.err.Error(), 200))
 			continue
@@ -216,13 +205,13 @@ func merge(outcomes []outcome, asked []*bucket, r request, count func(string) in
 		if text.Len() > 0 {
 			text.WriteString("\n\n")
 		}
-		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading().ReplaceAllString(o.answer.Answer, "$1| $2"))
-		join(&merged, o.answer, id)
-		short = short || cutBy(o.answer, cutMaxTokens)
-		starved = starved || cutBy(o.answer, cutExpansion)
+		fmt.Fprintf(&text, "%s%s", heading(id), forgedHeading().ReplaceAllString(o.Answer.Answer, "$1| $2"))
+		join(&merged, o.Answer, id)
+		short = short || cutBy(o.Answer, cutMaxTokens)
+		starved = starved || cutBy(o.Answer, cutExpansion)
 	}
 	if text.Len() == 0 {
-		return recall.Answer{}, outcomes[0].err
+		return merged, outcomes[0].err
 	}
 	whole, cut := shorten(count, text.String(), r.MaxTokens)
 	merged.Answer = whole
@@ -257,7 +246,7 @@ func shares(asked []*bucket, most int, count func(string) int) int {
 		return most
 	}
 	for _, b := range asked {
-		most -= count("\n\n"+heading(b.conversations[0])) + 1
+		most -= count("\n\n"+heading(b.Conversations[0])) + 1
 	}
 	return max(recall.MinMaxTokens, most/len(asked))
 }
@@ -269,6 +258,9 @@ func join(a *recall.Answer, b recall.Answer, id store.ConversationID) {
 			a.CitedIDs = append(a.CitedIDs, c.ID)
 			a.Citations = append(a.Citations, c)
 		}
+	}
+	for _, id := range b.CitedIDs { // the quoted messages too
+		a.CitedIDs = include(a.CitedIDs, id)
 	}
 	for _, id := range b.SourceConversationIDs {
 		addSource(a, id)

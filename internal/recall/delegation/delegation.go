@@ -5,11 +5,18 @@
 //
 // # The grant
 //
-// A [Grant] has the limits of a sub-agent: conversations, ids, depth, tokens and an
+// A plan finds what a question is about, and puts it into an [Allowance] for each sub-agent: the
+// conversations and ids that it may open. A [Grant] is an allowance with a budget of tokens and an
 // expiry. Only [Grant.Tools] makes the sub-agent's tools (lcm_expand, and an lcm_grep
 // and an lcm_describe limited to the grant), so that no other agent can be given them.
-// A grant records every text that it served. Counts, totals and the check of
-// citations use this record and never the claims of a model.
+// Each page that they return is charged, and noted with the summaries above its pieces.
+// Counts, totals and the check of citations use these notes and never the claims of a model.
+//
+// # The loop
+//
+// A sub-agent gets its task, reads page by page, and replies. [Grant] judges the reply; one that it
+// refuses is asked for once more. If a page was too large for the model, another sub-agent begins
+// anew with smaller pages. What is accepted is checked against the notes and quoted from them.
 //
 // # Guarantees
 //

@@ -81,7 +81,7 @@ func (p *page) describe(a recall.DescribeAnswer, holder store.MessageID) string 
 		p.put(piece)
 		p.grant.served.facts += piece.Text + "\n"
 		piece.Text = "" // these are not the words of the file
-		p.grant.served.add(piece, store.ID{Message: holder})
+		p.taken = append(p.taken, taken{Piece: piece, node: store.ID{Message: holder}})
 	}
 	listIDs(&facts, "Files:", a.FileIDs)
 	facts.WriteString(" " + toolname.Expand + " reads it whole.\n")

@@ -83,7 +83,7 @@ func TestGrantAtItsBounds(t *testing.T) {
 		"a second is left":  {left: minPage, expires: now.Add(time.Second)},
 		"expired":           {left: minPage, expires: now, want: ErrExpired},
 		"revoked":           {left: minPage, change: (*Grant).Revoke, want: ErrRevoked},
-		"sealed":            {left: minPage, change: (*Grant).seal, want: ErrSealed},
+		"sealed":            {left: minPage, change: func(g *Grant) { g.sealed = true }, want: ErrSealed},
 		"no budget to read": {left: minPage, change: func(g *Grant) { g.meter.budget = minPage - 1 }, want: ErrSpent, cut: true},
 	} {
 		g := newGrant(Allowance{Tokens: c.left, Expires: c.expires}, Config{Clock: func() time.Time { return now }}, newMeter(minPage, 0, bytesOf), "m")

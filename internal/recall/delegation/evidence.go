@@ -109,10 +109,9 @@ type extract struct {
 	most     int             // tokens of the answer's text
 	bound    int             // tokens of the whole result
 	frame    recall.Answer   // the result without passages
-	used     int
-	read     int  // tokens
-	full     bool // a relevant message has no room
-	left     int  // matches that would be cited and have no room
+	read     int             // tokens
+	full     bool            // a relevant message has no room
+	left     int             // matches that would be cited and have no room
 	passages []passage
 	said     []recall.Turn                   // what the user said about it
 	later    string                          // said as a text, which stands after the first passage
@@ -124,7 +123,6 @@ type extract struct {
 
 // choose takes candidates in order while they are relevant and fit.
 func (e *extract) choose(ctx context.Context, all []candidate) error {
-	e.used = e.encoded(e.frame)
 	only := !matched(all)
 	for rank, c := range all {
 		if c.score < relevant*all[0].score || len(e.frame.NotInRecord) > 0 && len(e.passages) == fewPassages(e.frame.NotInRecord) {
@@ -174,10 +172,9 @@ func (e *extract) add(ctx context.Context, c candidate, rank int, match, strong 
 		for room := e.bound / 2; !e.fits([]passage{p}) && room > 4; room = room * 3 / 4 {
 			e.cut(&p, text, room)
 		}
-	} else if e.used+e.cost(p) > e.bound {
+	} else if !e.fits(append(slices.Clip(e.passages), p)) {
 		return false, nil
 	}
-	e.used += e.cost(p)
 	e.passages = append(e.passages, p)
 	e.shown[m.ID], e.texts[said] = true, true
 	return true, nil
@@ -275,7 +272,7 @@ func (e *extract) excerpt(text string, width int) string {
 // those.
 func (e *extract) fit() (recall.Answer, []passage) {
 	shown := e.passages
-	for len(shown) > 1 && !e.fits(shown) { // the estimate was short: the last one goes
+	for len(shown) > 1 && !e.fits(shown) { // what the user said takes the room of the last ones
 		shown = shown[:len(shown)-1]
 	}
 	a := e.answer(shown)
@@ -288,20 +285,6 @@ func (e *extract) fit() (recall.Answer, []passage) {
 func (e *extract) fits(shown []passage) bool {
 	a := e.answer(shown)
 	return e.count(a.Answer) <= e.most && e.encoded(a) <= e.bound
-}
-
-// cost is about the cost of a passage in the result.
-func (e *extract) cost(p passage) int {
-	const heading = 9
-	n := e.encoded(line(p)+"\n") - 2 // without its quotes
-	n += e.encoded(p.msg.ID.String()) + 2
-	if !slices.ContainsFunc(e.passages, func(q passage) bool { return sameDay(p, q) }) {
-		n += heading
-	}
-	if p.cited {
-		n += e.encoded(citation(p))
-	}
-	return n
 }
 
 func (e *extract) cited() (n int) {

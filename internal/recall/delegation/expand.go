@@ -112,8 +112,8 @@ func (g *Grant) settle(ctx context.Context, p *page) error {
 	p.left -= g.count(p.citable())
 	cost := p.size - p.left
 	g.left -= cost
-	for _, note := range p.read {
-		note()
+	for _, t := range p.taken {
+		g.served.add(t)
 	}
 	g.meter.feed(cost, p.tokens)
 	return nil
@@ -124,26 +124,20 @@ func (g *Grant) find(ctx context.Context, in *expandArgs) error {
 	if strings.TrimSpace(in.Query) == "" {
 		return errors.New("say what to expand: summaryIds, messageIds, fileIds or a query")
 	}
-	for _, c := range g.allows.Conversations {
-		if in.ConversationID != 0 && c != in.ConversationID {
+	found, err := g.search(ctx, recall.GrepRequest{Pattern: in.Query, Mode: store.FullText, Kinds: recall.InBoth})
+	if err != nil {
+		return err
+	}
+	for _, m := range found {
+		id := cmp.Or(m.SummaryID, m.CoveredBy)
+		elsewhere := in.ConversationID != 0 && m.ConversationID != in.ConversationID
+		if id == "" || elsewhere || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, string(id)) {
 			continue
 		}
-		found, err := g.recall.Grep(ctx, recall.GrepRequest{
-			Pattern: in.Query, Mode: store.FullText, Kinds: recall.InBoth, Where: recall.Where{ConversationID: c}, Limit: 30,
-		})
-		if err != nil {
+		if ok, err := g.covers(ctx, store.ID{Summary: id}); err != nil {
 			return err
-		}
-		for _, m := range found.Matches {
-			id := cmp.Or(m.SummaryID, m.CoveredBy)
-			if id == "" || len(in.SummaryIDs) >= maxSeeds || slices.Contains(in.SummaryIDs, string(id)) {
-				continue
-			}
-			if ok, err := g.covers(ctx, store.ID{Summary: id}); err != nil {
-				return err
-			} else if ok {
-				in.SummaryIDs = append(in.SummaryIDs, string(id))
-			}
+		} else if ok {
+			in.SummaryIDs = append(in.SummaryIDs, string(id))
 		}
 	}
 	if len(in.SummaryIDs) == 0 {

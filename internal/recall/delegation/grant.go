@@ -73,20 +73,6 @@ func newGrant(a Allowance, c Config, m *Meter, marker string) *Grant {
 // is refused.
 func (g *Grant) Revoke() { g.revoked.Store(true) }
 
-// seal ends the expansion while the sub-agent may still speak.
-func (g *Grant) seal() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sealed = true
-}
-
-// hasServed reports whether anything was read.
-func (g *Grant) hasServed() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.served.order) > 0
-}
-
 // usable refuses a call that comes too late or costs too much.
 func (g *Grant) usable() error {
 	switch {

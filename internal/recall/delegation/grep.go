@@ -31,18 +31,9 @@ type grepArgs struct {
 // grep searches within the grant. It tells nothing of other matches, not
 // even how many there are.
 func (g *Grant) grep(ctx context.Context, in grepArgs) (string, error) {
-	spans, err := g.spans(ctx)
+	found, err := g.search(ctx, recall.GrepRequest{Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope})
 	if err != nil {
 		return "", err
-	}
-	var found []recall.Match
-	for _, at := range spans {
-		if found, err = g.search(ctx, in, at, found); err != nil {
-			return "", err
-		}
-	}
-	if in.Mode == store.FullText { // the conversations were ranked apart
-		slices.SortStableFunc(found, func(a, b recall.Match) int { return cmp.Compare(b.Score, a.Score) })
 	}
 	p := g.newPage(g.pageSize())
 	for _, m := range found[:min(len(found), in.Limit)] {
@@ -61,30 +52,37 @@ func (g *Grant) grep(ctx context.Context, in grepArgs) (string, error) {
 	return head + p.text(), nil
 }
 
-// search adds the matches of one stretch of time that the grant covers.
-func (g *Grant) search(ctx context.Context, in grepArgs, at span, found []recall.Match) ([]recall.Match, error) {
-	r := recall.GrepRequest{
-		Pattern: in.Pattern, Mode: in.Mode, Kinds: in.Scope, Where: recall.Where{ConversationID: at.conversation}, Limit: recall.MaxLimit, NoSaid: true,
+// search returns the matches that the grant covers, words with the best first.
+func (g *Grant) search(ctx context.Context, r recall.GrepRequest) (found []recall.Match, err error) {
+	spans, err := g.spans(ctx)
+	if err != nil {
+		return nil, err
 	}
-	at.within(&r)
-	for range grepPages {
-		a, err := g.recall.Grep(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range a.Matches {
-			if m.Beside { // it stands next to a match and has none of the words
-				continue
-			}
-			if ok, err := g.covers(ctx, m.ID); err != nil {
+	for _, at := range spans {
+		r.ConversationID, r.Limit, r.NoSaid, r.Cursor = at.conversation, recall.MaxLimit, true, ""
+		at.within(&r)
+		for range grepPages {
+			a, err := g.recall.Grep(ctx, r)
+			if err != nil {
 				return nil, err
-			} else if ok {
-				found = append(found, m)
+			}
+			for _, m := range a.Matches {
+				if m.Beside { // it stands next to a match and has none of the words
+					continue
+				}
+				if ok, err := g.covers(ctx, m.ID); err != nil {
+					return nil, err
+				} else if ok {
+					found = append(found, m)
+				}
+			}
+			if r.Cursor = a.NextCursor; r.Cursor == "" {
+				break
 			}
 		}
-		if r.Cursor = a.NextCursor; r.Cursor == "" {
-			break
-		}
+	}
+	if r.Mode == store.FullText { // the conversations were ranked apart
+		slices.SortStableFunc(found, func(a, b recall.Match) int { return cmp.Compare(b.Score, a.Score) })
 	}
 	return found, nil
 }
@@ -99,7 +97,7 @@ func (p *page) match(m recall.Match) bool {
 		return false
 	}
 	p.put(piece)
-	p.grant.served.addSnippet(piece, m.ID)
+	p.taken = append(p.taken, taken{Piece: piece, node: m.ID, passage: true})
 	return true
 }
 
@@ -127,7 +125,7 @@ func (s *span) cover(from, to time.Time) {
 
 // within bounds a search to the span.
 func (s span) within(r *recall.GrepRequest) {
-	if !s.to.IsZero() {
+	if r.Since, r.Before = "", ""; !s.to.IsZero() {
 		r.Since, r.Before = s.from.Format(time.RFC3339Nano), s.to.Format(time.RFC3339Nano)
 	}
 }

@@ -21,9 +21,8 @@ type page struct {
 	dated      []bool    // whether the time is shown with a piece
 	shown      time.Time // the last time that was
 	next       string
-	skipped    []string          // files that hold no text
-	read       []func()          // records the pieces as served
-	above      []store.SummaryID // leaf summaries of its messages
+	skipped    []string // files that hold no text
+	taken      []taken  // what is recorded as served
 }
 
 func (g *Grant) newPage(size int) *page { return &page{grant: g, size: size, left: size} }
@@ -120,18 +119,31 @@ func (p *page) frame(piece recall.Piece, dated bool) int {
 	return p.grant.count(head + tail)
 }
 
-// climb finds the leaf summaries of the page's messages, as far as the grant covers them.
+// taken is something that a page shows of a node, or of a file of a message.
+type taken struct {
+	recall.Piece
+	node    store.ID
+	passage bool              // which a search found
+	above   []store.SummaryID // the granted summaries over the node, the nearest first
+	sources int               // how many of above were made from it directly
+}
+
+// climb finds the granted summaries over what the page shows.
 func (p *page) climb(ctx context.Context) error {
-	for _, piece := range p.pieces {
-		if piece.ID.Message == 0 {
-			continue
-		}
-		if err := climb(ctx, p.grant.store, piece.ID, func(n store.ID, level int) (bool, error) {
-			ok, err := p.grant.covers(ctx, n)
-			if ok && level > 0 {
-				p.above = include(p.above, n.Summary)
+	for i := range p.taken {
+		t := &p.taken[i]
+		if err := climb(ctx, p.grant.store, t.node, func(n store.ID, level int) (bool, error) {
+			if level == 0 {
+				return true, nil
 			}
-			return ok && level == 0, err
+			ok, err := p.grant.covers(ctx, n)
+			if ok {
+				t.above = append(t.above, n.Summary)
+			}
+			if ok && level == 1 {
+				t.sources++
+			}
+			return ok, err
 		}); err != nil {
 			return err
 		}
@@ -139,19 +151,27 @@ func (p *page) climb(ctx context.Context) error {
 	return nil
 }
 
-// citable names the summaries that an answer from the page may cite.
+// citable names the summaries of the page's messages, which an answer from it may cite.
 func (p *page) citable() string {
-	if len(p.above) == 0 {
+	var all []store.SummaryID
+	for _, t := range p.taken {
+		for _, id := range t.above[:t.sources] {
+			if !t.node.IsSummary() {
+				all = include(all, id)
+			}
+		}
+	}
+	if len(all) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("You may also cite the summaries of these messages: %s.\n", prose.Join(p.above, ", ", maxSeeds))
+	return fmt.Sprintf("You may also cite the summaries of these messages: %s.\n", prose.Join(all, ", ", maxSeeds))
 }
 
 // take puts a piece of a node, or of a file of a message, on the page. A piece that
 // continues the last one joins it.
 func (p *page) take(piece recall.Piece, n store.ID) {
 	p.put(piece)
-	p.read = append(p.read, func() { p.grant.served.add(piece, n) })
+	p.taken = append(p.taken, taken{Piece: piece, node: n})
 }
 
 func (p *page) put(piece recall.Piece) {

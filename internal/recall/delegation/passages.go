@@ -98,7 +98,6 @@ func (e *extract) title(ctx context.Context, id store.ConversationID) error {
 		text += fmt.Sprintf(", %q", oneLine(c.Title))
 	}
 	e.titles[id] = text
-	e.used += e.encoded(text)
 	return nil
 }
 
@@ -196,4 +195,6 @@ func (e *extract) around(ctx context.Context, of store.Message) (out []store.Mes
 }
 
 // short reports that the result takes less than followShare of its bound.
-func (e *extract) short() bool { return float64(e.used) < followShare*float64(e.most) }
+func (e *extract) short() bool {
+	return float64(e.encoded(e.answer(e.passages))) < followShare*float64(e.most)
+}

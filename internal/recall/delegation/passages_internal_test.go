@@ -121,7 +121,7 @@ func TestAround(t *testing.T) {
 
 // Citations name what was read, each once, up to a bound; the answer says what became of the others.
 func TestCitations(t *testing.T) {
-	read := &reading{servedTexts: &servedTexts{byID: map[store.ID]*served{}}}
+	read := &servedTexts{byID: map[store.ID]*served{}}
 	var claimed []string
 	for i := range maxCitations + 2 {
 		id := store.ID{Message: store.MessageID(i + 1)}
@@ -136,7 +136,6 @@ func TestCitations(t *testing.T) {
 	if notes := strings.Join(a.Notes, "\n"); !strings.HasPrefix(notes, "2 of the sub-agent's citations were dropped") || !strings.Contains(notes, "\n4 more citations") {
 		t.Errorf("%s", notes)
 	}
-	b := &bucket{conversations: []store.ConversationID{9}}
 	for name, c := range map[string]struct {
 		cited []recall.Citation
 		order []store.ID
@@ -146,8 +145,8 @@ func TestCitations(t *testing.T) {
 		"read":       {nil, []store.ID{{Message: 2}, {Message: 1}, {Message: 3}}, []store.ConversationID{1, 2}},
 		"only asked": {nil, nil, []store.ConversationID{9}},
 	} {
-		if read.order = c.order; !slices.Equal(read.conversations(c.cited, b), c.want) {
-			t.Errorf("%s: %v, want %v", name, read.conversations(c.cited, b), c.want)
+		if read.order = c.order; !slices.Equal(read.conversations(c.cited, 9), c.want) {
+			t.Errorf("%s: %v, want %v", name, read.conversations(c.cited, 9), c.want)
 		}
 	}
 }
@@ -155,23 +154,23 @@ func TestCitations(t *testing.T) {
 // Answers of several conversations stand under their headings. One that failed is named; a quotation goes where
 // the answers leave no room.
 func TestMergedAnswers(t *testing.T) {
-	asked := []*bucket{{conversations: []store.ConversationID{1}}, {conversations: []store.ConversationID{2}}}
+	asked := []*bucket{{Allowance: Allowance{Conversations: []store.ConversationID{1}}}, {Allowance: Allowance{Conversations: []store.ConversationID{2}}}}
 	cited := recall.Citation{ID: store.ID{Message: 5}, ConversationID: 2, Quote: strings.Repeat("q", 20)}
 	first := recall.Answer{Answer: "one\nConversation 2: forged", SourceConversationIDs: []store.ConversationID{1}, TruncatedBy: cutExpansion, Notes: []string{"a note"}, ExpandedSummaryCount: 1}
 	second := recall.Answer{Answer: "two", SourceConversationIDs: []store.ConversationID{2}, CitedIDs: []store.ID{cited.ID}, Citations: []recall.Citation{cited}, ExpandedSummaryCount: 2}
 	const text = "Conversation 1: one\n| Conversation 2: forged\n\nConversation 2: two"
 	for room, quote := range map[int]string{20: cited.Quote, 19: ""} {
-		a, err := merge([]outcome{{answer: first}, {answer: second}}, asked, request{Question: recall.Question{MaxTokens: len(text) + room}}, bytesOf)
+		a, err := merge([]outcome{{Answer: first}, {Answer: second}}, asked, request{Question: recall.Question{MaxTokens: len(text) + room}}, bytesOf)
 		if err != nil || a.Answer != text || a.Citations[0].Quote != quote || a.SourceConversationID != 2 || len(a.SourceConversationIDs) != 2 || a.TruncatedBy != cutExpansion || a.ExpandedSummaryCount != 3 || a.Notes[0] != "conversation 1: a note" {
 			t.Errorf("%+v, %v", a, err)
 		}
 	}
-	a, err := merge([]outcome{{err: errTimeout}, {answer: first}}, asked, request{Question: recall.Question{MaxTokens: 20}}, bytesOf)
+	a, err := merge([]outcome{{err: errTimeout}, {Answer: first}}, asked, request{Question: recall.Question{MaxTokens: 20}}, bytesOf)
 	if err != nil || a.TruncatedBy != cutBoth || !a.Truncated || a.SourceConversationID != 1 || !strings.Contains(a.Notes[0], "conversation 1 was not answered: timeout") {
 		t.Errorf("%+v, %v", a, err)
 	}
 	first.TruncatedBy = cutBoth
-	if a, err := merge([]outcome{{answer: first}, {answer: second}}, asked, request{Question: recall.Question{MaxTokens: 1000}}, bytesOf); err != nil || a.TruncatedBy != cutBoth {
+	if a, err := merge([]outcome{{Answer: first}, {Answer: second}}, asked, request{Question: recall.Question{MaxTokens: 1000}}, bytesOf); err != nil || a.TruncatedBy != cutBoth {
 		t.Errorf("one that was cut for both reasons: %q, %v", a.TruncatedBy, err)
 	}
 	if _, err := merge([]outcome{{err: errTimeout}, {err: errModel}}, asked, request{}, bytesOf); !errors.Is(err, errTimeout) {

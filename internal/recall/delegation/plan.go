@@ -49,29 +49,26 @@ type plan struct {
 	absent    []string // words of the question that no text has
 }
 
-// bucket has the conversations and ids that one sub-agent may open.
+// bucket is what one sub-agent may open, the best conversation first. First has the leaf
+// summaries that match or cover a match, the best first, and deeper those made of other summaries.
 type bucket struct {
-	conversations []store.ConversationID // the best first
-	summaries     []store.SummaryID
-	messages      []store.MessageID
-	// leaves and deeper are the summaries that match or cover a match, the best first:
-	// leaf summaries, and those made of other summaries.
-	leaves, deeper []store.SummaryID
+	Allowance
+	deeper []store.SummaryID
 }
 
 func (b *bucket) addSummary(id store.SummaryID, c store.ConversationID) {
-	b.conversations, b.summaries = include(b.conversations, c), include(b.summaries, id)
+	b.Conversations, b.Summaries = include(b.Conversations, c), include(b.Summaries, id)
 }
 
 // bucket returns the bucket of a conversation: the only one, or with all conversations
 // one for each.
 func (p *plan) bucket(id store.ConversationID) *bucket {
 	for _, b := range p.buckets {
-		if !p.apart || b.conversations[0] == id {
+		if !p.apart || b.Conversations[0] == id {
 			return b
 		}
 	}
-	b := &bucket{conversations: []store.ConversationID{id}}
+	b := &bucket{Allowance: Allowance{Conversations: []store.ConversationID{id}}}
 	p.buckets = append(p.buckets, b)
 	return b
 }
@@ -184,9 +181,9 @@ func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) e
 		}
 		p.found = true
 		b := p.bucket(m.ConversationID)
-		b.conversations = include(b.conversations, m.ConversationID)
-		if id.Message != 0 && len(b.messages) < maxMessages {
-			b.messages = include(b.messages, id.Message)
+		b.Conversations = include(b.Conversations, m.ConversationID)
+		if id.Message != 0 && len(b.Messages) < maxMessages {
+			b.Messages = include(b.Messages, id.Message)
 		}
 		summary := cmp.Or(m.SummaryID, m.CoveredBy)
 		if summary == "" {
@@ -195,9 +192,9 @@ func (d *Delegator) take(ctx context.Context, p *plan, matches []recall.Match) e
 		if m.Depth != nil && *m.Depth > 0 {
 			b.deeper = include(b.deeper, summary)
 		} else {
-			b.leaves = include(b.leaves, summary)
+			b.First = include(b.First, summary)
 		}
-		if p.within == nil && len(b.summaries) < maxSeeds { // else the named ones are enough
+		if p.within == nil && len(b.Summaries) < maxSeeds { // else the named ones are enough
 			b.addSummary(summary, m.ConversationID)
 		}
 	}
@@ -214,11 +211,11 @@ func beneath(ctx context.Context, s lookup.Store, n store.ID, roots []store.Summ
 // page by itself.
 func (d *Delegator) orderMessages(ctx context.Context, p *plan) error {
 	for _, b := range p.buckets {
-		if len(b.messages) == 0 {
+		if len(b.Messages) == 0 {
 			continue
 		}
 		var small, large []store.MessageID
-		for m, err := range d.config.Store.Messages(ctx, store.MessageQuery{IDs: b.messages}) {
+		for m, err := range d.config.Store.Messages(ctx, store.MessageQuery{IDs: b.Messages}) {
 			if err != nil {
 				return err
 			}
@@ -228,7 +225,7 @@ func (d *Delegator) orderMessages(ctx context.Context, p *plan) error {
 				small = append(small, m.ID)
 			}
 		}
-		b.messages = append(small, large...)
+		b.Messages = append(small, large...)
 	}
 	return nil
 }

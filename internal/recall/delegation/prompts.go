@@ -44,12 +44,12 @@ type payload struct {
 
 // taskPrompt writes the task of a sub-agent. The question is quoted as JSON, so
 // that it stays one line and cannot end its quotation.
-func taskPrompt(r request, b *bucket) (string, error) {
-	p := payload{SummaryIDs: b.summaries, IncludeMessages: true}
-	if len(b.conversations) == 1 {
-		p.ConversationID = b.conversations[0]
+func taskPrompt(r request, b Allowance) (string, error) {
+	p := payload{SummaryIDs: b.Summaries, IncludeMessages: true}
+	if len(b.Conversations) == 1 {
+		p.ConversationID = b.Conversations[0]
 	}
-	for _, id := range b.messages {
+	for _, id := range b.Messages {
 		p.MessageIDs = append(p.MessageIDs, id.String())
 	}
 	call, err := jsonstring.Marshal(p)

@@ -142,7 +142,7 @@ func (d *Delegator) inside(ctx context.Context, found []store.MessageID, p *plan
 	}
 	var ids []store.SummaryID
 	for _, b := range p.buckets {
-		ids = append(ids, b.summaries...)
+		ids = append(ids, b.Summaries...)
 	}
 	if len(ids) == 0 {
 		return nil, nil

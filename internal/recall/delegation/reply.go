@@ -1,7 +1,6 @@
 package delegation
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -188,25 +187,29 @@ func mend(text string) (mended string, brokeOff bool) {
 // shownIDs is how many of the ids that it has read a sub-agent is reminded of.
 const shownIDs = 16
 
-// grounded refuses an answer that the record does not support: one given without
-// reading, one whose citations all name texts that were not read, and one that says things
-// of which nothing was read; without citations, a single such thing is enough. An
-// answer without names and figures needs no citation: "the record does not say" has none.
-func (d *Delegator) grounded(ctx context.Context, r request, g *Grant, said *reply) error {
-	read, err := g.account(ctx)
+// judge reads a reply, and refuses one that cannot be read or that the record does not
+// support: one given without reading, one whose citations all name texts that were not read, and
+// one that says things of which nothing was read; without citations, a single such thing is enough.
+// An answer without names and figures needs no citation: "the record does not say" has none.
+func (g *Grant) judge(text string, r request) (said reply, no *rejection) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	read := &g.served
+	said, err := parseReply(text)
 	if err != nil {
-		return err
+		g.sealed = len(read.order) > 0 // only the form of the answer is missing
+		return said, &rejection{code: errReply, problem: err.Error()}
 	}
 	if len(read.order) == 0 {
-		return &rejection{errGround, "nothing of the record was read", "Call lcm_expand with the payload of the task first."}
+		return said, &rejection{errGround, "nothing of the record was read", "Call lcm_expand with the payload of the task first."}
 	}
 	hint := "You have read " + prose.Join(read.order[:min(len(read.order), shownIDs)], ", ", 0) + "."
 	if len(said.CitedIDs) > 0 && !slices.ContainsFunc(said.CitedIDs, func(id string) bool { _, ok := read.cite(id); return ok }) {
-		return &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", prose.Clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
+		return said, &rejection{errGround, fmt.Sprintf("it cites %s, and nothing of that was read", prose.Clip(strings.Join(said.CitedIDs, ", "), 120)), hint}
 	}
 	held := 0
 	if said.Missing, held = read.check(said.Answer, r); len(said.Missing) > 0 && (held == 0 || len(said.CitedIDs) == 0) {
-		return &rejection{errGround, fmt.Sprintf("nothing that was read says %q", prose.Clip(said.Missing[0], 60)), hint}
+		return said, &rejection{errGround, fmt.Sprintf("nothing that was read says %q", prose.Clip(said.Missing[0], 60)), hint}
 	}
-	return nil
+	return said, nil
 }
