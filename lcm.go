@@ -120,7 +120,7 @@
 //
 // Options of [New]: [WithProjects], [WithBudget], [WithThresholds], [WithLowThreshold], [WithCounter],
 // [WithSummariser], [WithPolicy], [WithBounds], [WithLargeContent],
-// [WithAskModel], [WithAskLimits], [WithEmbedder], [WithPrivacy], [WithClock],
+// [WithAskModel], [WithAskLimits], [WithPrivacy], [WithClock],
 // [WithLogger], [WithoutBackground], and [WithSettings] for the user's own
 // settings. Options of [Engine.Session]: [WithProject],
 // [WithAgent], [WithTitle], [WithParent]. Options of [Session.Tools] and
@@ -163,7 +163,6 @@ type Engine struct {
 	settings  settings
 	budgets   budgets
 	lookup    *lookup.Service
-	reranker  *lookup.Reranker // nil without an embedding model
 	questions *delegation.Delegator
 
 	mu     sync.Mutex
@@ -209,15 +208,12 @@ func New(s Store, options ...Option) (*Engine, error) {
 	if e.runner, err = newRunner(s); err != nil {
 		return nil, err
 	}
-	if m := set.embedding; m.engine != nil {
-		e.reranker = lookup.NewReranker(m.engine, s, m.timeout)
-	}
-	if e.lookup, err = lookup.New(s, lookup.WithCounter(set.counter), lookup.WithClock(set.clock), lookup.WithReranker(e.reranker)); err != nil {
+	if e.lookup, err = lookup.New(s, lookup.WithCounter(set.counter), lookup.WithClock(set.clock)); err != nil {
 		return nil, err
 	}
 	c := delegation.Config{
 		Recall: e.lookup, Store: s, Counter: set.counter, Clock: set.clock, Limits: set.expansion.limits,
-		Reranker: e.reranker, NewRunner: set.expansion.newRunner,
+		NewRunner: set.expansion.newRunner,
 	}
 	if model := set.expansion.engine; model != nil {
 		c.Runner = c.NewRunner(model)

@@ -33,7 +33,6 @@ type settings struct {
 	log        *slog.Logger
 	foreground bool
 	expansion  expansion
-	embedding  embedding
 	privacy    record.Privacy
 	within     []record.Project // none: all
 }
@@ -209,27 +208,6 @@ func WithAskModel(e llms.Model) Option {
 	}
 }
 
-// embedding is how matches are ordered by meaning.
-type embedding struct {
-	engine  llms.Embedder
-	timeout time.Duration
-}
-
-// WithEmbedder orders the first matches of full-text questions by meaning with an
-// embedding model. After [Engine.Embed] it also finds messages that say it in other
-// words. A search waits for the model for timeout at most (1.5 seconds
-// if 0), and then returns the matches in the order of their words, with a note.
-// Texts are sent without secrets and private blocks.
-func WithEmbedder(e llms.Embedder, timeout time.Duration) Option {
-	return func(s *settings) error {
-		if e == nil {
-			return errors.New("the embedder is nil")
-		}
-		s.embedding = embedding{e, timeout}
-		return nil
-	}
-}
-
 // WithAskLimits bounds the cost of one question about the record. Zero
 // fields keep their defaults.
 func WithAskLimits(l recall.Limits) Option {
@@ -245,7 +223,7 @@ func WithPrivacy(p record.Privacy) Option {
 // WithSettings applies the user's settings as the command does: environment
 // variables (LCM_MAX_EXPAND_TOKENS and others) over the settings file over the
 // defaults; docs/CONFIG.md lists them. It leaves out the settings that choose
-// models and tokenizers: pass those with [WithAskModel], [WithEmbedder],
+// models and tokenizers: pass those with [WithAskModel],
 // [WithSummariser] and [WithCounter]. Options after it win.
 func WithSettings() Option {
 	return func(s *settings) error {

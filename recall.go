@@ -3,7 +3,6 @@ package lcm
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -139,17 +138,4 @@ func (s *Session) locate(ctx context.Context, w *recall.Where) (err error) {
 		w.Current, w.InTurn = older[0].ID, false
 	}
 	return err
-}
-
-// Embed has the model of [WithEmbedder] embed all messages that have no vector yet,
-// the newest first, so that questions find them by meaning where their words find
-// nothing strong. Texts are sent without secrets and private blocks. It may end at
-// any time, also with an error: the vectors so far are stored, and the next call
-// goes on from there. The vectors of all projects are stored together: an engine
-// with [WithProjects] refuses, and uses the vectors that one without it has stored.
-func (e *Engine) Embed(ctx context.Context, limits recall.EmbedLimits) (recall.EmbedReport, error) {
-	if e.reranker == nil {
-		return recall.EmbedReport{}, errors.New("the engine has no embedding model: see WithEmbedder")
-	}
-	return e.reranker.EmbedAll(ctx, e.store, limits)
 }

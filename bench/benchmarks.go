@@ -20,10 +20,6 @@ import (
 	"github.com/lossless-context/lcm/bench/soak"
 	"github.com/lossless-context/lcm/bench/solved"
 	"github.com/lossless-context/lcm/bench/why"
-	"github.com/lossless-context/lcm/internal/cli/fromconfig"
-	"github.com/lossless-context/lcm/internal/record/store"
-	"github.com/lossless-context/lcm/internal/settings/config"
-	"github.com/lossless-context/lcm/llms"
 )
 
 type measure = func(context.Context, harness.Progress) (report, error)
@@ -51,7 +47,7 @@ rows; durable appends; compaction with a summariser that takes no time; contexts
 
 Ask every question of a data set and count how much of its evidence is among the first 5, 10 and 20 messages found, and how often a
 session that holds evidence comes first: by the index alone, by two plain full-text searches, and by lcm grep on a database with the whole
-data set in it. Where embeddings.model is set, lcm grep is measured with it too. The bundled set has 2,211 messages and 342 questions;
+data set in it. The bundled set has 2,211 messages and 342 questions;
 --data takes LoCoMo's JSON, or the evidence format that the package bench/recall documents.`, benchRecall,
 }, {
 	"answer", `Measure how much evidence an answer without a model holds.
@@ -231,11 +227,7 @@ func benchRecall(f *flag.FlagSet) measure {
 		if *ablate {
 			return evidence.Ablate(ctx, data)
 		}
-		cfg, err := config.Load(config.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return evidence.Measure(ctx, data, func(state store.State) llms.Embedder { return fromconfig.Embedder(cfg, state) })
+		return evidence.Measure(ctx, data)
 	}
 }
 

@@ -23,6 +23,4 @@
 // that keeps each request.
 //
 // dist_test.go has the tag dist: `make dist-test` installs what `make dist` made.
-//
-// TestEmbeddings has matches ordered by a real encoder of sentences.
 package e2e

@@ -22,11 +22,6 @@
 // [Complete] waits for the whole answer. Model.Stream yields it as it comes, as
 // events; a [Collector] puts events together.
 //
-// # Embeddings
-//
-// An [Embedder] turns texts into vectors that compare by meaning. llms/openai has
-// one for every server with OpenAI's embeddings API.
-//
 // # Messages
 //
 // A [Message] has a role and parts. A [Part] is text, reasoning, a tool call, a

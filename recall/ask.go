@@ -145,21 +145,3 @@ type Usage struct {
 	InputTokens  int `json:"inputTokens"`  // that the model read
 	OutputTokens int `json:"outputTokens"` // that the model wrote
 }
-
-// EmbedLimits bound a run of embedding. Zero fields are no bounds.
-type EmbedLimits struct {
-	Messages int       // that are read
-	Until    time.Time // when the last call of the model may begin
-	// OnProgress is called after each batch.
-	OnProgress func(EmbedReport)
-}
-
-// EmbedReport says how far embedding has come.
-type EmbedReport struct {
-	Messages int64 `json:"messages"` // that were read
-	Sent     int64 `json:"sent"`     // texts
-	Refused  int64 `json:"refused"`  // texts that the model did not take
-	Waiting  int64 `json:"waiting"`  // messages without a vector, about
-	Indexed  int64 `json:"indexed"`  // messages with a vector
-	Bytes    int64 `json:"bytes"`    // of the indexed vectors
-}

@@ -124,9 +124,6 @@ type Match struct {
 	// Beside says that the match has none of the words itself but is next
 	// to messages that do: ranking brings in the messages around an answer.
 	Beside bool `json:"beside,omitempty"`
-	// Meaning says that the match was found by the vector of its text and not by
-	// words.
-	Meaning bool `json:"meaning,omitempty"`
 	// Earlier says that the match is an answer that an agent gave from the record in an
 	// earlier session, and from which message, or a host's own summary of the session.
 	Earlier string `json:"earlier,omitempty"`

@@ -201,9 +201,6 @@ func (m Match) Marks() (marks []string) {
 	if m.Beside {
 		marks = append(marks, "beside a match")
 	}
-	if m.Meaning {
-		marks = append(marks, "by meaning")
-	}
 	if m.Earlier != "" {
 		marks = append(marks, m.Earlier)
 	}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
-	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/bench/harness"
@@ -18,14 +15,9 @@ import (
 	"github.com/lossless-context/lcm/recall"
 )
 
-// embedTimeout lets the benchmark wait for an embedding model longer than a search
-// does: it measures the order, not the time.
-const embedTimeout = 10 * time.Minute
-
 // Measure runs all questions of a dataset, also through the search of a database
-// that it makes in a temporary directory. embedder, unless it is nil, returns the
-// embedding model to run them with once more; its use is recorded in that database.
-func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.Embedder) (r Report, err error) {
+// that it makes in a temporary directory.
+func Measure(ctx context.Context, data Dataset) (r Report, err error) {
 	record, err := harness.Temp(ctx, "", sqlite.Options{Relaxed: true}, lcm.WithoutBackground())
 	if err != nil {
 		return r, err
@@ -36,26 +28,6 @@ func Measure(ctx context.Context, data Dataset, embedder func(store.State) llms.
 		return r, err
 	}
 	also := []Contender{{Name: "lcm grep on a database", Search: in.search}}
-	if embedder != nil {
-		if e := embedder(record.DB); e != nil {
-			with := *in
-			reranker := lookup.NewReranker(e, record.DB, embedTimeout)
-			if with.recall, err = lookup.New(record.DB, lookup.WithReranker(reranker)); err != nil {
-				return r, err
-			}
-			embedAll := sync.OnceValue(func() error {
-				_, err := reranker.EmbedAll(ctx, record.DB, recall.EmbedLimits{})
-				return err
-			})
-			also = append(also, Contender{Name: "lcm grep with " + e.Name(), Search: with.searchByMeaning},
-				Contender{Name: "lcm grep after lcm db embed", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
-					if err := embedAll(); err != nil {
-						return nil, err
-					}
-					return with.searchByMeaning(ctx, conversation, question)
-				}})
-		}
-	}
 	folded := false
 	also = append(also, Contender{Name: "lcm grep after compaction", Search: func(ctx context.Context, conversation, question string) ([]string, error) {
 		if !folded {
@@ -126,31 +98,15 @@ func load(ctx context.Context, db *sqlite.DB, data Dataset) (*database, error) {
 
 // search asks a question as an agent does. A summary has no id in the dataset.
 func (d *database) search(ctx context.Context, conversation, question string) ([]string, error) {
-	found, _, err := d.grep(ctx, conversation, question)
-	return found, err
-}
-
-// searchByMeaning is search that fails where the embedding model does.
-func (d *database) searchByMeaning(ctx context.Context, conversation, question string) ([]string, error) {
-	found, notes, err := d.grep(ctx, conversation, question)
-	for _, n := range notes {
-		if err == nil && strings.HasPrefix(n, lookup.WordsOnly) {
-			err = errors.New(n)
-		}
-	}
-	return found, err
-}
-
-func (d *database) grep(ctx context.Context, conversation, question string) (found, notes []string, err error) {
 	a, err := d.recall.Grep(ctx, recall.GrepRequest{
 		Pattern: question, Mode: store.FullText, Where: recall.Where{ConversationID: d.conversations[conversation]},
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	found = make([]string, len(a.Matches))
+	found := make([]string, len(a.Matches))
 	for i, m := range a.Matches {
 		found[i] = d.names[m.ID.String()]
 	}
-	return found, a.Notes, nil
+	return found, nil
 }

@@ -261,7 +261,7 @@ func TestCompactionKeepsRecall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := Measure(t.Context(), d, nil)
+	rep, err := Measure(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}

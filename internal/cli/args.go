@@ -89,6 +89,9 @@ var quoted = map[string]bool{"PATTERN": true, "QUESTION": true}
 // noSubCommand returns the error for an unknown command, and suggests a similar one.
 func noSubCommand(c *cobra.Command, name string) error {
 	what := fmt.Sprintf("unknown command %q", name)
+	if instead, ok := retired[c.CommandPath()+" "+name]; ok {
+		return failed(exitUsage, instead, "`%s %s` is no longer there", c.CommandPath(), name)
+	}
 	if c.HasParent() {
 		what = fmt.Sprintf("there is no `%s %s`", c.CommandPath(), name)
 	}
@@ -103,6 +106,11 @@ func noSubCommand(c *cobra.Command, name string) error {
 		hint = fmt.Sprintf("did you mean `%s %s`?", c.CommandPath(), near[0])
 	}
 	return failed(exitUsage, hint, "%s", what)
+}
+
+// retired tells what to do instead of a command of an earlier version.
+var retired = map[string]string{
+	"lcm db embed": "searches go by words; where the first ones find nothing, ask again in others (`lcm grep`, `lcm ask`)",
 }
 
 // knownCommand refuses unknown commands.

@@ -234,6 +234,12 @@ func (cmd *doctorCommand) surroundings(ctx context.Context, cfg *config.Config, 
 			Advice: "`lcm db restore FILE` puts a backup in its place; `lcm import` makes a new one of the agents' transcripts",
 		})
 	}
+	if len(cfg.Retired) > 0 {
+		found = append(found, doctor.Finding{
+			Code: "retired-settings", Severity: doctor.Note, Where: cfg.File, Message: "nothing reads " + strings.Join(cfg.Retired, ", ") + " any more",
+			Advice: "remove them from the file; CHANGELOG.md says what to use instead",
+		})
+	}
 	found = append(found, cmd.hostFindings(ctx, cfg, db)...)
 	if db == nil {
 		return found

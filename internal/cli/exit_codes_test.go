@@ -36,7 +36,7 @@ func writeExitCodes(b *strings.Builder) {
 // readers are the commands that need a database that exists, with right arguments.
 var readers = []string{
 	"grep x", "ask x", "describe msg_1", "why x", "show", "conversations", "undelete", "forget --list", "verify --all", "context", "compact --all", "sync", "ui --no-open",
-	"team token list", "team token revoke x", "team audit", "db status", "db backup", "db export F", "db embed", "run --list",
+	"team token list", "team token revoke x", "team audit", "db status", "db backup", "db export F", "run --list",
 }
 
 // others are command lines of all other commands, with their codes.
@@ -48,7 +48,7 @@ var others = []struct {
 	{"db restore missing.db", exitNotFound}, {"db copy missing.db to.db", exitNotFound}, {"db backup missing/b.db", exitNotFound}, {"db export missing/e", exitNotFound},
 	{"undelete x", exitNotFound}, {"describe nonsense", exitUsage}, {"describe msg_99", exitNotFound}, {"describe sum_0123456789abcdef", exitNotFound}, {"show 99", exitNotFound},
 	{"describe msg_99", exitNotFound}, {"context 99", exitNotFound}, {"compact 99", exitNotFound}, {"verify 99", exitNotFound}, {"forget 99 --yes", exitNotFound},
-	{"grep nothing-has-this", exitFailure}, {"ask nothing-has-this", exitFailure}, {"why lcm.db", exitFailure}, {"why nosuch.go", exitNotFound}, {"why nosuch.go:1", exitNotFound}, {"why lcm.db:0", exitUsage}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig}, {"db embed", exitConfig}, {"chat", exitConfig},
+	{"grep nothing-has-this", exitFailure}, {"ask nothing-has-this", exitFailure}, {"why lcm.db", exitFailure}, {"why nosuch.go", exitNotFound}, {"why nosuch.go:1", exitNotFound}, {"why lcm.db:0", exitUsage}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig}, {"chat", exitConfig},
 	{"map items", exitUsage}, {"map items --prompt x", exitConfig},
 	{"setup emacs", exitUsage}, {"setup --remove emacs", exitUsage}, {"setup claude --yes", exitNotFound}, {"setup --all", exitNotFound},
 	{"run -- vim", exitUsage}, {"run -- missing/claude", exitNotFound}, {"run --listen x:y", exitUsage}, {"run", exitUsage},

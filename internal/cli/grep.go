@@ -127,7 +127,7 @@ func (cmd *grepCommand) show(answer recall.GrepAnswer) error {
 	}
 	for _, m := range answer.Matches {
 		sep, mark := ":", ""
-		if m.Beside || m.Meaning {
+		if m.Beside {
 			sep = "-"
 		}
 		if m.Damaged {

@@ -93,7 +93,7 @@ func newParent(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 func newDBGroup(p *program) *cobra.Command {
-	return newParent("db", "Measure, back up, copy or export the database", newStatus(p), newBackup(p), newRestore(p), newCopy(p), newExport(p), newEmbed(p))
+	return newParent("db", "Measure, back up, copy or export the database", newStatus(p), newBackup(p), newRestore(p), newCopy(p), newExport(p))
 }
 
 func newTeamGroup(p *program) *cobra.Command {

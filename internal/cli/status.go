@@ -19,8 +19,6 @@ type statusReport struct {
 	Total int64         `json:"summaries"`
 	Spent []spend.Entry `json:"spent"`
 	Space stats.Space   `json:"space"`
-	// Embedded counts vectors; nil without an embedding model.
-	Embedded *embeddedReport `json:"embedded,omitempty"`
 }
 
 type statusCommand struct{ *program }
@@ -50,9 +48,6 @@ func (cmd *statusCommand) run(ctx context.Context, rec *openRecord) error {
 		return err
 	}
 	if r.Space, err = stats.MeasureSpace(ctx, rec.db.SQL()); err != nil {
-		return err
-	}
-	if r.Embedded, err = rec.embedded(ctx); err != nil {
 		return err
 	}
 	cmd.printStatus(r)
@@ -97,9 +92,6 @@ func (cmd *statusCommand) printStatus(r statusReport) {
 	t.add("summaries", prose.Number(r.Total))
 	for _, s := range r.Summaries {
 		t.add(fmt.Sprintf("  depth %d", s.Depth), fmt.Sprintf("%s %s, %s tokens", prose.Number(s.Count), safetext.Line(s.Method), prose.Number(s.Tokens)))
-	}
-	if e := r.Embedded; e != nil {
-		t.add("embedded", e.text())
 	}
 	var all spend.Entry
 	for _, e := range r.Spent {

@@ -8,14 +8,12 @@ import (
 	"maps"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/kit/toolname"
@@ -281,28 +279,4 @@ func (tm *team) whyLines(file string) string {
 		}
 	}
 	return all.String()
-}
-
-// embedded returns what lcm db embed sends to the embedding model.
-func (tm *team) embedded() string {
-	tm.t.Helper()
-	var mu sync.Mutex
-	var sent strings.Builder
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Input []string }
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			tm.t.Error(err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		var data []string
-		for i, text := range body.Input {
-			sent.WriteString(text + "\n")
-			data = append(data, fmt.Sprintf(`{"index":%d,"embedding":[1,%d]}`, i, len(text)%7))
-		}
-		fmt.Fprintf(w, `{"data":[%s],"usage":{"prompt_tokens":5}}`, strings.Join(data, ","))
-	}))
-	defer model.Close()
-	tm.run("laptop1", []string{"LCM_EMBEDDINGS_MODEL=m", "LCM_EMBEDDINGS_BASE_URL=" + model.URL + "/v1"}, "db", "embed")
-	return sent.String()
 }

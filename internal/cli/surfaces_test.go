@@ -164,7 +164,6 @@ func TestNoSurfaceShowsASecret(t *testing.T) {
 		{"verify", 0, run("verify", "--all")},
 		{"doctor", 0, run("doctor")},
 		{"db status", 0, run("db", "status")},
-		{"db embed", n / 2, func() string { return tm.embedded() }},
 		{"sync", n, func() string {
 			tm.run("laptop1", nil, "sync")
 			return tm.wire.sent.String()

@@ -38,8 +38,8 @@ func (cmd *syncCommand) exchange(ctx context.Context, rec *openRecord, url strin
 	return errors.Join(outcomeError("", done.Here), outcomeError("on "+safetext.Line(done.Machine)+": ", done.There), err)
 }
 
-// call starts lcm on another machine and exchanges messages with it. With quiet, ssh asks for
-// nothing.
+// call starts lcm on another machine and exchanges messages with it, one exchange at a time on this
+// machine. With quiet, ssh asks for nothing, and another exchange is [lease.ErrBusy].
 func (cmd *syncCommand) call(ctx context.Context, rec *openRecord, url string, quiet bool) (done exchanged, err error) {
 	path := cmd.remoteLCM
 	if path == "" && url == rec.cfg.Sync.URL {
@@ -49,6 +49,16 @@ func (cmd *syncCommand) call(ctx context.Context, rec *openRecord, url string, q
 	if err != nil {
 		return done, &failure{exitUsage, err}
 	}
+	held, err := rec.syncLeases().Take(ctx, "exchange", false)
+	if errors.Is(err, lease.ErrBusy) && !quiet {
+		cmd.note("waiting for another sync of this machine")
+		held, err = rec.syncLeases().Take(ctx, "exchange", true)
+	}
+	if err != nil {
+		return done, err
+	}
+	stop := held.Keep(ctx)
+	defer func() { err = errors.Join(err, stop(), held.Release(ctx)) }()
 	said := &safeLines{to: cmd.err}
 	ssh.Stderr = said
 	// A connection that ssh keeps for later calls (ControlPersist) keeps standard error open too.
@@ -234,16 +244,11 @@ func syncFindings(ctx context.Context, cfg *config.Config, s store.State) (found
 // the background.
 func (cmd *syncCommand) unasked(ctx context.Context, rec *openRecord) error {
 	if url := rec.cfg.Sync.URL; strings.HasPrefix(url, teamsync.PeerScheme) {
-		held, err := rec.syncLeases().Take(ctx, url, false)
+		done, err := cmd.call(ctx, rec, url, true)
 		if errors.Is(err, lease.ErrBusy) {
 			return nil // the turn before is still under way
 		}
-		if err != nil {
-			return err
-		}
-		stop := held.Keep(ctx)
-		done, err := cmd.call(ctx, rec, url, true)
-		return errors.Join(err, stop(), held.Release(ctx), outcomeError("", done.Here), outcomeError("on "+done.Machine+": ", done.There))
+		return errors.Join(err, outcomeError("", done.Here), outcomeError("on "+done.Machine+": ", done.There))
 	}
 	p, err := cmd.teamPusher(ctx, rec)
 	if err != nil {

@@ -1,7 +1,6 @@
 package enginetest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lossless-context/lcm"
 	"github.com/lossless-context/lcm/core"
@@ -19,7 +17,6 @@ import (
 	"github.com/lossless-context/lcm/internal/record/scope"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/llms"
-	"github.com/lossless-context/lcm/recall"
 	"github.com/lossless-context/lcm/store/sqlite"
 )
 
@@ -252,54 +249,6 @@ func withinLeaksNothing(t *testing.T, requests int) {
 	if answers < requests/4 {
 		t.Errorf("only %d requests were answered", answers)
 	}
-}
-
-// A search within a project finds messages by vectors that an engine of the whole store
-// has stored. The vectors of all projects are stored together, so an engine within a
-// project refuses to embed and says why.
-func TestWithinEmbed(t *testing.T) { backendtest.Each(t, withinEmbed) }
-
-func withinEmbed(t *testing.T, b backendtest.Backend) {
-	w, _ := tenants(t, b)
-	ctx := t.Context()
-	embedder := lcm.WithEmbedder(lengthEmbedder{}, time.Minute)
-	within, err := lcm.New(w.Store, lcm.WithProjects(w.Mine), lcm.WithoutBackground(), embedder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if done, err := within.Embed(ctx, recall.EmbedLimits{}); !errors.Is(err, scope.ErrDenied) || !strings.Contains(err.Error(), "messages of all projects") || done != (recall.EmbedReport{}) {
-		t.Errorf("within a project: %+v, %v", done, err)
-	}
-	question := scopetest.Call{Tool: lcm.GrepName, Args: map[string]any{"pattern": "velvet trombone", "mode": "full_text", "allConversations": true}}
-	if answer, err := call(t, within.Session(w.Key).Tools(), question); err != nil || strings.Contains(answer, `"id":"msg_`) {
-		t.Errorf("a search by words: %s, %v", answer, err)
-	}
-	whole, err := lcm.New(w.Store, lcm.WithoutBackground(), embedder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if done, err := whole.Embed(ctx, recall.EmbedLimits{}); err != nil || done.Indexed == 0 || done.Waiting != 0 {
-		t.Fatalf("in the whole store: %+v, %v", done, err)
-	}
-	answer, err := call(t, within.Session(w.Key).Tools(), question)
-	if err != nil || !strings.Contains(answer, `"id":"msg_`) {
-		t.Errorf("a search by meaning: %s, %v", answer, err)
-	}
-	if leaks := w.Leaks(answer); len(leaks) > 0 {
-		t.Errorf("a search by meaning shows %q: %s", leaks, answer)
-	}
-}
-
-// lengthEmbedder returns a vector that depends on the length of a text only.
-type lengthEmbedder struct{}
-
-func (lengthEmbedder) Name() string { return "test/length" }
-
-func (lengthEmbedder) Embed(_ context.Context, texts []string) (out llms.Embeddings, err error) {
-	for _, text := range texts {
-		out.Vectors = append(out.Vectors, []float32{1, float32(len(text)) / 1000})
-	}
-	return out, nil
 }
 
 // A model that fills in the defaults of a schema must search as far as one that

@@ -64,6 +64,9 @@ func (f *Feed) catchUp(ctx context.Context, t Transcript, l Limits, told func(Re
 	r.report.Conversation = r.held.Conversation // also if there is nothing new to store
 	err = r.run(ctx)
 	r.report.Compacted = r.held.Compacted
+	if lost := r.report.Records - r.report.New - r.report.Known; err == nil && lost != 0 {
+		err = &readError{fmt.Errorf("%d of the records that were read of %s are not stored: please report this", lost, t.Path)}
+	}
 	if errors.Is(err, errBusy) { // it was so slow that another process took over
 		r.report.Busy = true
 		return r.report, nil
@@ -176,6 +179,7 @@ func (r *reading) run(ctx context.Context) error {
 		}
 	}
 	if r.begins() {
+		r.report.Counts = Counts{} // it is read again
 		return nil
 	}
 	if err := errors.Join(r.flush(ctx), ctx.Err()); err != nil {
@@ -193,10 +197,11 @@ func (r *reading) run(ctx context.Context) error {
 const unsaid = time.Minute
 
 // begins reports whether a new session has only bookkeeping yet. Its title comes from the
-// first prompt, so it is stored when it has one, or when nobody writes to it any more.
+// first prompt, so it is stored when it has one, when nobody writes to it any more, or when
+// something in it cannot be read.
 func (r *reading) begins() bool {
 	return r.held.Conversation == 0 && r.feed.options.Clock().Sub(r.t.Modified) < unsaid &&
-		!slices.ContainsFunc(r.batch, func(rec Record) bool { return rec.Flags&store.FlagHidden == 0 })
+		!slices.ContainsFunc(r.batch, func(rec Record) bool { return rec.Flags&store.FlagHidden == 0 || rec.Type == damaged })
 }
 
 // spent reports whether a limit is reached.

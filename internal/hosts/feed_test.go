@@ -1,6 +1,7 @@
 package hosts_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -334,6 +336,68 @@ func TestDamageStopsNothingElse(t *testing.T) {
 	again, err := b.feed.All(t.Context(), hosts.Filter{}, nil)
 	if err != nil || again[0].Unchanged != 2 || again[0].Records != 0 {
 		t.Errorf("%+v %v", again[0], err)
+	}
+}
+
+// Whatever is in the place of a transcript is stored, or named: every record that is counted is
+// new or known.
+func TestNothingVanishes(t *testing.T) {
+	utf16le := func(text string) string {
+		var wide []byte
+		for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+			wide = binary.LittleEndian.AppendUint16(wide, unit)
+		}
+		return string(wide)
+	}
+	said := `{"timestamp":"2026-01-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}}` + "\n"
+	const codex = ".codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-00000000-0000-4000-8000-000000000001.jsonl"
+	pi := `{"type":"session","version":3,"id":"a","timestamp":"2026-01-01T00:00:00Z","cwd":"/p"}` + "\n" +
+		`{"type":"message","id":"b","parentId":null,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"one"}}` + "\n"
+	for name, c := range map[string]struct {
+		path, content string
+		view          []string
+		failures      int
+	}{
+		"Claude Code, in UTF-16": {".claude/projects/p/s.jsonl", utf16le(line("user", "u1", "null", "one")), []string{"one"}, 0},
+		"Codex, in UTF-16":       {codex, utf16le(said), []string{"one"}, 0},
+		"pi, in UTF-16":          {".pi/agent/sessions/--p--/2026_a.jsonl", utf16le(pi), []string{"one"}, 0},
+		"no text at all":         {".claude/projects/p/s.jsonl", "\x01\x02\n\x03\n", nil, 0},
+		"a session begins":       {".claude/projects/p/s.jsonl", `{"type":"mode","sessionId":"s"}` + "\n", nil, 0},
+		"a folder":               {".claude/projects/p/s.jsonl/x", "", nil, 1},
+		"a folder of Codex":      {codex + "/x", "", nil, 1},
+		"a folder of pi":         {".pi/agent/sessions/--p--/2026_a.jsonl/x", "", nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t)
+			b.now = time.Now()
+			path := filepath.Join(b.home, c.path)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sums, err := b.feed.All(t.Context(), hosts.Filter{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			failures := 0
+			for _, s := range sums {
+				failures += len(s.Failures)
+				if s.Records != s.New+s.Known {
+					t.Errorf("%+v", s)
+				}
+				for _, id := range s.Changed {
+					b.want(id, c.view...)
+				}
+				if c.view != nil && s.Sessions == 1 && len(s.Changed) != 1 {
+					t.Errorf("%+v", s)
+				}
+			}
+			if failures != c.failures {
+				t.Errorf("%d failures, want %d", failures, c.failures)
+			}
+		})
 	}
 }
 

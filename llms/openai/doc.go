@@ -11,8 +11,6 @@
 // vLLM, llama.cpp and many hosted servers speak it too. Responses is for OpenAI's
 // own reasoning models: it carries their reasoning from call to call.
 //
-// [NewEmbedder] returns an embedding model of the same servers.
-//
 // The key comes from the config or, for OpenAI's own server, from OPENAI_API_KEY.
 // It is sent to the server and appears nowhere else. The SDK's other environment
 // variables are not read.

@@ -16,9 +16,9 @@ type entry struct {
 }
 
 const (
-	fromBackup = "restore these messages from a backup; everything else stays readable"
+	fromBackup = "restore these messages from a backup"
 	comeBack   = "restore a backup; or lift the erasure (`lcm forget --lift`) and forget its messages again"
-	rebuilt    = "a new database is made of everything that can be read, and takes its place"
+	rebuilt    = "everything that can be read goes into a new database"
 	rewritten  = "it is rewritten from its sources; the old text stays as a revision"
 )
 
@@ -46,31 +46,31 @@ var catalogue = map[string]entry{
 	"erased":            {Problem, "", "something wrote to it after it was erased: repeat `lcm forget` for it, or restore a backup"},
 	"payload":           {Problem, "", "restore a backup; messages that refer to it are readable without it"},
 	"branch":            {Problem, "", "restore a backup to get when and why it was left; its messages stay readable"},
-	"state":             {Problem, "", "restore a backup; transcripts are read again from their beginning, and nothing is stored twice"},
+	"state":             {Problem, "", "restore a backup, or let transcripts be read again from their beginning: nothing is stored twice"},
 	"session":           {Problem, rebuilt, "restore a backup to get its name and project; its messages stay readable"},
-	"conversation-list": {Problem, "", "restore the missing conversations from a backup; everything else stays readable"},
-	"revision":          {Problem, "", "restore a backup to get the earlier text; the text of the summary is not affected"},
+	"conversation-list": {Problem, "", "restore the missing conversations from a backup"},
+	"revision":          {Problem, "", "restore a backup to get the earlier text of the summary"},
 	"tombstones":        {Problem, "", comeBack},
 	"tombstone-salt":    {Problem, "a new one is made, if nothing was ever erased", comeBack},
 
-	"map": {Problem, rebuilt + "; damaged items are asked about again, and a map whose own row is damaged begins anew", ""},
+	"map": {Problem, rebuilt + "; damaged items are asked about again", ""},
 
 	// Summaries and the search index.
-	"summary-text":     {Problem, rewritten, "its sources are missing: only the text is left of them"},
+	"summary-text":     {Problem, rewritten, "its sources are missing, only its text is left"},
 	"summary-broken":   {Problem, rewritten, ""},
 	"summary-fallback": {Warning, "it is rewritten from its sources, if that makes it shorter", ""},
 	"search-index":     {Problem, "it is rebuilt from the record", ""},
 	"search-behind":    {Warning, "it is brought up to date", ""},
 
 	// Leftovers of processes.
-	"erasure-unfinished": {Problem, "", "end the processes that use the database, make room for a copy of it, then run `lcm forget --finish`"},
+	"erasure-unfinished": {Problem, "", "end the processes that use the database, make room for a copy of it, then `lcm forget --finish`"},
 }
 
 // derived are the codes of what a new database has right, by what they are about: its pages
 // and schema, and rows that follow from the messages.
 var derived = [...]struct{ about, codes string }{
 	{"the file", " file truncated appended wal-orphan wal-damaged page unreadable schema "},
-	{"messages and conversations", " missing erased-mark conversation-missing dangling head totals foreign inherited erasure-missing "},
+	{"messages and conversations", " missing erased-mark conversation-missing project lease dangling head totals foreign inherited erasure-missing "},
 	{"views and branches", " base view-order view-totals view-item branch-order "},
 	{"summaries", " cycle doubly-covered uncovered no-sources orphan retired source-order summary summary-numbers "},
 	{"payloads", " payload-numbers payload-link payload-about "},

@@ -34,9 +34,6 @@ func Options(cfg *config.Config, state store.State, counter llms.Counter) []lcm.
 	if model := cmp.Or(cfg.Recall.ExpansionModel, cfg.Agents.SubAgentModel); model != "" {
 		options = append(options, lcm.WithAskModel(newLazyEngine(cfg, state, model, "expansion")))
 	}
-	if e := Embedder(cfg, state); e != nil {
-		options = append(options, lcm.WithEmbedder(e, cfg.Embeddings.Timeout))
-	}
 	return options
 }
 

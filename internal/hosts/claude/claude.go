@@ -17,6 +17,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+	"github.com/lossless-context/lcm/internal/kit/regularfile"
 )
 
 // Name is the host's short name.
@@ -88,10 +89,10 @@ func list(project lines.Found, root string, yield func(hosts.Transcript, error) 
 
 // give yields one file.
 func give(f lines.Found, parent string, yield func(hosts.Transcript, error) bool) bool {
-	if f.Err != nil {
-		return yield(hosts.Transcript{Host: Name, Path: f.Path}, f.Err)
+	if err := regularfile.Check(f.Info, f.Err); err != nil {
+		return yield(hosts.Transcript{Host: Name, Path: f.Path}, err)
 	}
-	return !f.Info.Mode().IsRegular() || yield(transcript(f.Path, parent, f.Info), nil)
+	return yield(transcript(f.Path, parent, f.Info), nil)
 }
 
 func transcript(path, parent string, info fs.FileInfo) hosts.Transcript {

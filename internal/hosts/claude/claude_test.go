@@ -180,7 +180,7 @@ func TestTranscripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"s1  2", "s1/agent-a s1 1", "s2  0", "cannot read p/s2/subagents", "cannot read pl", "s3  0", "s4  0"}
+	want := []string{"cannot read p/dir.jsonl", "s1  2", "s1/agent-a s1 1", "s2  0", "cannot read p/s2/subagents", "cannot read pl", "s3  0", "s4  0"}
 	for n := range want {
 		var got []string
 		for tr, err := range (Host{}).Transcripts(t.Context(), in) {

@@ -83,7 +83,7 @@ func (q *queue) before(rec hosts.Record) (prompts []hosts.Record) {
 			q.Waiting = slices.Delete(q.Waiting, i, i+1)
 		}
 	}
-	for len(q.Due) > 0 && (rec.Time.IsZero() || rec.Time.After(q.Due[0].Removed)) {
+	for len(q.Due) > 0 && (rec.Time.IsZero() || !rec.Time.Before(q.Due[0].Removed)) {
 		p := hosts.Aside("queued/"+q.Due[0].ID, llms.RoleUser, q.Due[0].Text)
 		p.Time, p.Flags = q.Due[0].Typed, 0
 		if synthetic(q.Due[0].Text) {

@@ -26,6 +26,7 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
+	"github.com/lossless-context/lcm/internal/kit/regularfile"
 )
 
 // Name is the host's short name.
@@ -97,12 +98,12 @@ func walk(ctx context.Context, root, dir string, levels int, yield func(hosts.Tr
 			if !yield(hosts.Transcript{Host: Name, Path: f.Path}, f.Err) {
 				return false
 			}
-		case f.Info.IsDir():
+		case f.Info.IsDir() && !rollout().MatchString(filepath.Base(f.Path)):
 			if levels > 0 && !walk(ctx, root, f.Path, levels-1, yield) {
 				return false
 			}
-		case f.Info.Mode().IsRegular():
-			if t, ok := transcript(f.Path, f.Info); ok && !yield(t, nil) {
+		default:
+			if t, ok := transcript(f.Path, f.Info); ok && !yield(t, regularfile.Check(f.Info, nil)) {
 				return false
 			}
 		}

@@ -18,7 +18,7 @@ var ErrNotRegular = errors.New("not a regular file")
 // Open opens a regular file for reading. It does not block on a pipe, even if one
 // has just replaced the file.
 func Open(path string) (*os.File, fs.FileInfo, error) {
-	if err := check(os.Stat(path)); err != nil { // opening a device can have effects
+	if err := Check(os.Stat(path)); err != nil { // opening a device can have effects
 		return nil, nil, wrap(path, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
@@ -28,7 +28,7 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 // OpenIn is Open for a name below a directory. Symbolic links that lead out of
 // the directory are not followed.
 func OpenIn(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	if err := check(root.Stat(name)); err != nil {
+	if err := Check(root.Stat(name)); err != nil {
 		return nil, nil, wrap(name, err)
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
@@ -51,13 +51,14 @@ func opened(path string, f *os.File, err error) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	info, err := f.Stat()
-	if err := check(info, err); err != nil {
+	if err := Check(info, err); err != nil {
 		return nil, nil, errors.Join(wrap(path, err), f.Close())
 	}
 	return f, info, nil
 }
 
-func check(info fs.FileInfo, err error) error {
+// Check returns the error of a Stat, or ErrNotRegular.
+func Check(info fs.FileInfo, err error) error {
 	if err == nil && !info.Mode().IsRegular() {
 		return ErrNotRegular
 	}

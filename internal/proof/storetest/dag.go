@@ -48,6 +48,8 @@ func testWindows(t *testing.T, f *fixture) {
 func testLastUser(t *testing.T, f *fixture) {
 	c := f.conversation(t, "last user")
 	result, reminder := row(llms.RoleUser, "a tool result in a user message"), row(llms.RoleUser, "a reminder by the host")
+	result.Format, result.Record = llms.FormatAnthropic, []byte(`{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "the result"}]}`)
+	result.Size, result.SHA256 = int64(len(result.Record)), sha256.Sum256(result.Record)
 	result.Results, reminder.Flags = []string{"c1"}, store.FlagSynthetic
 	f.append(t, c.ID, row(llms.RoleUser, "what the user said"), row(llms.RoleAssistant, "ok"), result, reminder)
 	want(t, "the newest that the user said", f.view(t, c.ID).LastUser, 1)

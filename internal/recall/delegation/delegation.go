@@ -124,8 +124,6 @@ func withDefaults(l recall.Limits) recall.Limits {
 type Config struct {
 	Recall Recall
 	Store  lookup.Store
-	// Reranker orders the messages of evidence by meaning; it may be nil.
-	Reranker *lookup.Reranker
 	// Runner runs sub-agents. Where it is nil, NewRunner makes one for the Model of a
 	// request; where that is nil too, answers are evidence.
 	Runner    Runner

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/recall/lookup"
@@ -114,11 +113,6 @@ func (d *Delegator) plan(ctx context.Context, r request) (*plan, error) {
 		if w := found.Widened; w != nil && p.widened == "" && p.within == nil {
 			p.widened = fmt.Sprintf("widened to all projects: %s in %s, %s elsewhere", prose.Plural(w.InScope, "match", "matches"), w.From, prose.Plural(w.Elsewhere, "match", "matches"))
 			p.notes = append(p.notes, p.widened)
-		}
-		for _, n := range found.Notes {
-			if strings.HasPrefix(n, lookup.WordsOnly) {
-				p.notes = include(p.notes, n)
-			}
 		}
 		if len(r.SummaryIDs) == 0 { // else they say where to look
 			for _, w := range found.NotInRecord {

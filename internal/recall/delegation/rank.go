@@ -44,7 +44,7 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 		Mode: store.FullText, Pattern: text, Since: p.time.from, Before: p.time.to, Sort: store.ByRelevance, Limit: evidenceHits,
 	}
 	lookup.Narrow(&request, p.scope)
-	found, err := d.config.Reranker.Search(ctx, d.config.Store, request)
+	found, err := lookup.Search(ctx, d.config.Store, request)
 	if errors.Is(err, search.ErrNoWords) {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ func (d *Delegator) search(ctx context.Context, p *plan, text string) (ranking, 
 	for _, h := range slices.Backward(found.Hits) {
 		least = max(least, h.Score/best)
 		hit := out[h.Message]
-		hit.score, hit.match, hit.earlier = least, !h.Beside && !h.Meaning, h.Earlier
+		hit.score, hit.match, hit.earlier = least, !h.Beside, h.Earlier
 		out[h.Message] = hit
 	}
 	return out, nil

@@ -1,9 +1,6 @@
 package lookup
 
 import (
-	"slices"
-
-	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/search"
 	"github.com/lossless-context/lcm/recall"
 )
@@ -13,7 +10,7 @@ import (
 const WithOtherWords = 3
 
 // absence finds the words of a question that no text of its scope has. It says nothing
-// where only a part of the texts was searched, and where a text was found by its meaning.
+// where only a part of the texts was searched.
 func absence(q *query, lanes []*lane) search.Absence {
 	narrow := q.search
 	if q.words == nil || !narrow.Since.IsZero() || !narrow.Before.IsZero() || narrow.Tool != "" || len(narrow.Roles) > 0 || len(narrow.Only) > 0 {
@@ -21,7 +18,7 @@ func absence(q *query, lanes []*lane) search.Absence {
 	}
 	var terms []search.Term
 	for _, l := range lanes {
-		if l.found.Unfinished || slices.ContainsFunc(l.found.Hits, func(h store.Hit) bool { return h.Meaning }) {
+		if l.found.Unfinished {
 			return search.Absence{}
 		}
 		for i, w := range l.found.Words {

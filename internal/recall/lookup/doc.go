@@ -34,12 +34,6 @@
 // a mode and an order has its best matches first and then all others; of many, those are best
 // that say most beside the words.
 //
-// # Meaning
-//
-// With an embedding model, a [Reranker] orders the first matches of a full-text
-// question by words and meaning. It adds no match and removes none. Where the
-// model is away or slow, the order of the words stays, and a note says so.
-//
 // # Other packages
 //
 // Package store keeps the record and searches it; package search reads patterns

@@ -114,7 +114,7 @@ func (s *Service) alsoAsWords(ctx context.Context, r recall.GrepRequest, exact r
 	exact.query.readAsWords = true
 	if words.Total == 0 {
 		exact.answer.NotInRecord = words.NotInRecord
-		for _, n := range words.Notes { // an embedding model that did not answer, other words that were tried
+		for _, n := range words.Notes { // other words that were tried
 			note(&exact.answer.Notes, n)
 		}
 		return []reading{exact, {q, exact.answer}}, nil

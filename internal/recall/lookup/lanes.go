@@ -27,9 +27,6 @@ type place struct {
 	Total   int  `asn1:"optional,tag:5"`
 	AtLeast bool `asn1:"optional,tag:6"`
 	Done    bool `asn1:"optional,tag:7"` // the lane has no more hits
-	// Reranked and Joined are those of [store.Cursor].
-	Reranked bool `asn1:"optional,tag:8"`
-	Joined   bool `asn1:"optional,tag:9"`
 }
 
 // places are those of a grep's two lanes. Words says that the first page read
@@ -67,7 +64,6 @@ func (l *lane) take() store.Hit {
 	l.used++
 	l.place.Taken++
 	l.place.Below, l.place.Offset, l.place.Through, l.place.Now = h.After.Below, h.After.Offset, h.After.Through, h.After.Now
-	l.place.Reranked, l.place.Joined = h.After.Reranked, h.After.Joined
 	return h
 }
 
@@ -118,7 +114,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	}
 	search := q.search
 	search.Summaries = l.summaries
-	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now, Reranked: l.place.Reranked, Joined: l.place.Joined}
+	search.After = store.Cursor{Below: l.place.Below, Offset: l.place.Offset, Through: l.place.Through, Now: l.place.Now}
 	if begun {
 		search.CountTo = 0 // the first page has counted
 	}
@@ -129,7 +125,7 @@ func (s *Service) searchLane(ctx context.Context, q *query, l *lane, begun bool)
 	if q.re != nil && search.Sort != store.ByRecency {
 		l.found, err = s.exactRanked(ctx, q, search)
 	} else {
-		l.found, err = s.reranker.Search(ctx, s.store, search)
+		l.found, err = Search(ctx, s.store, search)
 	}
 	if err != nil {
 		return err

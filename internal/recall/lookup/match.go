@@ -20,7 +20,7 @@ func (s *Service) matches(ctx context.Context, q *query, hits []store.Hit) ([]re
 		if q.fill > 0 {
 			q.runes = pageRunes[min(place, len(pageRunes)-1)]
 		}
-		m := recall.Match{ID: h.ID, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Meaning: h.Meaning, Earlier: h.Earlier, Score: h.Score}
+		m := recall.Match{ID: h.ID, ConversationID: h.Conversation, CreatedAt: h.Time, Role: h.Role, Beside: h.Beside, Earlier: h.Earlier, Score: h.Score}
 		if h.IsSummary() {
 			q.matchSummary(&m, summaries[h.Summary])
 		} else if err := s.matchMessage(ctx, q, &m, messages[h.Message]); err != nil {

@@ -20,12 +20,11 @@ type Store interface {
 
 // Service answers questions about the record. It is safe for concurrent use.
 type Service struct {
-	store    Store
-	scopes   scopeResolver
-	counter  llms.Counter
-	countTo  int // how many matches are counted before an answer says "at least"
-	clock    func() time.Time
-	reranker *Reranker // nil: matches are ordered by words
+	store   Store
+	scopes  scopeResolver
+	counter llms.Counter
+	countTo int // how many matches are counted before an answer says "at least"
+	clock   func() time.Time
 }
 
 // Option sets something of a Service.

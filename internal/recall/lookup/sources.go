@@ -15,12 +15,49 @@ const (
 	// sourcesRanked is how many of the first hits of a ranking are put in the order of
 	// sources. It is the same for every page.
 	sourcesRanked = 40
+	// sourcesRead is how many hits are read at least, so that the first pages need no more.
+	sourcesRead = 50
 	// repeatedShare is the share of a question's words that an older exchange has if the
 	// reply to an earlier asking of it rests on that exchange.
 	repeatedShare = 0.4
 	// sameQuestion is the share of words that two askings of a question have in common.
 	sameQuestion = 0.8
 )
+
+// Search is the search of a store, with the first matches of a full-text question
+// in the order of sources.
+func Search(ctx context.Context, from Store, q store.Search) (store.Found, error) {
+	if q.Mode != store.FullText || q.Sort != store.ByRelevance || q.Summaries || q.After.Offset >= sourcesRead {
+		return from.Search(ctx, q)
+	}
+	wide := q
+	wide.Limit, wide.After.Offset = max(sourcesRead, q.After.Offset+q.Limit), 0
+	found, err := from.Search(ctx, wide)
+	if err != nil {
+		return found, err
+	}
+	if err := sourcesFirst(ctx, from, q.Pattern, found.Hits[:min(sourcesRanked, len(found.Hits))]); err != nil {
+		return found, err
+	}
+	return pageOf(found, q), nil
+}
+
+// pageOf cuts a page out of the first hits of a search.
+func pageOf(found store.Found, q store.Search) store.Found {
+	offset := min(q.After.Offset, len(found.Hits))
+	end := min(offset+q.Limit, len(found.Hits))
+	for i := range found.Hits {
+		found.Hits[i].After.Offset = i + 1
+	}
+	if found.Next != nil && len(found.Hits) > 0 {
+		found.Next = &found.Hits[len(found.Hits)-1].After
+	}
+	if end < len(found.Hits) {
+		found.Next = &found.Hits[end-1].After
+	}
+	found.Hits = found.Hits[offset:end]
+	return found
+}
 
 // sourced is a hit with what tells whether it is a source.
 type sourced struct {

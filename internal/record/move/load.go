@@ -54,6 +54,9 @@ func (l *loader) row(r archive.Row) error {
 		if n, is := values[i].(int64); is && slices.Contains(bools, r.Table+"."+name) {
 			values[i] = n != 0
 		}
+		if record, is := values[i].([]byte); is && r.Table == "messages" && name == "record" {
+			values[i] = sqldb.Pack(record)
+		}
 	}
 	for _, col := range l.schema[r.Table].Columns {
 		if col.NotNull && col.Value == "" && !slices.Contains(columns, col.Name) {

@@ -158,6 +158,8 @@ func readTables(c sqldb.Conn, list []table, ids []store.ConversationID, visit fu
 					if s.ColumnBool(i) {
 						values[i] = int64(1)
 					}
+				} else if t.name == "messages" && columns[i] == "record" {
+					values[i] = sqldb.Unpack(s.ColumnBlob(i, nil))
 				}
 			}
 			return visit(archive.Row{Table: t.name, Columns: columns, Values: values})

@@ -70,26 +70,6 @@ func TestDamageOfMaps(t *testing.T) {
 	}
 }
 
-// A database of the version before is converted when it is opened, and its map goes on.
-func TestTheVersionBeforeIsConverted(t *testing.T) {
-	url := pgtest.URL(t)
-	halfMap(t, url, `
-		ALTER TABLE map_runs DROP COLUMN seal, ADD COLUMN done bigint NOT NULL DEFAULT 2, ADD COLUMN failed bigint NOT NULL DEFAULT 1,
-			ADD COLUMN attempts bigint NOT NULL DEFAULT 6, ADD COLUMN tokens_in bigint NOT NULL DEFAULT 30, ADD COLUMN tokens_out bigint NOT NULL DEFAULT 15;
-		ALTER TABLE map_items DROP COLUMN seal;
-		UPDATE map_runs SET key = 'half';
-		DROP INDEX map_items_progress;
-		DELETE FROM seals WHERE name = 'maps';
-		UPDATE lcm_schema SET version = 6`)
-	db := open(t, url, postgres.Options{})
-	if faults, err := db.Orphans(t.Context()); err != nil || len(faults) > 0 {
-		t.Errorf("%v, %v", faults, err)
-	}
-	if got, err := storetest.ResumeMap(t.Context(), db, 1); err != nil || fmt.Sprint(got) != `map[0:"a" 1:"b" 2: 3:"new" 4:"new" 5:"new"]` {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 // testdata/v7.sql is a dump of a database that the program of the version before wrote. Nothing of it is lost.
 func TestAnInstalledDatabaseLosesNothing(t *testing.T) {
 	dump, err := os.ReadFile("testdata/v7.sql")

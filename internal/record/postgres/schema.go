@@ -14,8 +14,8 @@ import (
 // version is the version of the schema, in the table lcm_schema. A database of the version
 // before is converted when it is opened to be written.
 const (
-	version = 7
-	before  = 6
+	version = 8
+	before  = 7
 )
 
 //go:embed schema.sql
@@ -55,7 +55,7 @@ func prepareTables(c sqldb.Conn) error {
 	case err != nil || have == version: // another process was faster
 		return err
 	case have == before:
-		return sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.FillMaps(c) })
+		return sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.Convert(c) })
 	}
 	return sqldb.Steps(
 		func() error { return c.Script(schemaSQL) },

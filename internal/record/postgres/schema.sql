@@ -1,4 +1,4 @@
--- The schema of version 7. The tables and columns are those of the SQLite backend
+-- The schema of version 8. The tables and columns are those of the SQLite backend
 -- (internal/record/sqlite/dbfile/schema.sql, which explains them): both run the statements of
 -- internal/record/sqldb. References are not declared as foreign keys: a writer refers only to
 -- rows that it has just read or written, and Verify checks them.
@@ -205,7 +205,8 @@ CREATE TABLE segments (
     text_bytes bigint  NOT NULL,
     word_bytes bigint  NOT NULL,
     gram_bytes bigint  NOT NULL,
-    doc_bytes  bigint  NOT NULL
+    doc_bytes  bigint  NOT NULL,
+    seal       bytea
 );
 CREATE UNIQUE INDEX segments_lane ON segments (lane, last_id);
 CREATE TABLE sections (
@@ -216,9 +217,10 @@ CREATE TABLE sections (
 );
 CREATE TABLE lanes (
     lane  integer PRIMARY KEY,
-    epoch bigint NOT NULL
+    epoch bigint NOT NULL,
+    seal  bytea
 );
-INSERT INTO lanes VALUES (1, 0), (2, 0);
+INSERT INTO lanes (lane, epoch) VALUES (1, 0), (2, 0);
 
 CREATE TABLE erasures (
     id         bigserial PRIMARY KEY,
@@ -321,4 +323,4 @@ ALTER TABLE map_runs ALTER COLUMN key SET STATISTICS 0, ALTER COLUMN job SET STA
 ALTER TABLE map_items ALTER COLUMN output SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0, ALTER COLUMN seal SET STATISTICS 0;
 
 CREATE TABLE lcm_schema (version integer PRIMARY KEY);
-INSERT INTO lcm_schema VALUES (7);
+INSERT INTO lcm_schema VALUES (8);

@@ -1,7 +1,6 @@
-// Package spend records and limits the use of models. A [Meter] wraps a model, an
-// [EmbedderMeter] an embedding model. They record the tokens of every call by
-// purpose, model and day, and refuse calls once a cap is reached. All state is in the
-// store, so that a restart does not forget the tokens used.
+// Package spend records and limits the use of models. A [Meter] wraps a model. It records
+// the tokens of every call by purpose, model and day, and refuses calls once a cap is
+// reached. All state is in the store, so that a restart does not forget the tokens used.
 //
 // The counts are the sums of the providers' own figures. A stream that was cut off
 // before it reported usage is estimated; the estimate counts towards the cap and is
@@ -47,10 +46,7 @@ type account struct {
 	turn *sync.Mutex
 }
 
-var (
-	_ llms.Model    = (*Meter)(nil)
-	_ llms.Embedder = (*EmbedderMeter)(nil)
-)
+var _ llms.Model = (*Meter)(nil)
 
 // NewMeter returns engine, metered for a purpose such as "summary".
 func NewMeter(engine llms.Model, state store.State, purpose string, limits Limits, clock func() time.Time) (*Meter, error) {

@@ -204,10 +204,10 @@ func TestOpenWaitsForWhoeverMakesIt(t *testing.T) {
 	}
 }
 
-// testdata/v9.db was written by the program before the present schema. It is converted when it
+// testdata/v10.db was written by the program before the present schema. It is converted when it
 // is opened, without a fault; what was damaged in it before stays named.
 func TestTheVersionBeforeIsConverted(t *testing.T) {
-	old, err := os.ReadFile("testdata/v9.db")
+	old, err := os.ReadFile("testdata/v10.db")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestTheVersionBeforeIsConverted(t *testing.T) {
 		"UPDATE revisions SET body = 'forged'":                                                                     "revision",
 		"UPDATE tombstones SET n = n + 1":                                                                          "tombstones",
 		"PRAGMA foreign_keys=OFF; DELETE FROM view WHERE conversation = 2; DELETE FROM conversations WHERE id = 2": "conversation-list",
-		"UPDATE messages SET record = x'41' || substr(record, 2) WHERE id = 3":                                     "record",
+		"UPDATE messages SET record = x'41' || substr(record, 2) WHERE id = 5":                                     "record",
 		"DELETE FROM map_items WHERE n = 2":                                                                        "map",
 	} {
 		path := filepath.Join(t.TempDir(), "lcm.db")

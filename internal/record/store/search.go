@@ -66,10 +66,6 @@ type Cursor struct {
 	// question in milliseconds.
 	Through int64
 	Now     int64
-	// Reranked says that an embedding model ordered the first results anew.
-	Reranked bool
-	// Joined says that messages were added that only the vectors found.
-	Joined bool
 }
 
 // Found is one page of results.
@@ -108,8 +104,6 @@ type Hit struct {
 	Beside bool
 	// NextTo are the matching messages that a message with Beside is next to.
 	NextTo []MessageID
-	// Meaning says that the node was found by its vector and not by words.
-	Meaning bool
 	// Earlier labels a message that was answered from the record.
 	Earlier string
 	// Session is equal for hits of one sitting.

@@ -22,7 +22,6 @@ type Config struct {
 	Compaction Compaction
 	Summary    Summary
 	Models     Models
-	Embeddings Embeddings
 	Recall     Recall
 	Agents     Agents
 	MCP        MCP
@@ -34,6 +33,9 @@ type Config struct {
 
 	// File is the path of the configuration file, which may not exist.
 	File string
+
+	// Retired are the keys in that file that nothing reads any more.
+	Retired []string
 
 	// DatabasePassword is the password that Storage.DatabasePath had. The program moves
 	// it here, so that nothing prints it and no program that it starts inherits it.
@@ -96,14 +98,6 @@ type Models struct {
 	AnthropicBaseURL string `key:"models.anthropic_base_url"`
 	OpenAIAPIKey     string `key:"models.openai_api_key"`
 	OpenAIBaseURL    string `key:"models.openai_base_url"`
-}
-
-// Embeddings says which model orders matches by meaning.
-type Embeddings struct {
-	Model   string        `key:"embeddings.model"` // empty: none
-	BaseURL string        `key:"embeddings.base_url"`
-	APIKey  string        `key:"embeddings.api_key"`
-	Timeout time.Duration `key:"embeddings.timeout_ms"`
 }
 
 // Recall bounds questions about the record.
@@ -267,7 +261,7 @@ func Load(o Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{File: path, origin: make(map[string]Source, len(table))}
+	c := &Config{File: path, Retired: file.retired, origin: make(map[string]Source, len(table))}
 	if err := c.fill(o, file); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,8 +65,8 @@ func TestRetiredSettings(t *testing.T) {
 		file += key + " = 8\n"
 	}
 	c := load(t, world(nil, file+"compaction.leaf_chunk_tokens = 6000\n"))
-	if c.Compaction.LeafChunkTokens != 6000 {
-		t.Errorf("%+v", c.Compaction)
+	if c.Compaction.LeafChunkTokens != 6000 || !slices.Equal(slices.Sorted(slices.Values(c.Retired)), slices.Sorted(slices.Values(retired))) {
+		t.Errorf("%+v, retired: %v", c.Compaction, c.Retired)
 	}
 	if _, err := c.Get("compaction.leaf_min_fanout"); err == nil || !strings.Contains(err.Error(), "no longer") {
 		t.Errorf("a setting of an earlier version: %v", err)

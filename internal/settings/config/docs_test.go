@@ -13,7 +13,6 @@ var sections = map[string]string{
 	"compaction": "The shape of the DAG of summaries, and the bounds on the work.",
 	"summary":    "Who writes summaries, and what that may cost.",
 	"models":     "How models are reached, and what they may cost. Without a model nothing here matters and nothing leaves the machine.",
-	"embeddings": "The optional embedding model that orders matches by meaning.",
 	"recall":     "Questions about the record.",
 	"subagents":  "Agents that work for agents.",
 	"chat":       "Talking in a terminal.",
@@ -32,16 +31,14 @@ func markdown() string {
 
 <!-- Generated from config/table.go by "go generate ./internal/settings/config"; edit that. -->
 
-A setting comes from a flag, else the environment, else the configuration file, else its default. The file is
-` + "`$LCM_CONFIG`, else `lcm/config.toml` in `$XDG_CONFIG_HOME`, else in `~/.config`. It need not exist, unless `LCM_CONFIG`\nnames it" + `.
+A setting comes from a flag, else the environment, else the file ` + "`$LCM_CONFIG`, `$XDG_CONFIG_HOME/lcm/config.toml` or `~/.config/lcm/config.toml`" + `, else its default.
+` + "`context.token_budget` is `token_budget` in the table `[context]` of the file." + ` An unknown key, a wrong type and a value out of range are errors. Lists are
+comma-separated in the environment and arrays in the file. Times are in milliseconds. A leading ` + "`~/`" + ` is the home
+directory. The file need not exist, unless ` + "`LCM_CONFIG`" + ` names it.
 
     lcm config                                  # every setting, its value and where it comes from
     lcm config get compaction.leaf_chunk_tokens
     lcm config set compaction.leaf_chunk_tokens 16000
-
-The keys below are those of the file: ` + "`leaf_chunk_tokens` in the table `[compaction]`" + `. A key that is not listed here, a
-value of the wrong type or out of range is an error. Lists are comma-separated in the environment and arrays in
-the file.
 
 Agents of a Go program are configured there: ` + "`go doc ./agents AgentConfig`" + `, [DISCOVERABLE.md](DISCOVERABLE.md).
 `)
@@ -50,13 +47,16 @@ Agents of a Go program are configured there: ` + "`go doc ./agents AgentConfig`"
 		if s.Section() != section {
 			section = s.Section()
 			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", section, sections[section])
-			b.WriteString("| Key | Environment | Default | Allowed | Meaning |\n|---|---|---|---|---|\n")
+			b.WriteString("| key, variable | default | meaning |\n|---|---|---|\n")
 		}
-		value := "(empty)"
+		value := "–"
 		if s.Default != "" {
 			value = "`" + s.Default + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", s.Key, s.Env, value, s.Allowed(), s.Doc)
+		if s.Kind == Int || s.Kind == Float || len(s.Enum) > 0 {
+			value += ", " + s.Allowed()
+		}
+		fmt.Fprintf(&b, "| `%s` `%s` | %s | %s |\n", s.Key, s.Env, value, s.Doc)
 	}
 	return b.String()
 }

@@ -16,6 +16,7 @@ type document struct {
 	path    string
 	values  map[string]any
 	entries []tomledit.Entry
+	retired []string // keys of earlier versions
 }
 
 // parseFile parses a configuration file and refuses unknown keys. It does not
@@ -33,6 +34,7 @@ func parseFile(path string, src []byte) (*document, error) {
 	var wrong []error
 	add := func(key string, value any) {
 		if slices.Contains(retired, key) {
+			d.retired = append(d.retired, key)
 			return
 		}
 		if _, ok := lookup(key); !ok {

@@ -3,11 +3,13 @@ package peersync_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -255,6 +257,47 @@ func TestSilent(t *testing.T) {
 		}
 		toMe.Close()
 	})
+}
+
+// A machine that lives and does not answer, or takes nothing any more, is given up after a minute.
+func TestNoAnswer(t *testing.T) {
+	for name, takes := range map[string]int64{"it answers no request": 1 << 30, "it takes no more": 5000} {
+		synctest.Test(t, func(t *testing.T) {
+			fromOther, toMe := io.Pipe()
+			fromMe, toOther := io.Pipe()
+			go func() {
+				fmt.Fprintf(toMe, "lcm-sync/3 {\"machine\":%q,\"name\":\"liar\"}\n", liarID)
+				_, _ = io.Copy(io.Discard, io.LimitReader(fromMe, takes))
+			}()
+			begun := time.Now()
+			me := peersync.Side{Hello: peersync.Hello{Machine: "ffff2233445566778899", Name: "me"}}
+			me.Push = func(ctx context.Context, to teamsync.Client, _ peersync.Hello, _ bool) (o peersync.Outcome) {
+				if err := to.Post(ctx, teamsync.PushPath, strings.Repeat("x", 100_000), &struct{}{}); err != nil {
+					o.Error = err.Error()
+				}
+				return o
+			}
+			_, mine, _, err := me.Start(t.Context(), fromOther, toOther, "ssh://silent", false)
+			if took := time.Since(begun); took > 3*time.Minute || !strings.Contains(mine.Error, "has not answered for 1m0s") {
+				t.Errorf("%s: %s after %v, %v", name, mine.Error, took, err)
+			}
+			toMe.Close()
+			fromMe.Close()
+		})
+	}
+}
+
+// A program at the other end that does not end is ended.
+func TestStubbornProgram(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	ssh := exec.CommandContext(t.Context(), "sh", "-c", "head -c 70000 /dev/zero; exec sleep 600")
+	begun := time.Now()
+	_, _, _, err := peersync.Side{}.Run(t.Context(), ssh, "ssh://stubborn", false)
+	if took := time.Since(begun); took > time.Minute || err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("%v after %v", err, took)
+	}
 }
 
 // identify gives a machine the identity of another one, as a copy of its database has it.

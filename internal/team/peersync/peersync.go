@@ -23,6 +23,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +116,9 @@ func (s Side) Answer(ctx context.Context, r io.Reader, w io.Writer) error {
 // errEnded says that the connection ended before the exchange did.
 var errEnded = hint.New("repeat `lcm sync`: it goes on from there", "the connection has ended too early")
 
+// errNoAnswer says that the other machine lives and does not answer.
+var errNoAnswer = hint.New("repeat `lcm sync`: it goes on from there", "the other machine has not answered for %v", answerTime)
+
 // errNoHello says that there is no lcm at the other end, or one that does not know peers.
 var errNoHello = errors.New("lcm does not answer")
 
@@ -143,11 +147,12 @@ func (s Side) greeted(c *connection) (other Hello, err error) {
 	return other, err
 }
 
-// helloTime is how long a machine may take to say hello, and idleTime how long it may be silent
-// after that: it may have much to read.
+// helloTime is how long a machine may take to say hello, answerTime to answer a request, and idleTime
+// to ask: it may have much to read.
 const (
-	helloTime = 2 * time.Minute
-	idleTime  = 10 * time.Minute
+	helloTime  = 2 * time.Minute
+	answerTime = time.Minute
+	idleTime   = 10 * time.Minute
 )
 
 // errSilent says that the other machine does not say hello.
@@ -199,21 +204,40 @@ func newConnection(c net.Conn) *connection {
 // RoundTrip implements [http.RoundTripper].
 func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer context.AfterFunc(r.Context(), func() { c.Close() })()
-	if err := r.Write(c); err != nil {
-		return nil, errors.Join(errEnded, r.Context().Err())
-	}
-	c.limit.N = maxHeader
-	got, err := http.ReadResponse(c.in, r)
-	c.limit.N = math.MaxInt64
+	var got *http.Response
 	var body []byte
+	err := r.Write(c)
+	if err == nil {
+		_ = c.SetReadDeadline(time.Now().Add(answerTime))
+		c.limit.N = maxHeader
+		got, err = http.ReadResponse(c.in, r)
+		c.limit.N = math.MaxInt64
+	}
 	if err == nil {
 		body, err = io.ReadAll(io.LimitReader(got.Body, teamsync.MaxBody+1))
+	}
+	_ = c.SetDeadline(time.Time{}) // if one of these fails, so does the next request
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.Close()
+		return nil, errNoAnswer
 	}
 	if err != nil {
 		return nil, errors.Join(errEnded, r.Context().Err())
 	}
 	got.Body = io.NopCloser(bytes.NewReader(body))
 	return got, nil
+}
+
+// Write implements [net.Conn]. The other machine may take as long as an answer for each part of p.
+func (c *connection) Write(p []byte) (n int, err error) {
+	for part := range slices.Chunk(p, 32<<10) {
+		_ = c.SetWriteDeadline(time.Now().Add(answerTime))
+		done, err := c.Conn.Write(part)
+		if n += done; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // client returns a client that speaks over the connection. url names the other machine.

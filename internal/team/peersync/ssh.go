@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os/exec"
+	"time"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
@@ -56,6 +57,9 @@ func Command(ctx context.Context, address, path string, quiet bool) (*exec.Cmd, 
 	return exec.CommandContext(ctx, "ssh", append(args, "--", u.Hostname(), command)...), nil
 }
 
+// endTime is how long a program may take to end after the exchange.
+const endTime = 5 * time.Second
+
 // Run exchanges messages with the machine that a command of [Command] reaches.
 func (s Side) Run(ctx context.Context, ssh *exec.Cmd, url string, verify bool) (other Hello, mine, theirs Outcome, err error) {
 	in, err := ssh.StdinPipe()
@@ -77,9 +81,8 @@ func (s Side) Run(ctx context.Context, ssh *exec.Cmd, url string, verify bool) (
 	}()
 	other, mine, theirs, err = s.Start(ctx, r, in, url, verify)
 	r.Close()
-	if errors.Is(err, errSilent) {
-		_ = ssh.Process.Kill() // it has ended, or does now
-	}
+	stubborn := time.AfterFunc(endTime, func() { _ = ssh.Process.Kill() })
+	defer stubborn.Stop()
 	if <-ended; errors.Is(err, errNoHello) {
 		err = explain(url, ssh.ProcessState.ExitCode())
 	}

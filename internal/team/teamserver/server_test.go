@@ -142,16 +142,23 @@ func TestHealthAndMetrics(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
 	}
-	client := f.connect(f.token(access.Token{}))
+	token := f.token(access.Token{})
+	client := f.connect(token)
 	client.call(scopetest.Call{Tool: lcm.GrepName, Args: map[string]any{"pattern": "x", "allConversations": true}})
 	for _, want := range []string{`lcm_requests_total{route="mcp",code="200"}`, `lcm_request_seconds_count{route="mcp"} `, "# TYPE lcm_request_seconds summary", "lcm_folds_total 0"} {
-		code, text := f.get(f.url+"/metrics", "")
+		code, text := f.get(f.url+"/metrics", token)
 		for end := time.Now().Add(10 * time.Second); code == http.StatusOK && !strings.Contains(text, want) && time.Now().Before(end); { // a request counts after its response
 			time.Sleep(10 * time.Millisecond)
-			code, text = f.get(f.url+"/metrics", "")
+			code, text = f.get(f.url+"/metrics", token)
 		}
 		if code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("metrics, %d, lack %s:\n%s", code, want, text)
+		}
+	}
+	// A proxy on this machine brings requests from anywhere, whichever headers it adds.
+	for _, wrong := range []string{"", "lcm_wrong"} {
+		if code, text := f.get(f.url+"/metrics", wrong); code != http.StatusUnauthorized || strings.Contains(text, "lcm_requests") {
+			t.Errorf("metrics with the token %q: %d\n%s", wrong, code, text)
 		}
 	}
 }
@@ -367,8 +374,9 @@ func TestFoldingInTheBackground(t *testing.T) {
 	})
 	web := httptest.NewServer(s.Handler())
 	defer web.Close()
+	token := f.token(access.Token{})
 	for end := time.Now().Add(30 * time.Second); ; {
-		_, text := f.get(web.URL+"/metrics", "")
+		_, text := f.get(web.URL+"/metrics", token)
 		if !strings.Contains(text, "lcm_folds_total 0\n") && strings.Contains(text, `lcm_fold_runs_total{result="done"}`) {
 			return
 		}

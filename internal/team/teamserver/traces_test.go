@@ -131,7 +131,7 @@ func TestTraces(t *testing.T) {
 	} {
 		agent.call(call)
 	}
-	if code, text := f.get(f.url+"/metrics", ""); code != http.StatusOK || strings.Contains(text, marked) {
+	if code, text := f.get(f.url+"/metrics", token); code != http.StatusOK || strings.Contains(text, marked) {
 		t.Errorf("the metrics, %d, have text:\n%s", code, text)
 	}
 	flush()

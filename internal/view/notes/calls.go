@@ -425,17 +425,3 @@ func Purpose(line string) string {
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// Subject names what a call is about: its command, the last part of its file's path, or
-// the tool.
-func Subject(c *llms.ToolCall) string {
-	if line := Command(c); line != "" {
-		return Purpose(line)
-	}
-	a := parse(c)
-	if p := cmp.Or(a.FilePath, a.Camel, a.Notebook, a.Path, a.Filename); p != "" {
-		p, _ = clean(path.Base(p), true)
-		return p
-	}
-	return toolName(c.Name)
-}

@@ -37,15 +37,17 @@ func (e *Extractive) Summarise(ctx context.Context, r Request) (Result, error) {
 	for _, s := range r.Sources {
 		total += c.Count(s.Text)
 	}
-	lines, end := notes.Find(r.Sources), footer(r.Sources)
+	lines := notes.Find(r.Sources)
+	cues := cuesOf(r.Sources, lines)
 	for depth := max(r.Depth, 0); ; depth++ {
 		if err := ctx.Err(); err != nil {
 			return Result{}, fmt.Errorf("summarising %d sources: %w", len(r.Sources), err)
 		}
-		text := notes.Write(lines, depth) + end
-		cost := c.Count(text)
-		if 4*cost <= 3*total || depth >= notes.Depths && cost < total {
-			return Result{Text: text, Method: MethodExtractive}, nil
+		text := notes.Write(lines, depth)
+		if 4*c.Count(text) <= 3*total || depth >= notes.Depths {
+			if text += cues.footer(text); c.Count(text) < total {
+				return Result{Text: text, Method: MethodExtractive}, nil
+			}
 		}
 		if depth >= notes.Depths {
 			return Result{}, fmt.Errorf("%w: %d tokens", ErrIncompressible, total)

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -33,7 +32,7 @@ func EnsureFooter(text string, r Request) string {
 	if text != "" {
 		text += "\n"
 	}
-	return text + footer(r.Sources)
+	return text + cuesOf(r.Sources, notes.Find(r.Sources)).footer(text)
 }
 
 // cutFooter returns the rest of a line after the words of the footer, in any case and
@@ -47,55 +46,37 @@ func cutFooter(line string) (string, bool) {
 	return strings.Trim(trimmed[len(words):], "*_: "), true
 }
 
-// maxNamed bounds how many files and programs the footer names.
-const maxNamed = 6
+// A footer is a tenth of its summary, in bytes, at most maxFooter, and has enough names if the
+// sources have. Where they do not, words stand in.
+const maxFooter, enough = 480, 5
 
-// footer names what the messages have that notes leave out: calls, and their output.
-func footer(sources []Source) string {
-	var from, to int64
-	calls := 0
-	var named []string
-	for i := range sources {
-		s := &sources[i]
-		if from == 0 {
-			from = s.Seq
-		}
-		to = max(to, s.Seq)
-		if s.Kind != "" {
-			for _, l := range notes.Parse(s.Text) {
-				to = max(to, l.Seq)
-			}
-		}
-		for _, p := range s.Parts {
-			if p.Call == nil {
-				continue
-			}
-			calls++
-			if what := notes.Subject(p.Call); what != "" && len(named) < maxNamed && !slices.Contains(named, what) {
-				named = append(named, what)
-			}
-		}
-	}
-	line := Footer + "the exact words of " + seqRange(from, to)
-	switch {
-	case calls > len(named):
-		named = append(named, "…")
-		fallthrough
-	case calls > 0:
-		line += fmt.Sprintf("; %d tool calls with their output (%s)", calls, strings.Join(named, ", "))
-	}
-	return line
-}
+// exactWords begins the end of a footer.
+const exactWords = "the exact words of "
 
-// seqRange names a range of messages.
-func seqRange(from, to int64) string {
-	switch {
-	case from == 0:
-		return "these messages"
-	case from == to:
-		return fmt.Sprintf("#%d", from)
+// footer names what a text of the sources lacks.
+func (c *cues) footer(text string) string {
+	line, listed := Footer, 0
+	list := func(all []string, room int) {
+		for _, one := range all {
+			has, _, _ := strings.Cut(strings.TrimPrefix(one, "“"), " … ")
+			has, _, _ = strings.Cut(has, "”")
+			if (listed < enough || len(line)+len(one) < room) && !strings.Contains(text, has) && !strings.Contains(line, has) {
+				line += one + ", "
+				listed++
+			}
+		}
 	}
-	return fmt.Sprintf("#%d–#%d", from, to)
+	room := min(len(text)/10, maxFooter)
+	list(c.rules[:min(len(c.rules), enough/2)], room)
+	list(c.names, room)
+	list(c.words, 0)
+	switch {
+	case c.from == 0:
+		return line + exactWords + "these messages"
+	case c.from == c.to:
+		return line + exactWords + fmt.Sprintf("#%d", c.from)
+	}
+	return line + exactWords + fmt.Sprintf("#%d–#%d", c.from, c.to)
 }
 
 // counter is the counter of a request, or the default.

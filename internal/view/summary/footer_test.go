@@ -36,7 +36,7 @@ func TestEnsureFooter(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
-	if got, want := EnsureFooter("Text.", r), "Text.\n"+Footer+"the exact words of #7–#9"; got != want {
+	if got, want := EnsureFooter("Text.", r), "Text.\n"+Footer+"northern, nonsense, calibration, replaced, the exact words of #7–#9"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := EnsureFooter("", Request{}); !HasFooter(got) {

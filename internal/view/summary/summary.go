@@ -7,10 +7,10 @@
 // Model-backed summarisers implement the same port; package compact decides
 // which to ask, in which order, and whether to accept their texts.
 //
-// [Identifiers] finds paths, versions, hashes, dates, figures and names in code,
-// which a reader needs exactly; a summary that drops the sentence around one still
-// lists it. [Parse] takes a summary apart again,
-// [EnsureFooter] puts a footer under a model's text that lacks one.
+// The last line of a summary names what its sources have and it lacks: files, identifiers,
+// numbers, standing instructions of the user, the best first. A summary of summaries has
+// those of its sources to choose from. [EnsureFooter] puts such a line under a model's text
+// that lacks one.
 //
 // A summariser writes prose only. Ids, counts, time ranges and everything
 // else that must be true are added by the engine, which never trusts a
@@ -19,7 +19,7 @@ package summary
 
 import "github.com/lossless-context/lcm/record"
 
-// Footer begins the last line of every summary, which names the omitted topics.
+// Footer begins the last line of every summary, which names what was left out.
 const Footer = "Expand for details about: "
 
 // The data types of summaries, which are public.

@@ -23,6 +23,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"github.com/lossless-context/lcm/internal/kit/regularfile"
 )
@@ -46,7 +48,8 @@ type Line struct {
 }
 
 // Read yields the lines of a file, or of a .zst file, from an offset on. It skips empty
-// lines, and a last line without a line feed that is no whole JSON object.
+// lines, and a last line without a line feed that is no whole JSON object. Lines of UTF-16
+// are decoded, and offsets count what is decoded.
 func Read(ctx context.Context, path string, offset int64, head string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r := &reader{ctx: ctx, path: path, max: MaxLine}
@@ -144,6 +147,22 @@ func (r *reader) start() error {
 		r.plain, r.done = d, d.Close
 	}
 	r.in = bufio.NewReaderSize(r.plain, 1<<18)
+	if decoder := wide(r.in); decoder != nil { // a shell of Windows wrote a copy so
+		r.plain = transform.NewReader(r.in, decoder)
+		r.in = bufio.NewReaderSize(r.plain, 1<<18)
+	}
+	return nil
+}
+
+// wide returns the decoder of a file of UTF-16, or nil.
+func wide(in *bufio.Reader) transform.Transformer {
+	head, _ := in.Peek(2) // an error comes again
+	switch string(head) {
+	case "\xff\xfe", "{\x00":
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
+	case "\xfe\xff", "\x00{":
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()
+	}
 	return nil
 }
 

@@ -3,10 +3,12 @@ package lines
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
@@ -53,6 +55,35 @@ func TestRead(t *testing.T) {
 		if got, _ := read(t, path, 0, ""); !cmp.Equal(c.want, got) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// A file of UTF-16 has the lines of the same file in UTF-8, also while it grows.
+func TestWide(t *testing.T) {
+	const content = "{\"a\":\"né 🎉\"}\n{\"b\":2}\r\n{\"c\":3}\n"
+	for name, c := range map[string]struct {
+		order binary.AppendByteOrder
+		mark  string
+	}{
+		"little endian":                 {binary.LittleEndian, "\xff\xfe"},
+		"big endian":                    {binary.BigEndian, "\xfe\xff"},
+		"little endian, without a mark": {binary.LittleEndian, ""},
+		"big endian, without a mark":    {binary.BigEndian, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wide := []byte(c.mark)
+			for _, unit := range utf16.Encode([]rune(content)) {
+				wide = c.order.AppendUint16(wide, unit)
+			}
+			path := filepath.Join(t.TempDir(), "in.jsonl")
+			write(t, path, string(wide[:len(wide)-21]))
+			got, last := read(t, path, 0, "")
+			write(t, path, string(wide))
+			rest, after := read(t, path, last.End, last.Head)
+			if diff := cmp.Diff([]string{`{"a":"né 🎉"}`, "{\"b\":2}\r", `{"c":3}`}, append(got, rest...)); diff != "" || len(got) == 0 || after.Anew {
+				t.Error(diff, got, after.Anew)
+			}
+		})
 	}
 }
 

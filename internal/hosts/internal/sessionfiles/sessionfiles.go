@@ -16,6 +16,7 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/internal/lines"
+	"github.com/lossless-context/lcm/internal/kit/regularfile"
 	"github.com/lossless-context/lcm/internal/record/ingest"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/wire"
@@ -68,8 +69,8 @@ func (k *Kind) list(ctx context.Context, root, dir string, pattern []string, age
 			on = yield(hosts.Transcript{Host: k.Host, Path: f.Path}, f.Err)
 		case len(pattern) > 1 && f.Info.IsDir():
 			on = k.list(ctx, root, f.Path, pattern[1:], agents, yield)
-		case len(pattern) == 1 && f.Info.Mode().IsRegular() && k.isAgent(f.Path) == agents:
-			on = yield(k.Transcript(f.Path, f.Info), nil)
+		case len(pattern) == 1 && k.isAgent(f.Path) == agents:
+			on = yield(k.Transcript(f.Path, f.Info), regularfile.Check(f.Info, nil))
 		}
 		if !on {
 			return false

@@ -56,11 +56,17 @@ var (
 	Branches = table("branches", "branches b", "b.id", "b.conversation b.after b.cause b.created_at")
 	Payloads = table("payloads", "payloads f", "f.num", "f.id f.sha256 f.size f.mime f.name f.path f.kind f.summary f.tokens f.created_at")
 	State    = table("state", "state t", "t.space t.key", "t.space t.key t.version t.expires t.data")
+	// The rows of the search index, which follows from the messages: what a seal shows is built again.
+	Segments = table("segments", "segments g", "g.id", "g.lane g.docs g.first_id g.last_id g.text_bytes g.word_bytes g.gram_bytes g.doc_bytes")
+	Lanes    = table("lanes", "lanes l", "l.lane", "l.lane l.epoch")
 	MapRuns  = table("map_runs", "map_runs r", "r.id", "r.id r.conversation r.key r.job r.items")
 	MapItems = table("map_items", "map_items i", "i.run i.n", "i.run i.n i.status i.attempts i.owner i.lease i.output i.error i.tokens_in i.tokens_out")
 )
 
-var tables = []Table{Messages, Conversations, Summaries, Revisions, Branches, Payloads, State, MapRuns, MapItems}
+var tables = []Table{Messages, Conversations, Summaries, Revisions, Branches, Payloads, State, Segments, Lanes, MapRuns, MapItems}
+
+// recordColumn is the column that is sealed as it came, and not in the form in which it is stored.
+const recordColumn = "m.record"
 
 // Columns selects the columns under the seal, and the seal after them.
 func (t Table) Columns() string { return strings.Join(t.columns, ", ") + ", " + t.alias() + ".seal" }
@@ -150,7 +156,7 @@ func (t Table) Holds(s sqldb.Row, from int) bool {
 func HoldsRecord(s sqldb.Row, from int, record [sha256.Size]byte) bool {
 	values := make([]any, len(Messages.columns))
 	for i, name := range Messages.columns {
-		if name == "m.record" {
+		if name == recordColumn {
 			values[i] = Sum(record)
 		} else {
 			values[i] = s.ColumnValue(from + i)
@@ -163,6 +169,9 @@ func (t Table) values(s sqldb.Row, from int) []any {
 	values := make([]any, len(t.columns))
 	for i := range values {
 		values[i] = s.ColumnValue(from + i)
+		if t.columns[i] == recordColumn {
+			values[i] = sqldb.Unpack(s.ColumnRawBlob(from + i))
+		}
 	}
 	return values
 }

@@ -178,9 +178,28 @@ func Started(c sqldb.Conn, run int64) error { return list(c, Maps, 1, digest(run
 // Ended takes a map from the list.
 func Ended(c sqldb.Conn, run int64) error { return list(c, Maps, -1, modulus-digest(run)) }
 
-// FillMaps seals the unfinished maps of a database whose version had no seals for them.
-func FillMaps(c sqldb.Conn) error {
-	return sqldb.Steps(func() error { return MapRuns.Again(c, "TRUE") }, func() error { return MapItems.Again(c, "TRUE") }, func() error { return Set(c, Maps) })
+// Convert finishes the conversion of a database of the version before. Its records stay as
+// they are, but for those that look as if they were compressed.
+func Convert(c sqldb.Conn) error {
+	type message struct {
+		id     int64
+		record []byte
+	}
+	alike, err := sqldb.List(c, `SELECT id, record FROM messages WHERE substr(record, 1, 4) = ?`, func(s sqldb.Row) message {
+		return message{s.ColumnInt64(0), sqldb.Pack(s.ColumnBlob(1, nil))}
+	}, []byte(sqldb.PackMark))
+	if err != nil {
+		return err
+	}
+	return sqldb.Steps(
+		func() error {
+			return sqldb.Each(alike, func(m message) error { return c.Exec(`UPDATE messages SET record = ? WHERE id = ?`, m.record, m.id) })
+		},
+		func() error {
+			return c.Exec(`DELETE FROM projects WHERE ` + Unused)
+		},
+		func() error { return Segments.Again(c, "TRUE") },
+		func() error { return Lanes.Again(c, "TRUE") })
 }
 
 // list changes a seal by the difference of a row, so that it costs one more statement, and a
@@ -208,7 +227,7 @@ func Fill(c sqldb.Conn) error {
 	if err != nil {
 		return err
 	}
-	return sqldb.Each(all, func(name string) error { return Set(c, name) })
+	return sqldb.Steps(func() error { return Lanes.Again(c, "TRUE") }, func() error { return sqldb.Each(all, func(name string) error { return Set(c, name) }) })
 }
 
 // SaltHolds reports whether the salts are those that tombstones were made with.
@@ -257,15 +276,59 @@ func Faults(c sqldb.Conn) (faults []store.Fault, err error) {
 		}
 		faults = append(faults, store.Fault{Code: "payload-about", Node: id, Detail: "its name, type, description, size or time is not the one that it was stored with"})
 	}
-	values, err := State.Broken(c, Recorded)
+	values, err := State.Broken(c, "TRUE")
 	for _, key := range values {
-		faults = append(faults, store.Fault{Code: "state", Node: fmt.Sprintf("%v/%v", key...), Detail: "it is not the value that was stored"})
+		code := "state"
+		if key[0] == store.LeaseSpace {
+			code = "lease"
+		}
+		faults = append(faults, store.Fault{Code: code, Node: fmt.Sprintf("%v/%v", key...), Detail: "it is not the value that was stored"})
 	}
 	if err != nil {
 		return nil, err
 	}
-	maps, err := mapFaults(c)
-	return append(faults, maps...), err
+	for _, more := range []func(sqldb.Conn) ([]store.Fault, error){IndexFaults, unusedFaults, mapFaults} {
+		found, err := more(c)
+		if faults = append(faults, found...); err != nil {
+			return faults, err
+		}
+	}
+	return faults, nil
+}
+
+// IndexFaults checks the rows of the search index.
+func IndexFaults(c sqldb.Conn) (faults []store.Fault, err error) {
+	for _, t := range []Table{Segments, Lanes} {
+		broken, err := t.Broken(c, "TRUE")
+		for _, key := range broken {
+			faults = append(faults, store.Fault{Code: "search-index", Node: fmt.Sprintf("row %d of table %s", key[0], t.name), Detail: "it is not the one that was written"})
+		}
+		if err != nil {
+			return faults, err
+		}
+	}
+	return faults, nil
+}
+
+// Unused selects the projects that no conversation belongs to.
+const Unused = `id NOT IN (SELECT project FROM conversations)`
+
+// unusedFaults finds rows that nothing which is proved depends on: the seal of a conversation
+// covers its project, and the hash of a payload whether its chunks are compressed.
+func unusedFaults(c sqldb.Conn) (faults []store.Fault, err error) {
+	for _, look := range []struct{ code, node, detail, sql string }{
+		{"project", "project", "no conversation belongs to it", `SELECT id FROM projects WHERE ` + Unused},
+		{"payload-numbers", "payload number", "it is marked neither as compressed nor as not", `SELECT DISTINCT payload FROM chunks WHERE compressed NOT IN (TRUE, FALSE)`},
+	} {
+		ids, err := sqldb.Column[int64](c, look.sql)
+		for _, id := range ids {
+			faults = append(faults, store.Fault{Code: look.code, Node: fmt.Sprintf("%s %d", look.node, id), Detail: look.detail})
+		}
+		if err != nil {
+			return faults, err
+		}
+	}
+	return faults, nil
 }
 
 // mapFaults checks the rows of the unfinished maps, and that each map has all its items.

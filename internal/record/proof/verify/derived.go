@@ -118,8 +118,6 @@ func itemDifference(have, want rows.ViewItem) string {
 		return "role"
 	case have.Depth != want.Depth:
 		return "depth"
-	case !slices.Equal(have.Calls, want.Calls) || !slices.Equal(have.Results, want.Results):
-		return "list of tool calls"
 	}
 	return ""
 }

@@ -186,6 +186,9 @@ func (v *verifier) checkItem(it rows.ViewItem) error {
 	if want.Pos != it.Pos {
 		v.Fault("view-order", it.ID.String(), "it stands at %d in the view, where it belongs is %d", it.Pos, want.Pos)
 	}
+	if !slices.Equal(it.Calls, want.Calls) || !slices.Equal(it.Results, want.Results) {
+		v.Fault("view-item", it.ID.String(), "its list of tool calls in the view of %s is not that of the message", v.name())
+	}
 	if !v.whole {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (e *erasing) names() (map[int64]*name, error) {
 		if e.whole[s.ColumnInt64(4)] && role == llms.RoleSystem {
 			return nil
 		}
-		data, err := rows.Join(e.Conn, s.ColumnBlob(7, nil), s.ColumnText(8))
+		data, err := rows.Join(e.Conn, sqldb.Unpack(s.ColumnBlob(7, nil)), s.ColumnText(8))
 		if err != nil {
 			return nil // a damaged record has no content hash
 		}

@@ -66,7 +66,7 @@ func (e *erasing) maskOne(ctx context.Context, m store.Mask) (err error) {
 	}
 	err = seal.Messages.Keep(e.Conn, "m.id = ?", func() error {
 		return e.Exec(`UPDATE messages SET flags = flags | ?, record = ?, cuts = ?, body = ? WHERE id = ? AND sha256 = ?`,
-			int64(store.FlagMasked), m.Row.Record, cuts, rows.BodyColumn(body), int64(m.ID), m.Row.SHA256[:])
+			int64(store.FlagMasked), sqldb.Pack(m.Row.Record), cuts, rows.BodyColumn(body), int64(m.ID), m.Row.SHA256[:])
 	}, int64(m.ID))
 	if err != nil {
 		return err

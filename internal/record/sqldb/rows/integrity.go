@@ -47,7 +47,7 @@ type MessageRow struct {
 func ScanMessage(s sqldb.Row, n int) MessageRow {
 	m := MessageRow{NewMessage: store.NewMessage{
 		Role: store.RoleOf(s.ColumnInt(n + 3)), Flags: store.Flag(s.ColumnInt64(n + 4)), Said: sqldb.Millis(s, n+6), Tokens: s.ColumnInt(n + 7), Native: s.ColumnText(n + 8),
-		Format: llms.Format(s.ColumnText(n + 9)), Size: s.ColumnInt64(n + 10), SHA256: sqldb.Hash(s, n+11), Record: s.ColumnRawBlob(n + 13),
+		Format: llms.Format(s.ColumnText(n + 9)), Size: s.ColumnInt64(n + 10), SHA256: sqldb.Hash(s, n+11), Record: sqldb.Unpack(s.ColumnRawBlob(n + 13)),
 	}, ID: store.MessageID(s.ColumnInt64(n)), Conversation: store.ConversationID(s.ColumnInt64(n + 1)), Seq: s.ColumnInt64(n + 2), Stored: sqldb.Millis(s, n+5),
 		Chain: sqldb.Hash(s, n+12), CutList: s.ColumnText(n + 14)}
 	if !s.ColumnNull(n + 15) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/store"
 	"github.com/lossless-context/lcm/internal/wire"
@@ -27,7 +28,7 @@ func PeekText(c sqldb.Conn, s sqldb.Row, literal []byte) ([]byte, error) {
 	if !s.ColumnNull(7) {
 		return bodyText(c, s, nil)
 	}
-	format, record := llms.Format(s.ColumnText(5)), s.ColumnRawBlob(6)
+	format, record := llms.Format(s.ColumnText(5)), sqldb.Unpack(s.ColumnRawBlob(6))
 	if format == llms.FormatText {
 		return record, nil
 	}
@@ -139,10 +140,11 @@ const (
 func DropIndexFrom(c sqldb.Conn, lane int, id int64) error {
 	// The row of the lane is locked first: a process that seals locks it too, and
 	// its segments are seen or not stored.
-	if err := c.Exec(`UPDATE lanes SET epoch = epoch + 1 WHERE lane = ?`, lane); err != nil {
+	err := seal.Lanes.Keep(c, "l.lane = ?", func() error { return c.Exec(`UPDATE lanes SET epoch = epoch + 1 WHERE lane = ?`, lane) }, lane)
+	if err != nil {
 		return err
 	}
-	err := c.Exec(`DELETE FROM sections WHERE segment IN (SELECT id FROM segments WHERE lane = ? AND last_id >= ?)`, lane, id)
+	err = c.Exec(`DELETE FROM sections WHERE segment IN (SELECT id FROM segments WHERE lane = ? AND last_id >= ?)`, lane, id)
 	if err != nil {
 		return err
 	}

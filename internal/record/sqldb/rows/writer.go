@@ -216,7 +216,7 @@ func (w *Writer) insertMessage(m *store.NewMessage, seq int64, body, chain []byt
 	values := []any{int64(id), int64(w.ID), seq, int(store.RoleCode(m.Role)), int64(m.Flags), w.Now, m.Said, m.Tokens,
 		sqldb.Null(m.Native), string(m.Format), m.Size, m.SHA256[:], chain, record, cuts, BodyColumn(body)}
 	values = seal.Messages.Row(values...)
-	values[13] = m.Record
+	values[13] = sqldb.Pack(m.Record)
 	if known {
 		return id, w.Exec(insertMessage, values...)
 	}

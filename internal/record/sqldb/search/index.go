@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -212,8 +213,16 @@ func (ix *Index) ReleaseMemory() { ix.sections.clear() }
 // Repair drops the parts of the index that are not sound. Reindex builds them
 // again.
 func (ix *Index) Repair(ctx context.Context) error {
-	var errs []error
+	errs := []error{ix.file.Transact(ctx, func(c sqldb.Conn) error {
+		faults, err := seal.IndexFaults(c)
+		if err != nil || len(faults) == 0 {
+			return err
+		}
+		err = c.ExecAll([]string{"DELETE FROM sections", "DELETE FROM segments", "DELETE FROM lanes WHERE lane NOT IN (1, 2)", "UPDATE lanes SET epoch = epoch + 1"})
+		return errors.Join(err, seal.Lanes.Again(c, "TRUE"))
+	})}
 	for _, l := range ix.lanes() {
+		l.dropped()
 		errs = append(errs, l.repair(ctx))
 	}
 	return errors.Join(errs...)

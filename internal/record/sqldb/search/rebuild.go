@@ -33,7 +33,7 @@ func (l *lane) repair(ctx context.Context) error {
 			return err
 		}
 		unsound = true
-		if err := c.Exec(`INSERT INTO lanes VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
+		if err := c.Exec(`INSERT INTO lanes (lane, epoch) VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
 			return err
 		}
 		return rows.DropIndexFrom(c, l.kind, at)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/search/segment"
 )
@@ -193,9 +194,7 @@ func (l *lane) noteSealed(id int64) {
 
 func putSegment(c sqldb.Conn, kind int, s segment.Sealed) error {
 	i := s.Info
-	id, err := c.Insert("id", `
-		INSERT INTO segments (lane, docs, first_id, last_id, text_bytes, word_bytes, gram_bytes, doc_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		kind, i.Docs, i.FirstID, i.LastID, i.TextBytes, i.WordBytes, i.GramBytes, i.DocBytes)
+	id, err := c.Insert("id", seal.Segments.Insert(), seal.Segments.Row(kind, i.Docs, i.FirstID, i.LastID, i.TextBytes, i.WordBytes, i.GramBytes, i.DocBytes)...)
 	if err != nil {
 		return err
 	}

@@ -65,8 +65,8 @@ func Objects(c *Conn) (map[string]Object, error) {
 // Version is the version of the schema, in the header of a file. A database of the version
 // Before is converted when it is opened to be written.
 const (
-	Version = 10
-	Before  = 9
+	Version = 11
+	Before  = 10
 )
 
 // ApplicationID marks a SQLite file as ours ("LCM1" in the file's header).
@@ -111,7 +111,7 @@ func prepareTables(c *Conn) error {
 		case err != nil || v == Version:
 			return err
 		case v == Before:
-			err := sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.FillMaps(c) }, func() error { return WriteStamps(c, Version) })
+			err := sqldb.Steps(func() error { return c.Script(convertSQL) }, func() error { return seal.Convert(c) }, func() error { return WriteStamps(c, Version) })
 			if err != nil {
 				err = fmt.Errorf("convert the database from schema version %d: %w", v, err)
 			}

@@ -1,4 +1,4 @@
--- The schema of version 10. The seals are explained in package seal. Times are milliseconds since 1970, UTC. A message row is written
+-- The schema of version 11. The seals are explained in package seal. Times are milliseconds since 1970, UTC. A message row is written
 -- once: what changes (the view, branches) has tables of its own. An erased message keeps its
 -- row, its place and its link of the chain, with the flag 128 and nothing else.
 
@@ -58,7 +58,7 @@ CREATE TABLE messages (
     size         INTEGER NOT NULL, -- bytes of the original record
     sha256       BLOB    NOT NULL, -- of the original record, taken on arrival
     chain        BLOB    NOT NULL,
-    record       BLOB    NOT NULL, -- the original record, less what cuts names
+    record       BLOB    NOT NULL, -- the original record, less what cuts names, see sqldb.Pack
     cuts         TEXT,             -- JSON: where payloads belong in the record
     body         BLOB,             -- where decoding record does not give it
     seal         BLOB
@@ -258,7 +258,8 @@ CREATE TABLE segments (
     text_bytes INTEGER NOT NULL,
     word_bytes INTEGER NOT NULL,
     gram_bytes INTEGER NOT NULL,
-    doc_bytes  INTEGER NOT NULL
+    doc_bytes  INTEGER NOT NULL,
+    seal       BLOB
 );
 CREATE UNIQUE INDEX segments_lane ON segments (lane, last_id);
 CREATE TABLE sections (
@@ -271,9 +272,10 @@ CREATE TABLE sections (
 -- drop what they hold of them in memory.
 CREATE TABLE lanes (
     lane  INTEGER PRIMARY KEY,
-    epoch INTEGER NOT NULL
+    epoch INTEGER NOT NULL,
+    seal  BLOB
 );
-INSERT INTO lanes VALUES (1, 0), (2, 0);
+INSERT INTO lanes (lane, epoch) VALUES (1, 0), (2, 0);
 
 -- Embedding vectors of messages, by model and by the SHA-256 of the text that was embedded. An
 -- embedding server takes seconds for the texts that one search needs, and may charge for them.

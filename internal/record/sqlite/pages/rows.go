@@ -172,6 +172,9 @@ func (s *reader) give(table string, columns []string, values []any) error {
 	row := archive.Row{Table: table, Damaged: "it is from a damaged file"}
 	for i, v := range values {
 		known := slices.ContainsFunc(s.schema[table].Columns, func(c dbfile.ColumnDef) bool { return c.Name == columns[i] })
+		if record, is := v.([]byte); is && table == "messages" && columns[i] == "record" {
+			v = sqldb.Unpack(record)
+		}
 		if _, odd := v.(float64); known && v != nil && !odd {
 			row.Columns, row.Values = append(row.Columns, columns[i]), append(row.Values, v)
 		}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/proof/verify"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/mapitems"
@@ -42,6 +43,9 @@ func Run(ctx context.Context, f *dbfile.File) error {
 		}
 		try(fmt.Sprintf("conversation %d", id), func(c *dbfile.Conn) error { return fixConversation(c, id) })
 	}
+	try("projects and leases", func(c *dbfile.Conn) error {
+		return c.ExecAll([]string{`DELETE FROM projects WHERE ` + seal.Unused, `DELETE FROM state WHERE space = '` + store.LeaseSpace + `'`})
+	})
 	return errors.Join(errs...)
 }
 
