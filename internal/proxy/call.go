@@ -212,7 +212,7 @@ func (c *call) done(u apiUsage) {
 	m := c.made
 	c.server.Log.Debug("request", "session", c.session.key, "messages", m.Messages, "full", m.FullTokens, "sent", m.Tokens, "dropped", m.Dropped,
 		"summaries", len(m.Summaries), "fold", m.Fold, "usage", u, "failure", m.Failure, "over", m.Over, "note", m.Note)
-	if m.Tokens > most(m.Window) && c.answer == nil && !m.Observe {
+	if m.Tokens > most(m.Window) && c.request != nil && c.answer == nil && !m.Observe {
 		c.server.warnOnce("a request was sent that the model's window may not hold; this is said once", "session", c.session.key, "messages", m.Messages, "folded", m.Dropped,
 			"tokens", m.Tokens, "window", m.Window, "why", cmp.Or(m.Failure, m.Over, m.Note))
 	}
