@@ -15,10 +15,9 @@ import (
 	"github.com/lossless-context/lcm/internal/search/variants"
 )
 
-// A word that the record does not have is looked for under other spellings, in
-// other forms, as the beginning of longer words and under the words that are nearest to
-// it. A word that the record has stands as it is, apart from the endings of German,
-// which are no English ones and therefore still in the index.
+// A word that the record does not have is looked for in other forms, with one typing
+// mistake, and as the beginning of a hash or of a longer word. A word that the record has stands as it is, apart
+// from the endings of German, which are no English ones and therefore still in the index.
 
 // Bounds of the look-up. They hold for each word, at any size of the record.
 const (
@@ -52,8 +51,6 @@ func (p *search) alternatives(fetch Fetch, w Weights) error {
 		formed := len(found) > 0
 		switch {
 		case err != nil || known || formed:
-		case t.kind == analysis.PlainToken:
-			found, err = v.known(otherScripts(t), maxAlternatives)
 		case t.kind == analysis.WordToken:
 			found, factor, err = v.nearest(i, w.Near)
 		}
@@ -120,18 +117,6 @@ var abbreviations = sync.OnceValue(func() map[string]bool {
 ident impl incr info init meta misc norm orig param perf perm pref prev proc prod repo spec stat sync temp util`)
 })
 
-// otherScripts lists the terms of a pair of runes in the other Chinese script,
-// and of its run in the other width of letters.
-func otherScripts(t queryTerm) []string {
-	out := variants.Scripts(t.term)
-	for _, run := range variants.Widths(t.raw) {
-		for _, token := range analysis.QueryTokens(run) {
-			out = append(out, token.Term())
-		}
-	}
-	return out
-}
-
 // vocabulary looks up the terms of the index for one search.
 type vocabulary struct {
 	*search
@@ -187,10 +172,7 @@ func (v *vocabulary) known(terms []string, most int) ([]knownTerm, error) {
 // first way that finds any, and the factor of their weight.
 func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) {
 	t := v.query.terms[i]
-	letters := utf8.RuneCountInString(t.typed)
 	number := strings.ContainsFunc(t.typed, unicode.IsDigit)
-	word := !number && letters >= 4
-	unknown := word && !analysis.IsCommon(t.typed) // a known word of the language is meant as it stands
 	for _, way := range []struct {
 		when   bool
 		find   func(t queryTerm) ([]string, error)
@@ -200,10 +182,9 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		{true, v.particles, maxForms, 1},
 		{number, hashes, maxAlternatives, 1},
 		{number, v.beginning, maxAlternatives, 1},
-		{unknown, v.within(1), maxAlternatives, near},
-		{unknown, v.mistypedEnding, maxAlternatives, near},
-		{word, v.beginning, maxAlternatives, near},
-		{unknown, v.within(2), maxAlternatives, near},
+		// A known word of the language is meant as it stands.
+		{!number && !analysis.IsCommon(t.typed), v.mistyped, maxAlternatives, near},
+		{!number, v.beginning, maxAlternatives, near},
 	} {
 		if !way.when {
 			continue
@@ -211,12 +192,6 @@ func (v *vocabulary) nearest(i int, near float64) ([]knownTerm, float64, error) 
 		terms, err := way.find(t)
 		if err != nil {
 			return nil, 0, err
-		}
-		if way.factor < 1 { // "pinned" does not mean "in", but "whcih" means "which"
-			near := variants.Near(t.typed, 1)
-			terms = slices.DeleteFunc(terms, func(term string) bool {
-				return analysis.IsStopWord(term) && near.Distance([]byte(term)) > 1 || unlikely(t.typed, term)
-			})
 		}
 		if found, err := v.known(terms, way.most); err != nil || len(found) > 0 {
 			return found, way.factor, err
@@ -304,71 +279,22 @@ func (v *vocabulary) beginning(t queryTerm) ([]string, error) {
 	return out, nil
 }
 
-// within are the terms at a distance from the word, if it is long enough for so
-// many mistakes. The first letter is right, which people rarely mistype, or
-// exchanged with the second.
-func (v *vocabulary) within(distance int) func(queryTerm) ([]string, error) {
-	return func(t queryTerm) ([]string, error) {
-		letters := utf8.RuneCountInString(t.typed)
-		if distance > 1 { // "rounding" is as near to "run" as its stem is
-			letters = min(letters, utf8.RuneCountInString(t.term)+1)
-		}
-		if variants.Edits(letters) < distance || len(t.term) < 2 {
-			return nil, nil
-		}
-		near := variants.Near(t.term, distance)
-		begins := func(term []byte) bool {
-			return len(term) == 0 || term[0] == t.term[0] || distance == 1 && term[0] == t.term[1] && (len(term) == 1 || term[1] == t.term[0])
-		}
-		return v.walk(func(beginning []byte) bool { return begins(beginning) && near.MayBegin(beginning) }, func(term []byte) bool {
-			return begins(term) && max(len(term)-len(t.term), len(t.term)-len(term)) <= 4*distance && near.Distance(term) == distance &&
-				!slices.ContainsFunc(term, func(c byte) bool { return c >= '0' && c <= '9' })
-		})
-	}
-}
-
-// mistypedEnding are the stems of the words that one mistake in the last letters
-// may have been: the ending decides the stem, so that the stem of the unknown
-// word may be far from all.
-func (v *vocabulary) mistypedEnding(t queryTerm) ([]string, error) {
-	word := t.typed
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
+// mistyped are the terms with one letter more, less or other than a word of five letters
+// or more. The first letter is right, which people rarely mistype, or exchanged with the
+// second.
+func (v *vocabulary) mistyped(t queryTerm) ([]string, error) {
+	if utf8.RuneCountInString(t.typed) < 5 || len(t.term) < 2 {
 		return nil, nil
 	}
-	stems := make(map[string]bool)
-	shared := t.term // the letters that all of the stems begin with
-	add := func(parts ...string) {
-		changed := strings.Join(parts, "")
-		stem := string(analysis.WordTerm(nil, []byte(changed)))
-		if !strings.HasPrefix(changed, stem[:max(0, len(stem)-1)]) {
-			return // an irregular form, such as "broke" of "break", is another word
-		}
-		stems[stem] = true
-		for !strings.HasPrefix(stem, shared) {
-			shared = shared[:len(shared)-1]
-		}
+	near := variants.Near(t.term, 1)
+	begins := func(term []byte) bool {
+		return len(term) == 0 || term[0] == t.term[0] || term[0] == t.term[1] && (len(term) == 1 || term[1] == t.term[0])
 	}
-	for i := max(1, len(word)-4); i <= len(word); i++ {
-		if i+1 < len(word) {
-			add(word[:i], word[i+1:i+2], word[i:i+1], word[i+2:])
-		}
-		if i < len(word) {
-			add(word[:i], word[i+1:])
-		}
-		for c := byte('a'); c <= 'z'; c++ {
-			add(word[:i], string(c), word[i:])
-			if i < len(word) {
-				add(word[:i], string(c), word[i+1:])
-			}
-		}
-	}
-	// The stems lie side by side in the dictionary: a walk is less work than
-	// looking up each.
-	return v.walk(
-		func(b []byte) bool {
-			return strings.HasPrefix(shared, string(b)) || strings.HasPrefix(string(b), shared)
-		},
-		func(term []byte) bool { return stems[string(term)] })
+	terms, err := v.walk(func(beginning []byte) bool { return begins(beginning) && near.MayBegin(beginning) }, func(term []byte) bool {
+		return begins(term) && near.Distance(term) == 1 &&
+			!slices.ContainsFunc(term, func(c byte) bool { return c >= '0' && c <= '9' })
+	})
+	return slices.DeleteFunc(terms, func(term string) bool { return unlikely(t.typed, term) }), err
 }
 
 var errEnough = errors.New("enough")

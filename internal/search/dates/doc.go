@@ -5,9 +5,7 @@
 // of it, and a search by words cannot find that. [Find] reads the spans of time
 // in a question, [Within] tells how well a message's time fits them.
 //
-// Months, weekdays and a few relative words are known in several languages
-// (languages.go has a table each); seasons, ranges, ordinals and offsets in
-// English. A date that is not understood gives no span, so that the search by
-// words stands as it is. The package is pure: the time of the question is
+// Dates are read in English: words.go has the words. A date that is not understood gives
+// no span, so that the search by words stands as it is. The package is pure: the time of the question is
 // passed in.
 package dates

@@ -61,24 +61,9 @@ func TestFind(t *testing.T) {
 		"three days ago":                  "2026-02-15..2026-02-15",
 		"a couple of weeks ago":           "2026-02-02..2026-02-08",
 		"in the last 3 weeks":             "2026-01-28..2026-02-18",
-		// Other languages.
-		"was haben wir im März 2025 entschieden":  "2025-03-01..2025-03-31",
-		"was geschah am 3. Oktober 2025":          "2025-10-03..2025-10-03",
-		"was haben wir vor 3 Tagen getan":         "2026-02-15..2026-02-15",
-		"was war letzte Woche":                    "2026-02-09..2026-02-15",
-		"qu'avons-nous décidé le 14 juillet 2025": "2025-07-14..2025-07-14",
-		"la semaine dernière":                     "2026-02-09..2026-02-15",
-		"il y a 3 jours":                          "2026-02-15..2026-02-15",
-		"¿qué pasó el 5 de mayo de 2025?":         "2025-05-05..2025-05-05",
-		"hace 2 semanas":                          "2026-02-02..2026-02-08",
-		"cosa è successo ieri":                    "2026-02-17..2026-02-17",
-		"o que mudou em outubro de 2025":          "2025-10-01..2025-10-31",
-		"wat gebeurde er vorige week":             "2026-02-09..2026-02-15",
-		"что мы решили 9 мая 2025":                "2025-05-09..2025-05-09",
-		"что было вчера":                          "2026-02-17..2026-02-17",
-		"2025年3月14日に何を決めたか":                       "2025-03-14..2025-03-14",
-		"2025年3月我们决定了什么":                          "2025-03-01..2025-03-31",
-		"2025년 3월에 무엇을 정했나":                       "2025-03-01..2025-03-31",
+		"2025年3月14日に何を決めたか":               "2025-03-14..2025-03-14",
+		"2025年3月我们决定了什么":                  "2025-03-01..2025-03-31",
+		"2025년 3월에 무엇을 정했나":               "2025-03-01..2025-03-31",
 		// No dates.
 		"may I march on in the fall of the wall?": "2025-09-01..2025-11-30 2024-09-01..2024-11-30 2023-09-01..2023-11-30 2022-09-01..2022-11-30 2021-09-01..2021-11-30",
 		"how may we march there":                  "",
@@ -162,7 +147,6 @@ func TestCut(t *testing.T) {
 		"the release of 2025-11-03":               "the release of 2025-11-03", // texts have such dates
 		"may I push to main?":                     "may I push to main?",
 		"which three ports changed since October": "which three ports changed since",
-		"was war letzte Woche mit dem Server":     "was war mit dem Server",
 	} {
 		if _, got := Cut(question, now); got != want {
 			t.Errorf("%q: %q, want %q", question, got, want)

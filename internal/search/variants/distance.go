@@ -1,17 +1,5 @@
 package variants
 
-// Edits is how many typing mistakes a word of so many letters may have: none in
-// a short word, which is as near to others as to itself.
-func Edits(letters int) int {
-	switch {
-	case letters < 4:
-		return 0
-	case letters < 8:
-		return 1
-	}
-	return 2
-}
-
 // Nearness compares words with one word by the letters that were left out, added
 // or replaced, or exchanged with the next. It is not safe for concurrent use.
 type Nearness struct {

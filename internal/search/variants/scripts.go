@@ -4,9 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
-	"golang.org/x/text/width"
 )
 
 // script has the articles and other particles that are written as one word with
@@ -86,18 +83,3 @@ func Bare(word string) string {
 		return r
 	}, word)
 }
-
-// Widths lists a run of Japanese in the other width of letters: データ and ﾃﾞｰﾀ.
-func Widths(run string) []string {
-	var out []string
-	if wide := norm.NFKC.String(run); wide != run {
-		out = append(out, wide)
-	}
-	if narrow := width.Narrow.String(norm.NFD.String(run)); narrow != run {
-		out = append(out, narrowMarks.Replace(narrow))
-	}
-	return out
-}
-
-// narrowMarks are the voicing marks, which NFD leaves in their combining form.
-var narrowMarks = strings.NewReplacer("\u3099", "ﾞ", "\u309a", "ﾟ")

@@ -1,7 +1,6 @@
 package variants
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,21 +68,5 @@ func TestParticles(t *testing.T) {
 	}
 	if Particles("book") != nil {
 		t.Error("a Latin word has particles")
-	}
-}
-
-func TestScripts(t *testing.T) {
-	for pair, want := range map[string]string{"数据": "數據", "數據": "数据", "资料": "資料", "日本": ""} {
-		if got := Scripts(pair); want != "" && !slices.Contains(got, want) || want == "" && len(got) > 0 {
-			t.Errorf("%s: %q, want %s among them", pair, got, want)
-		}
-	}
-}
-
-func TestWidths(t *testing.T) {
-	for run, want := range map[string]string{"データ": "ﾃﾞｰﾀ", "ﾃﾞｰﾀ": "データ", "パス": "ﾊﾟｽ"} {
-		if got := Widths(run); !slices.Contains(got, want) {
-			t.Errorf("%s: %q, want %s among them", run, got, want)
-		}
 	}
 }
