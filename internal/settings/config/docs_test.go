@@ -47,16 +47,15 @@ Agents of a Go program are configured there: ` + "`go doc ./agents AgentConfig`"
 		if s.Section() != section {
 			section = s.Section()
 			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", section, sections[section])
-			b.WriteString("| key, variable | default | meaning |\n|---|---|---|\n")
 		}
-		value := "–"
+		value := ""
 		if s.Default != "" {
-			value = "`" + s.Default + "`"
+			value = ", default `" + s.Default + "`"
 		}
 		if s.Kind == Int || s.Kind == Float || len(s.Enum) > 0 {
 			value += ", " + s.Allowed()
 		}
-		fmt.Fprintf(&b, "| `%s` `%s` | %s | %s |\n", s.Key, s.Env, value, s.Doc)
+		fmt.Fprintf(&b, "- `%s` (`%s`%s): %s\n", s.Key, s.Env, value, s.Doc)
 	}
 	return b.String()
 }
