@@ -22,6 +22,9 @@ func TestTheReadmeCompiles(t *testing.T) {
 	if len(blocks) == 0 {
 		t.Fatal("the README shows no Go")
 	}
+	if closes := "defer engine.Close(ctx)\n"; !strings.Contains(string(readme), closes) { // it waits for folds under way
+		t.Errorf("the README leaves out %s", closes)
+	}
 	body := squeeze(string(program))
 	for _, b := range blocks {
 		for line := range strings.Lines(b[1]) {

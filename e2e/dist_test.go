@@ -411,7 +411,7 @@ func TestDistNpm(t *testing.T) {
 	if err != nil || !strings.Contains(string(raw), "99.0.0") {
 		t.Errorf("after an update %s is not the new program: %v", program, err)
 	}
-	if out := u.types("lcm setup --all --print"); !strings.Contains(out, "Claude Code: nothing to change") {
+	if out := u.types("lcm setup --all --dry-run"); !strings.Contains(out, "Claude Code: nothing to change") {
 		t.Errorf("the settings change with an update: %s", out)
 	}
 	if out, err := u.start("", "lcm nonsense"); err == nil || err.Error() != "exit status 2" {

@@ -16,7 +16,11 @@
 // Description and, on request, 🔧 Troubleshooting. A subject that is not found, another subject_type, and
 // a tool that is not [core.Discoverable] are answered with a text that begins with "Error: ". [Expand] is the
 // same as a function, for command lines and tests.
-// [NewDelegateTool] gives a task to a sub-agent and relays its events.
+//
+// [NewDelegateTool] gives a task to a sub-agent and relays its events:
+//
+//	delegate(agent_name: string, task: string, kept_work: string = "") -> string
+//
 // [ConnectMCP] returns the tools of an MCP server. [NewFooTool] echoes its argument, for experiments.
 //
 // The texts for models are in expand.md, delegate.md and foo.md.

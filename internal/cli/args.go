@@ -96,6 +96,9 @@ func noSubCommand(c *cobra.Command, name string) error {
 		what = fmt.Sprintf("there is no `%s %s`", c.CommandPath(), name)
 	}
 	hint := fmt.Sprintf("`%s --help` lists the commands", c.CommandPath())
+	if name == "" {
+		return failed(exitUsage, hint, "the name of the command is empty")
+	}
 	near := c.SuggestionsFor(name)
 	for _, parent := range c.Commands() {
 		if sub, _, err := parent.Find([]string{name}); err == nil && sub != parent {

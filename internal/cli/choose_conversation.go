@@ -37,7 +37,7 @@ func (ch *choice) argument(c *cobra.Command, args []string) error {
 	return nil
 }
 
-const listHint = "`lcm conversations --all` lists them; --conversation N picks one"
+const listHint = "`lcm conversations --all` lists them"
 
 // pick returns the conversation that was chosen, else the current one.
 func (rec *openRecord) pick(ctx context.Context, ch choice) (store.Conversation, error) {

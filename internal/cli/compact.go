@@ -36,7 +36,7 @@ func newCompact(p *program) *cobra.Command {
 			if cmd.all && cmd.number != 0 {
 				return wrongUsage(c, errors.New("--all and a conversation exclude each other"))
 			}
-			if err := checkBudget(cmd.budget); err != nil {
+			if err := checkBudget(c, cmd.budget); err != nil {
 				return err
 			}
 			return cmd.runs(toRead, cmd.compact)(c, args)
@@ -49,9 +49,9 @@ func newCompact(p *program) *cobra.Command {
 	return cmd.jsonFlag(c)
 }
 
-// checkBudget refuses a budget that no context fits; 0 is the default.
-func checkBudget(tokens int) error {
-	if tokens != 0 && tokens < lcm.MinBudget {
+// checkBudget refuses a budget that no context fits.
+func checkBudget(c *cobra.Command, tokens int) error {
+	if c.Flags().Changed("budget") && tokens < lcm.MinBudget {
 		return failed(exitUsage, fmt.Sprintf("use at least %d", lcm.MinBudget), "a budget of %d tokens is too small", tokens)
 	}
 	return nil

@@ -80,7 +80,7 @@ func (cmd *contextCommand) check(c *cobra.Command, _ []string) error {
 	if (cmd.brief || cmd.proxied != "") && (cmd.openai || cmd.anthropic || cmd.items || cmd.fold || cmd.budget != 0) {
 		return wrongUsage(c, errors.New("--brief and --proxied go with --json only"))
 	}
-	return checkBudget(cmd.budget)
+	return checkBudget(c, cmd.budget)
 }
 
 func (cmd *contextCommand) context(ctx context.Context, rec *openRecord) error {

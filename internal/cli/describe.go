@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/lossless-context/lcm"
 
@@ -53,6 +55,9 @@ func newDescribe(p *program) *cobra.Command {
 }
 
 func (cmd *describeCommand) complete(c *cobra.Command, args []string) (err error) {
+	if n, wrong := strconv.Atoi(args[0]); wrong == nil {
+		return failed(exitUsage, fmt.Sprintf("`lcm show %d` shows conversation %d; `lcm grep` and `lcm show --tree` print ids", n, n), "%d is no id of a message, summary or file", n)
+	}
 	if cmd.ID, err = lookup.ParseID(args[0]); err != nil && !cmd.expand {
 		return recallFailure(c, err)
 	}

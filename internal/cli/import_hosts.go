@@ -192,6 +192,10 @@ func (cmd *importCommand) printHosts(out hostImport, sums []hosts.Summary, filte
 	for _, r := range out.Hosts {
 		deleted += r.Deleted
 		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
+			if kind == hosts.NotJSON {
+				cmd.note("%s: %s no JSON, or was cut off: kept as bookkeeping, and searchable", r.Host, prose.Count(r.Unknown[kind], "record that is", "records, each of which is"))
+				continue
+			}
 			cmd.note("%s: %s of a type that this version does not know, %q: kept as bookkeeping, and searchable",
 				r.Host, prose.Count(r.Unknown[kind], "record", "records"), safetext.Line(kind))
 		}

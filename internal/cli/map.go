@@ -54,7 +54,10 @@ func newMap(p *program) *cobra.Command {
 // run checks everything that the command line names before it opens the database.
 func (cmd *mapCommand) run(c *cobra.Command, args []string) error {
 	j := &cmd.job
+	_, err := os.Stat(args[0])
 	switch {
+	case args[0] != "-" && err != nil:
+		return advise(exitFailure, "check the path and that you may read it", err)
 	case strings.TrimSpace(j.Prompt) == "":
 		return wrongUsage(c, errors.New("--prompt is missing: it says what the model is to do with an item"))
 	case min(j.Concurrency, j.MaxAttempts) < 1 || j.Budget < 0 || j.ItemTimeout <= 0:

@@ -54,7 +54,11 @@ func currentSession() string {
 // resolve returns the conversations to search.
 func (w *where) resolve(ctx context.Context, rec *openRecord) (recall.Where, error) {
 	at := recall.Where{ConversationID: store.ConversationID(w.number), AllConversations: w.all, CurrentOnly: w.currentOnly, Widen: !w.projectOnly}
-	if w.number != 0 || w.all {
+	if w.number != 0 {
+		_, err := rec.pick(ctx, w.choice)
+		return at, err
+	}
+	if w.all {
 		return at, nil
 	}
 	here, err := currentProject()

@@ -60,7 +60,7 @@ func newSetup(p *program) *cobra.Command {
 	c.Flags().StringVar(&cmd.binary, "binary", "", "how hosts start lcm (default: where this program is)")
 	c.Flags().BoolVar(&cmd.all, "all", false, "every host that is installed")
 	c.Flags().BoolVarP(&cmd.yes, "yes", "y", false, "do not ask")
-	c.Flags().BoolVar(&cmd.print, "print", false, "show the changes, and make none")
+	c.Flags().BoolVar(&cmd.print, "dry-run", false, "show the changes, and make none")
 	return cmd.jsonFlag(c)
 }
 
@@ -235,7 +235,7 @@ func (cmd *setupCommand) change(ctx context.Context, names []string) error {
 		}
 	}
 	if due && !cmd.print {
-		if err := cmd.confirm(ctx, cmd.yes, "Make these changes? --print shows each line.", "add --yes to make these changes, or --print to only see them", "nothing was changed"); err != nil {
+		if err := cmd.confirm(ctx, cmd.yes, "Make these changes? --dry-run shows each line.", "add --yes to make these changes, or --dry-run to only see them", "nothing was changed"); err != nil {
 			return err
 		}
 	}

@@ -154,6 +154,9 @@ func (cmd *showCommand) writePages(ctx context.Context, rec *openRecord, path st
 		}
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".lcm-pages-*") // mode 0700
+	if errors.Is(err, fs.ErrNotExist) {
+		return failed(exitNotFound, "make it, or name a file in another one", "there is no folder %s", filepath.Dir(path))
+	}
 	if err != nil {
 		return err
 	}

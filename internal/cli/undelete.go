@@ -170,7 +170,7 @@ func (cmd *undeleteCommand) chosen(ctx context.Context, rec *openRecord, feed *h
 	if n > 0 {
 		c, err := rec.pick(ctx, choice{number: n})
 		if err != nil {
-			return hosts.Lost{}, err
+			return hosts.Lost{}, advise(exitNotFound, "`lcm undelete` lists the sessions that agents have deleted", err)
 		}
 		key = c.Key
 	}

@@ -201,7 +201,7 @@ const unsaid = time.Minute
 // something in it cannot be read.
 func (r *reading) begins() bool {
 	return r.held.Conversation == 0 && r.feed.options.Clock().Sub(r.t.Modified) < unsaid &&
-		!slices.ContainsFunc(r.batch, func(rec Record) bool { return rec.Flags&store.FlagHidden == 0 || rec.Type == damaged })
+		!slices.ContainsFunc(r.batch, func(rec Record) bool { return rec.Flags&store.FlagHidden == 0 || rec.Type == NotJSON })
 }
 
 // spent reports whether a limit is reached.

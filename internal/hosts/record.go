@@ -54,15 +54,15 @@ type Record struct {
 // TooLong stands for a record of that many bytes. It is reported and not stored.
 func TooLong(size int64) Record { return Record{TooLong: size} }
 
-// damaged is the type of a record in an unknown format.
-const damaged = "(damaged)"
+// NotJSON is the type of a record that no format explains: it is no JSON, or was cut off.
+const NotJSON = "(damaged)"
 
 // Unreadable makes a record of bytes in an unknown format. prev is the id before it.
 func Unreadable(raw []byte, prev string) Record {
 	m := llms.Text(llms.RoleSystem, string(raw))
 	m.Raw = llms.Raw{Format: llms.FormatText, Bytes: raw}
 	m.ID = ChainedID(prev, raw)
-	return Record{Input: ingest.Input{Message: m, Flags: store.FlagHidden | store.FlagUnknown}, Type: damaged}
+	return Record{Input: ingest.Input{Message: m, Flags: store.FlagHidden | store.FlagUnknown}, Type: NotJSON}
 }
 
 // ChainedID is the id of a record that has none: a hash of its bytes and of the id before

@@ -436,7 +436,7 @@ func TestReadOnlyHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	problem := new(hint.Error)
-	if err := p.Apply(kept); !errors.As(err, &problem) || !strings.Contains(problem.Hint, "--print") {
+	if err := p.Apply(kept); !errors.As(err, &problem) || !strings.Contains(problem.Hint, "--dry-run") {
 		t.Errorf("%v", err)
 	}
 }

@@ -154,10 +154,10 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 }
 
 func writing(err error) error {
-	advice := "repeat the command; `lcm setup --print` shows what to write by hand"
+	advice := "repeat the command; `lcm setup --dry-run` shows what to write by hand"
 	switch {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
-		advice = "the directory must be writable for you; `lcm setup --print` shows what to write by hand"
+		advice = "the directory must be writable for you; `lcm setup --dry-run` shows what to write by hand"
 	case errors.Is(err, syscall.ENOSPC):
 		advice = "see that there is room on the disk"
 	}

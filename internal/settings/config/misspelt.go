@@ -20,13 +20,13 @@ func MisspeltIn(environ []string) (found []Misspelt) {
 	return found
 }
 
-// resembles returns the variable of a setting that differs from a name by one or two letters, or
-// by words that follow. It is empty if a variable has the name.
+// resembles returns the variable of a setting that differs from a name by one or two letters or by
+// words that follow, or whose key makes the name. It is empty if a variable has the name.
 func resembles(name string) (meant string) {
 	best := 3
 	for _, s := range table {
 		d := distance(name, s.Env)
-		if strings.HasPrefix(s.Env, name+"_") {
+		if strings.HasPrefix(s.Env, name+"_") || d > 0 && name == "LCM_"+strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_")) {
 			d = 2
 		}
 		if d < best {
