@@ -160,24 +160,6 @@ func (p *planner) group(from, to, depth, fanout int) int {
 	return end
 }
 
-// shallowest returns the oldest of the shallowest summaries, to be written again a depth
-// further down. Those that are little more than their frame are left.
-func (p *planner) shallowest() *Fold {
-	var best *Fold
-	for _, r := range p.regions {
-		for i := r.from; i < r.to; i++ {
-			it := p.Items[i]
-			if !it.IsSummary() || it.Tokens < 3*p.pol.SummaryFloor || !p.cuts[i] || !p.cuts[i+1] || best != nil && it.Depth+1 >= best.Depth {
-				continue
-			}
-			if f := p.fold(i, i+1); f != nil {
-				best = f
-			}
-		}
-	}
-	return best
-}
-
 // neighbours returns two neighbouring summaries or runs of messages, the
 // shallowest and oldest whose fold makes the view smaller.
 func (p *planner) neighbours() *Fold {

@@ -195,7 +195,6 @@ func (p *planner) next() *Fold {
 	switch {
 	case crowded && try(p.condense(p.pol.Fanout, p.minCondensed())):
 	case crowded && try(p.condense(fanoutHard, p.minCondensed())):
-	case crowded && try(p.shallowest()):
 	case try(p.leaf(p.pol.LeafChunkTokens / 2)):
 	case try(p.leaf(p.pol.minLeaf())):
 	case try(p.condense(p.pol.Fanout, p.minCondensed())):

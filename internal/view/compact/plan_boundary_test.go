@@ -64,10 +64,9 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"a rest before the tail will grow", repeat("a:1000", 21) + " " + repeat("u:40000", 2), big, tail, "leaf 0-20 depth 0, 20000 to 2400"},
 		{"a rest before a summary goes along", repeat("a:1000", 21) + " s0:3000 " + repeat("u:40000", 2), big, tail, "leaf 0-21 depth 0, 21000 to 2400"},
 
-		{"the oldest of the shallowest summaries", "s1:12000 a:3000 s1:12000 " + repeat("u:40000", 2), big, tail, "condensed 0-1 depth 2, 12000 to 2400"},
-		{"a shallower summary before an older one", "s2:12000 a:3000 s1:12000 " + repeat("u:40000", 2), big, tail, "condensed 2-3 depth 2, 12000 to 2400"},
-		{"a summary of three times the floor", "s1:360 a:3000 s2:21000 " + repeat("u:40000", 2), big, tail, "condensed 0-1 depth 2, 360 to 126"},
-		{"a summary that is little more than its frame", "s1:359 a:3000 s2:21000 " + repeat("u:40000", 2), big, tail, "condensed 2-3 depth 3, 21000 to 2400"},
+		{"one crowded summary of a depth is not condensed alone", "s2:12000 s1:12000 " + repeat("u:40000", 2), big, tail, relaxed},
+		{"two are, with what stands between them", "s1:12000 s0:300 s1:12000 " + repeat("u:40000", 2), big, tail, "condensed 0-3 depth 2, 24300 to 2400"},
+		{"messages are folded first where summaries have no neighbours", "s2:12000 a:3000 s1:12000 " + repeat("u:40000", 2), big, tail, "leaf 1-2 depth 0, 3000 to 1050"},
 
 		{"a leaf of twice the floor", "s0:140 a:240 s1:140 u:300 u:200", tiny, tail, "leaf 1-2 depth 0 pressure, 240 to 84"},
 		{"less than twice the floor", "s0:140 a:239 s1:140 u:300 u:200", tiny, tail, "condensed 0-2 depth 1 pressure, 379 to 132"},
