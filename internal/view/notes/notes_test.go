@@ -344,3 +344,23 @@ func TestFilesThatAreListed(t *testing.T) {
 		t.Errorf("depth %d: %s", thin, got)
 	}
 }
+
+// TestAnnouncements: what only says that a call follows is left out, unless nothing follows it.
+func TestAnnouncements(t *testing.T) {
+	for text, want := range map[string]string{
+		"Let me look at the retry code.":                 "",
+		"Now I add the limit:":                           "",
+		"Now let me run the linter":                      "",
+		"The limit is read twice. Let me merge the two.": "assistant#2: The limit is read twice.",
+		"The cause is that both loaders read the limit, each from a file of its own, before the flags are parsed:": "assistant#2: The cause is that both loaders read the limit, each from a file of its own, before the flags are parsed:",
+		"Both loaders read the limit. It is parsed late.":                                                          "assistant#2: Both loaders read the limit. It is parsed late.",
+	} {
+		got := write(0, llms.User("Make the retry limit 5."), llms.Assistant(text), llms.Assistant("Let me test it:"))
+		if want != "" {
+			want += "\n"
+		}
+		if want = "user#1: Make the retry limit 5.\n" + want + "assistant#3: Let me test it:\n"; got != want {
+			t.Errorf("%q:\n%s", text, got)
+		}
+	}
+}

@@ -27,7 +27,6 @@ func ExampleExtractive() {
 	fmt.Println(got.Text)
 	// Output:
 	// user#1: The upload fails for files over 2 GB. Please find out why, we need it fixed by 2026-04-01.
-	// assistant#2: Let me look at the handler.
 	// assistant#4: The root cause is an int32 in api/upload.go:88: contentLength() overflows. There is also a comment about a proxy that nobody remembers. I would change it to int64.
 	// Expand for details about: the exact words of #1–#4
 }
