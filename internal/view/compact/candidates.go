@@ -44,12 +44,13 @@ func (p *planner) tokens(from, to int) int {
 // chunk returns where the first chunk of a run of messages ends: at the last end of a
 // turn before it grows too large or, in a longer turn, at the last legal cut, but not
 // before the first. A rest that is too small for a leaf of its own is included, unless it
-// will grow.
+// will grow. A large message counts as a quarter of a chunk at most: it is an output or a file,
+// of which notes say little, and alone it would make a leaf that says nothing.
 func (p *planner) chunk(from, end int) int {
 	to, tokens, taken := from, 0, 0
 	turn := from // the last end of a turn
 	for i := from; i < end; i++ {
-		tokens += p.Items[i].Tokens
+		tokens += min(p.Items[i].Tokens, p.pol.LeafChunkTokens/4)
 		if !p.cuts[i+1] {
 			continue
 		}

@@ -200,7 +200,8 @@ func TestAFoldThatDoesNotPayWaits(t *testing.T) {
 	}
 }
 
-// A full run folds at least as much as any other, under every budget.
+// A full run folds at least as much as any other, under every budget, but for the rounding of a
+// summary's target.
 func TestFullFoldsAtLeastAsMuch(t *testing.T) {
 	for _, budget := range []int{2_000, 4_000, 16_000, 128_000} {
 		after := map[compact.Mode]int{}
@@ -212,7 +213,7 @@ func TestFullFoldsAtLeastAsMuch(t *testing.T) {
 			r := newRunner(t, compact.Config{Store: s, Bounds: compact.Bounds{MaxPasses: 1000}})
 			after[mode] = runTo(t, r, compact.Limits{Budget: budget, Low: budget * 3 / 10}, mode).TokensAfter
 		}
-		if after[compact.Full] > after[compact.Hard] {
+		if after[compact.Full] > after[compact.Hard]+1 {
 			t.Errorf("budget %d: a full run leaves %d tokens, another %d", budget, after[compact.Full], after[compact.Hard])
 		}
 	}

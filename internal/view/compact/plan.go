@@ -77,7 +77,7 @@ func Plan(v store.View, lim Limits, pol Policy) Step {
 	pressure := v.Tokens >= lim.Hard
 	scaled := pol.scaled(lim)
 	if lim.hasLow() { // a leaf that is larger than needed leaves room of the view unused
-		scaled.LeafChunkTokens = min(scaled.LeafChunkTokens, max(scaled.minLeaf(), (v.Tokens-lim.Low)*5/4))
+		scaled.LeafChunkTokens = min(scaled.LeafChunkTokens, max(scaled.minLeaf(), (v.Tokens-lim.Low)/2))
 	}
 	for _, reach := range assemble.Reaches() {
 		p := planner{View: v, pol: scaled, pressure: pressure, cuts: assemble.CutsWithin(v, reach), pin: assemble.Pinned(v)}
@@ -197,6 +197,7 @@ func (p *planner) next() *Fold {
 	case crowded && try(p.condense(fanoutHard, p.minCondensed())):
 	case try(p.leaf(p.pol.LeafChunkTokens / 2)):
 	case try(p.leaf(p.pol.minLeaf())):
+	case crowded && try(p.neighbours()):
 	case try(p.condense(p.pol.Fanout, p.minCondensed())):
 	case !p.pressure:
 	case try(p.condense(fanoutHard, 0)):

@@ -41,7 +41,7 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"a token below the soft threshold", repeat("a:1000", 95) + " a:999", big, tail, "nothing"},
 		{"at the soft threshold of the default budget", repeat("a:1000", 96), compact.Limits{}, tail, "leaf 0-20 depth 0, 20000 to 2400"},
 		{"a token below that", repeat("a:1000", 95) + " a:999", compact.Limits{}, tail, "nothing"},
-		{"no more than the low threshold needs", repeat("a:1000", 70), compact.Limits{Budget: 128_000, Soft: 64_000, Low: 60_000}, tail, "leaf 0-12 depth 0, 12000 to 2400"},
+		{"no more than the low threshold needs", repeat("a:1000", 70), compact.Limits{Budget: 128_000, Soft: 64_000, Low: 60_000}, tail, "leaf 0-5 depth 0, 5000 to 1750"},
 		{"a token below the hard limit", repeat("a:1000", 77) + " a:2999", pressed, tail, "leaf 0-20 depth 0, 20000 to 2400"},
 		{"at the hard limit", repeat("a:1000", 80), pressed, tail, "leaf 0-20 depth 0 pressure, 20000 to 2400"},
 
@@ -64,7 +64,8 @@ func TestPlanAtItsBoundaries(t *testing.T) {
 		{"a rest before the tail will grow", repeat("a:1000", 21) + " " + repeat("u:40000", 2), big, tail, "leaf 0-20 depth 0, 20000 to 2400"},
 		{"a rest before a summary goes along", repeat("a:1000", 21) + " s0:3000 " + repeat("u:40000", 2), big, tail, "leaf 0-21 depth 0, 21000 to 2400"},
 
-		{"one crowded summary of a depth is not condensed alone", "s2:12000 s1:12000 " + repeat("u:40000", 2), big, tail, relaxed},
+		{"crowded summaries of two depths are condensed together", "s2:12000 s1:12000 " + repeat("u:40000", 2), big, tail, "condensed 0-2 depth 3, 24000 to 2400"},
+		{"one crowded summary is not condensed alone", "s2:24000 " + repeat("u:40000", 2), big, tail, relaxed},
 		{"two are, with what stands between them", "s1:12000 s0:300 s1:12000 " + repeat("u:40000", 2), big, tail, "condensed 0-3 depth 2, 24300 to 2400"},
 		{"messages are folded first where summaries have no neighbours", "s2:12000 a:3000 s1:12000 " + repeat("u:40000", 2), big, tail, "leaf 1-2 depth 0, 3000 to 1050"},
 

@@ -80,7 +80,7 @@ func TestPlan(t *testing.T) {
 		{"below the threshold", repeat("u:900 a:99", 90), big, tail, "nothing"},
 		{"oldest chunk", repeat("u:1000 a:1000", 60), big, tail, "leaf 0-20 depth 0"},
 		{"chunk ends at a legal cut", repeat("a:1000", 19) + " (1:500 )1:900 " + repeat("u:1000", 90), big, tail, "leaf 0-19 depth 0"},
-		{"one message beyond the chunk size", "a:50000 " + repeat("u:1000", 60), big, tail, "leaf 0-1 depth 0"},
+		{"one message beyond the chunk size is not alone", "a:50000 " + repeat("u:1000", 60), big, tail, "leaf 0-16 depth 0"},
 		{"messages before summaries", repeat("s0:2500", 8) + " " + repeat("u:1000", 90), big, tail, "leaf 8-28 depth 0"},
 		{"condense when the prefix is large", repeat("s0:2500", 12) + " u:3000 " + repeat("u:32000", 2), big, tail, "condensed 0-8 depth 1"},
 		{"shallowest first", repeat("s1:2500", 4) + " " + repeat("s0:2500", 8) + " " + repeat("u:33000", 2), big, tail, "condensed 4-12 depth 1"},
