@@ -204,8 +204,11 @@ func (r *reading) begins() bool {
 		!slices.ContainsFunc(r.batch, func(rec Record) bool { return rec.Flags&store.FlagHidden == 0 || rec.Type == NotJSON })
 }
 
-// spent reports whether a limit is reached.
+// spent reports whether a limit is reached, and no run of lines of unknown types goes on.
 func (r *reading) spent() bool {
+	if n := len(r.batch); n > 0 && r.bytes < batchBytes && r.batch[n-1].loose() {
+		return false
+	}
 	return r.limits.Bytes > 0 && r.report.Bytes >= r.limits.Bytes ||
 		!r.deadline.IsZero() && !r.feed.options.Clock().Before(r.deadline)
 }
@@ -228,6 +231,17 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 	r.report.Records++
 	r.report.Bytes += size
 	r.held.note(&rec)
+	if last := len(r.batch) - 1; last >= 0 && r.bytes < batchBytes && r.batch[last].loose() && rec.loose() {
+		r.batch[last].join(rec)
+		r.bytes += size
+		r.next = rec.End
+		return nil
+	}
+	if len(r.batch) >= batchRecords || r.bytes >= batchBytes {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+	}
 	if rec.Branch {
 		if err := r.flush(ctx); err != nil {
 			return err
@@ -239,10 +253,7 @@ func (r *reading) add(ctx context.Context, rec Record) error {
 	r.batch = append(r.batch, rec)
 	r.bytes += size
 	r.next = rec.End
-	if len(r.batch) < batchRecords && r.bytes < batchBytes {
-		return nil
-	}
-	return r.flush(ctx)
+	return nil
 }
 
 // flush stores the batch.
@@ -285,6 +296,9 @@ func (r *reading) inputs() []ingest.Input {
 	inputs := make([]ingest.Input, len(r.batch))
 	for i, rec := range r.batch {
 		inputs[i] = rec.Input
+		if rec.run != nil {
+			inputs[i].Parts = llms.Text(llms.RoleSystem, string(rec.Raw.Bytes)).Parts
+		}
 	}
 	return inputs
 }
@@ -293,17 +307,20 @@ func (r *reading) count(stored []store.Appended) {
 	for i, s := range stored {
 		rec := r.batch[i]
 		if s.Existed {
-			r.report.Known++
+			r.report.Known += rec.lines()
 			continue
 		}
-		r.report.New++
+		r.report.New += rec.lines()
 		switch {
 		case rec.Flags&store.FlagHidden != 0:
-			r.report.Hidden++
+			r.report.Hidden += rec.lines()
 		case rec.Flags&store.FlagHostSummary != 0:
 			r.held.Compacted = rec.Time
 		}
-		if !rec.Known {
+		for kind, n := range rec.run {
+			count(&r.report.Unknown, kind, n)
+		}
+		if !rec.Known && rec.run == nil {
 			count(&r.report.Unknown, rec.Type, 1)
 		}
 	}

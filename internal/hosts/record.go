@@ -49,6 +49,33 @@ type Record struct {
 	TooLong int64
 	// End is the position after the record.
 	End Position
+	// run is how many lines of unknown types the record stands for, by type, if there are several.
+	run map[string]int
+}
+
+// lines is how many lines of the transcript the record stands for.
+func (r *Record) lines() (n int) {
+	for _, k := range r.run {
+		n += k
+	}
+	return max(1, n)
+}
+
+// loose reports whether a record is a line of an unknown type, to which no other can refer: a run of
+// them is one message.
+func (r *Record) loose() bool {
+	return r.Flags&store.FlagUnknown != 0 && strings.HasPrefix(r.ID, chained) && !r.Branch && !r.Mutable && !r.Copy
+}
+
+// join adds the next line of a run. The id stays that of the first line. A run that grew between
+// two readings is stored a second time, hidden, if the file is read from its beginning again.
+func (r *Record) join(next Record) {
+	if r.run == nil {
+		r.run = map[string]int{r.Type: 1}
+	}
+	r.run[next.Type]++
+	r.Raw = llms.Raw{Format: llms.FormatText, Bytes: append(append(r.Raw.Bytes, '\n'), next.Raw.Bytes...)}
+	r.End = next.End
 }
 
 // TooLong stands for a record of that many bytes. It is reported and not stored.
@@ -65,6 +92,9 @@ func Unreadable(raw []byte, prev string) Record {
 	return Record{Input: ingest.Input{Message: m, Flags: store.FlagHidden | store.FlagUnknown}, Type: NotJSON}
 }
 
+// chained begins the ids of records that have none.
+const chained = "sha256:"
+
 // ChainedID is the id of a record that has none: a hash of its bytes and of the id before
 // it. Equal records at different places have different ids, and a change of a file
 // affects ids only up to the next record with an id of its own.
@@ -73,7 +103,7 @@ func ChainedID(prev string, raw []byte) string {
 	io.WriteString(h, prev)
 	h.Write([]byte{0})
 	h.Write(raw)
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:12])
+	return chained + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
 // IsUnknown reports whether a message has a type that package llms does not know.
