@@ -18,7 +18,6 @@ import (
 	evidence "github.com/lossless-context/lcm/bench/recall"
 	"github.com/lossless-context/lcm/bench/scale"
 	"github.com/lossless-context/lcm/bench/soak"
-	"github.com/lossless-context/lcm/bench/solved"
 	"github.com/lossless-context/lcm/bench/why"
 )
 
@@ -33,10 +32,6 @@ messages, the user's prompts, prompts with closing answers and changed files, an
 	"why", `Ask for the origin of lines whose origin is known.
 
 Ask for every line of --lines in the work tree --repo, among all sessions of --db. The package bench/why documents the file.`, benchWhy,
-}, {
-	"solved", `Count the failures after which an agent is told how they were solved before.
-
-Play the calls of --db that failed since --since, each against what was stored before it, and write what would have been told to --answers.`, benchSolved,
 }, {
 	"scale", `Time storing, appending, folding and contexts as the record grows.
 
@@ -139,27 +134,6 @@ func benchWhy(f *flag.FlagSet) measure {
 			o.Answers = out
 		}
 		return why.Measure(ctx, o)
-	}
-}
-
-func benchSolved(f *flag.FlagSet) measure {
-	var o solved.Options
-	f.StringVar(&o.DB, "db", "", "the record")
-	f.BoolVar(&o.Recur, "recur", false, "play each failure as if it came again at the end of the record")
-	since := f.String("since", "2000-01-01", "day from which calls are played")
-	answers := f.String("answers", os.DevNull, "file to write the answers to")
-	return func(ctx context.Context, p harness.Progress) (report, error) {
-		var err error
-		if o.Since, err = time.Parse(time.DateOnly, *since); err != nil {
-			return nil, err
-		}
-		out, err := os.Create(*answers)
-		if err != nil {
-			return nil, err
-		}
-		defer out.Close()
-		o.Answers, o.Progress = out, p
-		return solved.Measure(ctx, o)
 	}
 }
 

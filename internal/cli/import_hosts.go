@@ -15,17 +15,14 @@ import (
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
 	"github.com/lossless-context/lcm/internal/hosts/setup"
-	"github.com/lossless-context/lcm/internal/hosts/solved"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/kit/safetext"
-	"github.com/lossless-context/lcm/internal/record/store"
 )
 
 // hostImport is the JSON output of an import of agents' sessions.
 type hostImport struct {
 	DryRun  bool            `json:"dryRun,omitempty"`
 	Hosts   []hosts.Summary `json:"hosts"`
-	Solved  []example       `json:"solvedBefore,omitempty"` // failures that had been solved before they came
 	deleted []example       // sessions, some of those that the hosts have deleted
 	Seconds float64         `json:"seconds"`
 }
@@ -129,31 +126,23 @@ func nothingFound(missing []string, filter hosts.Filter) error {
 	return failed(exitNotFound, hint, "there is no sign of %s on this machine", strings.Join(missing, " or "))
 }
 
-// What is looked back at after an import: recent work, and no longer than a user waits for it.
+// What is looked back at after an import: no longer than a user waits for it.
 const (
-	lookBackTo   = 90 * 24 * time.Hour
 	lookBackTime = 10 * time.Second
 	maxExamples  = 3
 )
 
-// lookBack finds what the record has and the agents lacked: sessions that they have deleted, and of those
-// with new messages recent failures that had been solved before they came. What cannot be found in
-// time is left out.
+// lookBack finds titles of sessions that the agents have deleted. What cannot be found in time is
+// left out.
 func (cmd *importCommand) lookBack(ctx context.Context, rec *openRecord, sums []hosts.Summary, out *hostImport) {
 	ctx, cancel := context.WithTimeout(ctx, lookBackTime)
 	defer cancel()
-	var changed []store.ConversationID
 	for _, s := range sums {
-		changed = append(changed, s.Changed...)
 		for _, l := range hosts.Resumable(s.Lost) {
 			if title, err := titleOf(ctx, rec.db, l.Conversation); err == nil && len(out.deleted) < maxExamples {
 				out.deleted = append(out.deleted, example{strconv.FormatInt(int64(l.Conversation.ID), 10), title})
 			}
 		}
-	}
-	repeats, _ := solved.Repeats(ctx, rec.db, changed, time.Now().Add(-lookBackTo))
-	for _, r := range repeats {
-		out.Solved = append(out.Solved, example{r.Message.String(), fmt.Sprintf("solved in %s: %s", r.Worked, r.Text)})
 	}
 }
 
@@ -211,9 +200,6 @@ func (cmd *importCommand) printHosts(out hostImport, sums []hosts.Summary, filte
 	}
 	if deleted > 0 {
 		cmd.found(out.deleted, prose.Count(deleted, "stored session was", "stored sessions were")+" deleted since by the agents: `lcm undelete` lists them and writes them back")
-	}
-	if n := len(out.Solved); n > 0 {
-		cmd.found(out.Solved, prose.Count(n, "failure", "failures")+" of the last 90 days had been solved before; an agent that lcm is connected to is told then")
 	}
 	if filter.DryRun {
 		cmd.note("nothing was stored; without --dry-run these sessions would be read")

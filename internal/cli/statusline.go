@@ -14,7 +14,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/claude"
-	"github.com/lossless-context/lcm/internal/hosts/hook"
 	"github.com/lossless-context/lcm/internal/kit/prose"
 	"github.com/lossless-context/lcm/internal/proxy"
 	"github.com/lossless-context/lcm/internal/record/postgres"
@@ -81,16 +80,14 @@ func aboutSession(ctx context.Context, db database, key string) (parts []string,
 			parts = append(parts, prose.Count(n, "summary", "summaries"))
 		}
 	}
-	for _, told := range [][2]string{{"", "earlier work recalled at "}, {hook.SolvedKey, "known fix named at "}} {
-		v, err := db.Get(ctx, store.RecallSpace, key+told[0])
-		if err == nil {
-			var at time.Time
-			err = json.Unmarshal(v.Data, &at)
-			parts = append(parts, told[1]+at.Local().Format("15:04"))
-		}
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return nil, err
-		}
+	v, err := db.Get(ctx, store.RecallSpace, key)
+	if err == nil {
+		var at time.Time
+		err = json.Unmarshal(v.Data, &at)
+		parts = append(parts, "earlier work recalled at "+at.Local().Format("15:04"))
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
 	}
 	requests, err := proxy.Requests(ctx, db, key)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(requests) == 0 {

@@ -14,7 +14,7 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	state := filepath.Join(o.Machine.Env("CLAUDE_CONFIG_DIR", o.Machine.Home), ".claude.json")
 	return []setup.Entry{
 		setup.JSONServer(state, o.StdioServer("stdio").Waiting(setup.InMillis), "mcpServers", "lcm"),
-		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, setup.InSeconds, 10, "SubagentStart", "PostToolUseFailure"),
+		setup.Hooks(filepath.Join(dir, "settings.json"), Name, o, setup.InSeconds, 10, "SubagentStart"),
 		setup.StatusLine(filepath.Join(dir, "settings.json"), o),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}

@@ -17,7 +17,7 @@ func (Host) Entries(dir string, o setup.Options) []setup.Entry {
 	command := o.ServerCommand()
 	return []setup.Entry{
 		setup.TOMLServer(filepath.Join(dir, "config.toml"), []string{"command = " + tomlString(command[0]), "args = " + tomlStrings(command[1:], ", "), fmt.Sprint("tool_timeout_sec = ", setup.ToolSeconds)}, "mcp_servers", "lcm"),
-		setup.Hooks(filepath.Join(dir, "hooks.json"), Name, o, setup.InSeconds, 3, "SubagentStart", "PostToolUse(Bash)"),
+		setup.Hooks(filepath.Join(dir, "hooks.json"), Name, o, setup.InSeconds, 3, "SubagentStart"),
 		setup.Skill(filepath.Join(dir, "skills"), o),
 	}
 }

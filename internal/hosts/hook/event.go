@@ -1,7 +1,6 @@
 // Package hook handles the events for which hosts call lcm: it stores new records of
-// the transcript, gives a starting session or sub-agent a block about earlier work, gives a
-// prompt that refers to earlier work the messages that it refers to, and says after a failed
-// call what worked after the same failure before.
+// the transcript, gives a starting session or sub-agent a block about earlier work, and gives a
+// prompt that refers to earlier work the messages that it refers to.
 //
 // A host waits for its hooks, so a [Handler] does little: a process that outlives the
 // hook does the rest ([Answer.Rest]), and compacts large sessions. An error never
@@ -17,12 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
-
-	"github.com/lossless-context/lcm/internal/hosts/solved"
-	"github.com/lossless-context/lcm/llms"
 )
 
 // Event is a host's event, in one form for all hosts.
@@ -41,8 +35,6 @@ type Event struct {
 	Prompt string
 	// InAgent says that the event happened inside a sub-agent.
 	InAgent bool
-	// Failure is the call of a tool that has ended, and may have failed.
-	Failure solved.Failure
 }
 
 // The events that lcm handles.
@@ -50,7 +42,7 @@ const (
 	SessionStart     = "SessionStart"
 	UserPromptSubmit = "UserPromptSubmit"
 	PostToolUse      = "PostToolUse"
-	ToolFailure      = "PostToolUseFailure"
+	toolFailure      = "PostToolUseFailure" // of older settings
 	Stop             = "Stop"
 	SubagentStart    = "SubagentStart"
 	SubagentStop     = "SubagentStop"
@@ -72,11 +64,6 @@ type wire struct {
 	Cwd        string `json:"cwd"`
 	Source     string `json:"source"`
 	Prompt     string `json:"prompt"`
-
-	Tool     string          `json:"tool_name"`
-	Input    json.RawMessage `json:"tool_input"`
-	Response any             `json:"tool_response"`
-	Error    string          `json:"error"`
 }
 
 // Parse parses the event that a host sent.
@@ -103,35 +90,5 @@ func Parse(host string, r io.Reader) (Event, error) {
 		w.Prompt = strings.TrimSpace(rest)
 	}
 	return Event{Host: host, Name: w.Event, Session: w.Session, Transcript: w.Transcript, Agent: w.AgentPath, Dir: w.Cwd, Source: w.Source,
-		Prompt: w.Prompt, InAgent: w.AgentID != "", Failure: w.failure()}, nil
-}
-
-// failure returns the call that an event is about.
-func (w wire) failure() solved.Failure {
-	if w.Tool == "" {
-		return solved.Failure{}
-	}
-	return solved.Failure{Call: llms.ToolCall{Name: w.Tool, Arguments: string(w.Input)}, Output: w.Error + texts(w.Response), Known: w.Event == ToolFailure}
-}
-
-// texts returns the strings of a tool's response, and its exit code. Hosts have forms of their
-// own.
-func texts(v any) string {
-	var b strings.Builder
-	switch v := v.(type) {
-	case string:
-		return v + "\n"
-	case []any:
-		for _, one := range v {
-			b.WriteString(texts(one))
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if code, ok := v[key].(float64); ok && strings.EqualFold(strings.ReplaceAll(key, "_", ""), "exitcode") {
-				fmt.Fprintf(&b, "exit code %.0f\n", code)
-			}
-			b.WriteString(texts(v[key]))
-		}
-	}
-	return b.String()
+		Prompt: w.Prompt, InAgent: w.AgentID != ""}, nil
 }

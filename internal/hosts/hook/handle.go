@@ -11,7 +11,6 @@ import (
 
 	"github.com/lossless-context/lcm/internal/hosts"
 	"github.com/lossless-context/lcm/internal/hosts/all"
-	"github.com/lossless-context/lcm/internal/hosts/solved"
 	"github.com/lossless-context/lcm/internal/kit/jsonstring"
 	"github.com/lossless-context/lcm/internal/recall/brief"
 	"github.com/lossless-context/lcm/internal/recall/reminder"
@@ -42,9 +41,9 @@ type Handler struct {
 	// FoldAbove is the size of a view, in tokens, above which a conversation is
 	// compacted after a turn; 0 is never.
 	FoldAbove int
-	// SilentPrompts turns reminders off, also those after failures.
+	// SilentPrompts turns reminders off.
 	SilentPrompts bool
-	// PromptTime is how long a prompt or a failure may wait for its reminder (1 s); what was
+	// PromptTime is how long a prompt may wait for its reminder (1 s); what was
 	// found by then is shown. Hosts wait for 5 s.
 	PromptTime time.Duration
 }
@@ -90,7 +89,7 @@ func (r Rest) Empty() bool {
 // Handle handles an event. The answer is valid even if there is an error.
 func (h *Handler) Handle(ctx context.Context, e Event) (Answer, error) {
 	a := Answer{Event: e.Name, Flat: about(e.Host).FlatAnswers}
-	if slices.Contains([]string{UserPromptSubmit, PostToolUse, ToolFailure}, e.Name) {
+	if slices.Contains([]string{UserPromptSubmit, PostToolUse}, e.Name) {
 		// The user waits. New records are stored at the end of the turn, unless they may tell
 		// of a compaction.
 		var err error
@@ -139,8 +138,6 @@ func (a *Answer) say(e Event) {
 	case a.Context == "" || !about(e.Host).ShowsMessages || e.Name == SubagentStart:
 	case e.Name == UserPromptSubmit:
 		a.Message = "lcm added lines of the record to this prompt"
-	case e.Name == ToolFailure:
-		a.Message = "lcm told this session how the failure was solved before"
 	case a.own:
 		a.Message = "lcm told the session what it was doing before the compaction"
 	default:
@@ -255,10 +252,11 @@ func (h *Handler) agentBlock(ctx context.Context, e Event) (string, error) {
 const defaultPromptTime = time.Second
 
 // NeedsRecord reports whether handling e needs the database. A prompt of nothing but ordinary
-// words does not, nor does a call that did not fail of a known cause.
+// words does not, nor does the end of a call in a host that says when it compacts: settings of
+// an older lcm ask then, too.
 func NeedsRecord(e Event) bool {
-	if host := about(e.Host); e.Name == ToolFailure || e.Name == PostToolUse && !host.CompactsUnseen && !host.StartsWithPrompt {
-		return e.Failure.Cause() != ""
+	if host := about(e.Host); e.Name == toolFailure || e.Name == PostToolUse && !host.CompactsUnseen && !host.StartsWithPrompt {
+		return false
 	}
 	return e.Name != UserPromptSubmit || !e.InAgent && (about(e.Host).CompactsUnseen || reminder.RefersBack(e.Prompt))
 }
@@ -286,11 +284,10 @@ func (h *Handler) during(ctx context.Context, e Event, a *Answer) (text string, 
 			return "", err
 		}
 	}
-	tell := h.remind
 	if e.Name != UserPromptSubmit {
-		tell = h.solve
+		return text, nil
 	}
-	lines, err := tell(ctx, e)
+	lines, err := h.remind(ctx, e)
 	return strings.TrimSpace(text + "\n" + lines), err
 }
 
@@ -327,41 +324,6 @@ func (h *Handler) remind(ctx context.Context, e Event) (string, error) {
 	return block, errors.Join(h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory)),
 		h.put(ctx, store.RecallSpace, key(e), h.Clock(), h.Clock().Add(memory)))
 }
-
-// solve returns the block about how the failure of a call was solved before, once for each cause
-// in a session, or "". One that comes too late is left out.
-func (h *Handler) solve(ctx context.Context, e Event) (string, error) {
-	cause := e.Failure.Cause()
-	if h.SilentPrompts || cause == "" {
-		return "", nil
-	}
-	shown, err := h.shown(ctx, e)
-	if err != nil || slices.Contains(shown.Solved, cause) {
-		return "", err
-	}
-	in, err := h.Project(e.Dir)
-	if err != nil {
-		return "", fmt.Errorf("find the project: %w", err)
-	}
-	search, cancel := context.WithTimeout(ctx, cmp.Or(h.PromptTime, defaultPromptTime))
-	defer cancel()
-	found, err := solved.Find(search, h.Record, e.Failure, solved.Options{Project: in})
-	block := found.Block()
-	if err != nil && search.Err() != nil && ctx.Err() == nil || block == "" {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	shown.Solved = append(shown.Solved, cause)
-	shown.Solved = shown.Solved[max(0, len(shown.Solved)-maxReminded):]
-	return block, errors.Join(h.put(ctx, store.HookShownSpace, key(e), shown, h.Clock().Add(memory)),
-		h.put(ctx, store.RecallSpace, key(e)+SolvedKey, h.Clock(), h.Clock().Add(memory)))
-}
-
-// SolvedKey ends the key under which [store.RecallSpace] has when a session was last told how a
-// failure was solved.
-const SolvedKey = "#solved"
 
 func key(e Event) string { return hosts.Transcript{Host: e.Host, Session: e.Session}.Key() }
 

@@ -426,6 +426,11 @@ func TestNeedsRecord(t *testing.T) {
 			t.Error("an agent's prompt needs no record, the end of a turn does")
 		}
 	}
+	for _, e := range []hook.Event{{Host: "claude", Name: "PostToolUseFailure"}, {Host: "codex", Name: hook.PostToolUse}} { // older settings
+		if hook.NeedsRecord(e) {
+			t.Errorf("%s of %s needs the record", e.Name, e.Host)
+		}
+	}
 }
 
 func TestParse(t *testing.T) {

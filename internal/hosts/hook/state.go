@@ -24,11 +24,9 @@ type shownState struct {
 	Forgot time.Time `json:"forgot,omitzero"`
 	// Reminded are the messages that were shown for its prompts.
 	Reminded []store.MessageID `json:"reminded,omitempty"`
-	// Solved are the causes of failures of which it was told how they were solved.
-	Solved []string `json:"solved,omitempty"`
 }
 
-// maxReminded bounds Reminded and Solved.
+// maxReminded bounds Reminded.
 const maxReminded = 60
 
 func (h *Handler) shown(ctx context.Context, e Event) (shownState, error) {

@@ -157,10 +157,6 @@ export const LCM = async ({ directory, client }) => {
         if ((engine.owner ??= LCM) !== LCM) return
         const text = await shorten(host, { session: input?.sessionID, tool: input?.tool, call: input?.callID, text: output?.output })
         if (text) output.output = text
-        if (input?.tool !== "bash" || !output?.metadata?.exit) return // only a failure costs a process
-        const event = { hook_event_name: "PostToolUseFailure", session_id: input.sessionID, cwd: directory, tool_name: "bash", tool_input: input.args, error: output.output }
-        const told = await contextFor(event, PROMPT_LIMIT)
-        if (told) output.output += "\n\n" + told
       } catch {} // it is handed on whole
     },
     "experimental.session.compacting": async (input) => {

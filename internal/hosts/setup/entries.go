@@ -187,8 +187,7 @@ func cutJSON(src []byte, within [][]string, fn func(*edit.JSON) error) ([]byte, 
 
 // hookGroup is the form of hooks in Claude Code and Codex.
 type hookGroup struct {
-	Matcher string        `json:"matcher,omitempty"` // of the names of tools
-	Hooks   []hookCommand `json:"hooks"`
+	Hooks []hookCommand `json:"hooks"`
 }
 
 type hookCommand struct {
@@ -201,7 +200,6 @@ type hookCommand struct {
 type event struct {
 	name    string
 	seconds int
-	tool    string // the name of the only tool that it is about, or ""
 }
 
 // The second in the unit in which a host reads the timeouts of hooks.
@@ -212,12 +210,11 @@ const (
 
 // Hooks is the entry of lcm's commands for events, in the form of Claude Code. second is
 // [InSeconds] or [InMillis], atEnd how many seconds the host waits at the end of a session, and
-// more are further events, "Event(Tool)" for one of a tool.
+// more are further events.
 func Hooks(file, host string, o Options, second, atEnd int, more ...string) Entry {
-	events := []event{{"SessionStart", 10, ""}, {"UserPromptSubmit", 5, ""}, {"Stop", 30, ""}, {"SubagentStop", 30, ""}, {"PreCompact", 30, ""}, {"SessionEnd", atEnd, ""}}
+	events := []event{{"SessionStart", 10}, {"UserPromptSubmit", 5}, {"Stop", 30}, {"SubagentStop", 30}, {"PreCompact", 30}, {"SessionEnd", atEnd}}
 	for _, name := range more {
-		name, tool, _ := strings.Cut(strings.TrimSuffix(name, ")"), "(")
-		events = append(events, event{name, 5, tool})
+		events = append(events, event{name, 5})
 	}
 	return hooks(file, host, o, second, events)
 }
@@ -227,16 +224,12 @@ func Hooks(file, host string, o Options, second, atEnd int, more ...string) Entr
 func HooksNamed(file, host string, o Options, names ...string) Entry {
 	var events []event
 	for _, name := range names {
-		events = append(events, event{name, 10, ""})
+		events = append(events, event{name, 10})
 	}
 	return hooks(file, host, o, InMillis, events)
 }
 
 func hooks(file, host string, o Options, second int, events []event) Entry {
-	within := [][]string{{"hooks"}}
-	for _, e := range events {
-		within = append(within, []string{"hooks", e.name})
-	}
 	command := shellLine(o.HookCommand(host))
 	return Entry{path: file, what: "hooks",
 		put: func(src []byte) ([]byte, error) {
@@ -252,6 +245,12 @@ func hooks(file, host string, o Options, second int, events []event) Entry {
 			return d.Bytes(), nil
 		},
 		cut: func(src []byte) ([]byte, error) {
+			within := [][]string{{"hooks"}}
+			if d, err := edit.ParseJSON(src); err == nil { // also events that only an older lcm wrote
+				for _, h := range allHooks(d, host) {
+					within = append(within, h.path[:2])
+				}
+			}
 			return cutJSON(src, within, func(d *edit.JSON) (err error) {
 				for _, h := range slices.Backward(allHooks(d, host)) {
 					err = cmp.Or(err, h.cut(d))
@@ -327,7 +326,7 @@ func allHooks(d *edit.JSON, host string) (all []hookAt) {
 func setHook(d *edit.JSON, host string, e event, second int, command string) (err error) {
 	found := hooksFor(d, host, e.name)
 	if len(found) == 0 {
-		return d.Append(hookGroup{Matcher: e.tool, Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.seconds * second}}}, "hooks", e.name)
+		return d.Append(hookGroup{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: e.seconds * second}}}, "hooks", e.name)
 	}
 	for _, h := range slices.Backward(found[1:]) {
 		err = cmp.Or(err, h.cut(d))

@@ -264,7 +264,7 @@ func TestBinaryOfAnotherName(t *testing.T) {
 	}
 	apply(t, "claude", options(m), kept)
 	settings := tree(t, m.Home)[".claude/settings.json"]
-	if strings.Contains(settings, "linux_amd64") || strings.Count(settings, "/opt/lcm/bin/lcm hook claude") != 8 {
+	if strings.Contains(settings, "linux_amd64") || strings.Count(settings, "/opt/lcm/bin/lcm hook claude") != 7 {
 		t.Error(settings)
 	}
 	if err := os.WriteFile(filepath.Join(m.Home, ".claude", "settings.json"), []byte(strings.Replace(settings, "{", `{"model":"m",`, 1)), 0o600); err != nil {

@@ -31,7 +31,7 @@ func TestOlderHookInAGroupOfTheUser(t *testing.T) {
 			t.Errorf("%s\nlacks %s", got, want)
 		}
 	}
-	if n := strings.Count(got, "hook claude"); n != 8 || strings.Contains(got, "/old/") {
+	if n := strings.Count(got, "hook claude"); n != 7 || strings.Contains(got, "/old/") {
 		t.Errorf("%d hooks: %s", n, got)
 	}
 }
@@ -165,5 +165,21 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, tree(t, m.Home)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRetiredHooksAreRemoved: hooks for events that only an older lcm asked for go, and leave
+// nothing of their own behind, also in a file that the user has changed since.
+func TestRetiredHooksAreRemoved(t *testing.T) {
+	for host, c := range map[string]struct{ file, event string }{
+		"claude": {".claude/settings.json", `"PostToolUseFailure":[{"hooks":[{"type":"command","command":"/old/lcm hook claude","timeout":5}]}]`},
+		"codex":  {".codex/hooks.json", `"PostToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"/old/lcm hook codex","timeout":5}]}]`},
+	} {
+		const mine = `"Stop":[{"hooks":[{"type":"command","command":"say"}]}]`
+		m := home(t, map[string]string{c.file: `{"hooks":{` + mine + `,` + c.event + `}}`})
+		remove(t, host, m, filepath.Join(t.TempDir(), "kept"))
+		if got, want := tree(t, m.Home)[c.file], `{"hooks":{`+mine+`}}`; got != want {
+			t.Errorf("%s: %s\nwant %s", host, got, want)
+		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	HookShownSpace   = "hooks.shown"       // the context that hooks gave to sessions
 	HookFiredSpace   = "hooks.fired"       // the last events of hosts, with their errors
 	HookSurveySpace  = "hooks.count"       // when the sessions of hosts were last surveyed
-	RecallSpace      = "recall"            // when a session last recalled something, or was told how a failure was solved
+	RecallSpace      = "recall"            // when a session last recalled something
 	CalibrationSpace = "proxy-calibration" // tokens per unit of a request and windows, by model
 	RunSpace         = "proxy-run"         // runs of the proxy, with their errors
 	RequestSpace     = "proxy-request"     // the last requests of the proxy, with their errors
