@@ -34,8 +34,9 @@ type Index struct {
 	hosts     bookkeeping
 
 	mu       sync.Mutex
-	indexing bool // the background indexer is running
-	wrote    bool // this process has written
+	indexing bool      // the background indexer is running
+	indexed  time.Time // when it last ended
+	wrote    bool      // this process has written
 }
 
 // New returns the index of a database.
@@ -73,7 +74,7 @@ func (ix *Index) Written(ctx context.Context, w rows.Written) {
 	ix.wrote = true
 	behind := []backlog{ix.messages.grown(int64(w.Last), w.Bytes), ix.summaries.grown(w.LastSummary, w.SummaryBytes)}
 	behind = slices.DeleteFunc(behind, func(b backlog) bool { return b.docs < b.least })
-	outrun := slices.ContainsFunc(behind, func(b backlog) bool { return b.docs >= late })
+	outrun := slices.ContainsFunc(behind, func(b backlog) bool { return b.docs >= outrunDocs })
 	start := len(behind) > 0 && !outrun && !ix.indexing
 	if start {
 		ix.indexing = true
@@ -81,6 +82,7 @@ func (ix *Index) Written(ctx context.Context, w rows.Written) {
 			b.lane.unsealed = 0
 		}
 	}
+	rest := time.Until(ix.indexed.Add(indexerRest))
 	ix.mu.Unlock()
 	follow := func(ctx context.Context, wait bool) {
 		for _, b := range behind {
@@ -90,7 +92,9 @@ func (ix *Index) Written(ctx context.Context, w rows.Written) {
 	switch {
 	case start:
 		started := ix.file.Background(func(ctx context.Context) {
-			follow(ctx, false)
+			if store.Wait(ctx, rest) == nil {
+				follow(ctx, false)
+			}
 			ix.indexerDone()
 		})
 		if !started {
@@ -125,7 +129,7 @@ func (l *lane) grown(last, bytes int64) backlog {
 func (ix *Index) indexerDone() {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.indexing = false
+	ix.indexing, ix.indexed = false, time.Now()
 }
 
 // warn logs an error that no caller receives. A late index loses nothing:
