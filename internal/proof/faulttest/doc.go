@@ -9,10 +9,7 @@
 //     full, is read-only, or does not sync.
 //   - The power fails: faultyDisk tracks written and synced data separately, and loses
 //     any part of the unsynced data, by sectors. It keeps only the data that a
-//     journalling file system guarantees after a power cut. One combination is left out:
-//     after a partial checkpoint, a failed sync of the database file and a power cut SQLite
-//     may find the file malformed, since it does not copy the pages again whose sync failed
-//     (read in its source, not proven). lcm db backup and lcm doctor --fix are for that.
+//     journalling file system guarantees after a power cut.
 //   - Sixteen processes share one file.
 //
 // After each fault, expected.Check checks the same: SQLite's own integrity check

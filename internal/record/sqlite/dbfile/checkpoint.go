@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/lossless-context/lcm/internal/kit/hint"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 )
@@ -31,11 +33,53 @@ func Vacuum(c *Conn) (err error) {
 	return c.Script("VACUUM")
 }
 
+// logPages is the length of the write-ahead log from which a commit moves it into the file.
+const logPages = 1000
+
+// Checkpoint moves the write-ahead log into the file. busy says that other processes kept some of it from
+// being moved.
+//
+// SQLite notes which pages it has copied before they are synced, where readers keep it from
+// copying all. After a failed sync the operating system may drop them, and a later checkpoint would copy only the
+// others and remove the log. So the note is taken back: all pages are copied again. Where that is
+// impossible, this connection leaves the log alone, and whoever opens the file next copies all.
+func (c *Conn) Checkpoint(mode sqlite3.CheckpointMode) (busy bool, err error) {
+	if c.stopped {
+		return true, nil
+	}
+	_, _, err = c.raw.WALCheckpoint("main", mode)
+	if errors.Is(err, sqlite3.BUSY) {
+		return true, nil
+	}
+	if errors.Is(err, sqlite3.IOERR) {
+		if again := copyAgain(c.raw.Filename("main").Database()); again != nil {
+			c.stopped = true
+			_, stop := c.raw.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+			err = errors.Join(err, again, stop)
+		}
+		if c.log != nil {
+			c.log.Warn("the disk did not take what is in the log of the database: check the disk; nothing is lost while the log (-wal) stays", "err", err)
+		}
+	}
+	return false, driverError(err, "PRAGMA wal_checkpoint")
+}
+
+// copyAgain sets the number of pages of the log that were copied to 0: nBackfill in the
+// wal-index of SQLite, 32 bits after two headers of 48 bytes. Whoever copies reads and sets it once.
+func copyAgain(database string) error {
+	f, err := os.OpenFile(database+"-shm", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(make([]byte, 4), 96)
+	return errors.Join(err, f.Close())
+}
+
 // TruncateLog moves the write-ahead log into the file and empties it. Readers
 // of other processes may block it for a moment.
 func TruncateLog(ctx context.Context, c *Conn, patience time.Duration) error {
 	for begun := time.Now(); ; {
-		busy, err := sqldb.Value[bool](c, "PRAGMA wal_checkpoint(TRUNCATE)")
+		busy, err := c.Checkpoint(sqlite3.CHECKPOINT_TRUNCATE)
 		if err != nil || !busy {
 			return err
 		}
@@ -88,7 +132,10 @@ func (f *File) settle() {
 // space as the database has, and blocks other writers while it runs.
 func (f *File) Vacuum(ctx context.Context) error {
 	return f.Writer(ctx, func(c *Conn) error {
-		checkpoint := func() error { return c.Script("PRAGMA wal_checkpoint(TRUNCATE)") }
+		checkpoint := func() error {
+			_, err := c.Checkpoint(sqlite3.CHECKPOINT_TRUNCATE)
+			return err
+		}
 		return sqldb.Steps(checkpoint, func() error { return Vacuum(c) }, checkpoint)
 	})
 }

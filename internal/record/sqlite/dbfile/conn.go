@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"time"
@@ -21,6 +22,8 @@ type Conn struct {
 	stmts map[string]*sqlite3.Stmt
 	// beforeCommit may refuse the commit of a transaction. It may be nil.
 	beforeCommit func() error
+	log          *slog.Logger
+	stopped      bool // it makes no checkpoint any more
 	sqldb.Scratch
 }
 
@@ -72,6 +75,15 @@ func configure(ctx context.Context, c *Conn, o Options) error {
 		if _, err := c.raw.Config(option, false); err != nil {
 			return err
 		}
+	}
+	if !o.ReadOnly {
+		c.log = o.Log
+		c.raw.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+			if pages >= logPages {
+				_, _ = c.Checkpoint(sqlite3.CHECKPOINT_PASSIVE) // the commit stands; the next one tries again
+			}
+			return nil
+		})
 	}
 	defer c.Interrupt(c.Interrupt(ctx))
 	for _, pragma := range []string{

@@ -66,7 +66,7 @@ var hints = []struct {
 	{[]error{sqlite3.BUSY}, "another process has held the database for longer than busy_timeout_ms: wait for it or end it, then repeat the command"},
 	{[]error{fs.ErrPermission}, "the file or its directory does not let this user in: change its owner or mode, or point LCM_DATABASE_PATH elsewhere"},
 	{[]error{sqlite3.CANTOPEN, syscall.EISDIR, syscall.ENOTDIR, regularfile.ErrNotRegular}, "check that the path names a file, not a directory, and that its directory exists and is writable"},
-	{[]error{sqlite3.IOERR}, "the disk is full or reported an error: see how much is free (df), then check the disk; nothing was half-written"},
+	{[]error{sqlite3.IOERR}, "the disk is full or reported an error: see how much is free (df), then check the disk; keep the file's log (-wal) beside it: it has what the file may lack"},
 }
 
 func isAny(err error, causes ...error) bool {
