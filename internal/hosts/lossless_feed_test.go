@@ -347,9 +347,12 @@ func (b *bed) openclaw(session string, entries []string) {
 // stored.
 func TestLosslessClawUnreadable(t *testing.T) {
 	for want, more := range map[string]string{
-		"newer than 0.15": "INSERT INTO lcm_migration_state (step_name, algorithm_version) VALUES ('backfillToolCallColumns', 2)",
-		"no such column":  "ALTER TABLE messages RENAME COLUMN conversation_id TO thread",
-		"malformed":       "",
+		"newer than 0.15":                          "INSERT INTO lcm_migration_state (step_name, algorithm_version) VALUES ('backfillToolCallColumns', 2)",
+		"the table pending_compaction_batches":     "CREATE TABLE pending_compaction_batches (id TEXT)", // 1.0
+		"the table pending_summary_nodes":          "CREATE TABLE pending_summary_nodes (id TEXT)",
+		"the table conversation_transcript_epochs": "CREATE TABLE conversation_transcript_epochs (id TEXT)",
+		"no such column":                           "ALTER TABLE messages RENAME COLUMN conversation_id TO thread",
+		"malformed":                                "",
 	} {
 		b := newBed(t)
 		path, claw := b.lossless(more, "PRAGMA wal_checkpoint(TRUNCATE)")

@@ -68,7 +68,13 @@ func openCopies(ctx context.Context, path string) (db *sqlite3.Conn, err error) 
 // checkSteps refuses a database that a newer lossless-claw has converted.
 func checkSteps(db *sqlite3.Conn) error {
 	there := false
-	err := hostdb.Query(db, `SELECT 1 FROM sqlite_master WHERE name = 'lcm_migration_state'`, func(*sqlite3.Stmt) error { there = true; return nil })
+	err := hostdb.Query(db, `SELECT name FROM sqlite_master WHERE name IN ('lcm_migration_state', 'pending_compaction_batches', 'pending_summary_nodes', 'conversation_transcript_epochs')`, func(s *sqlite3.Stmt) error {
+		if name := s.ColumnText(0); name != "lcm_migration_state" { // 1.0 kept the versions of its conversions
+			return fmt.Errorf("a lossless-claw newer than 0.15 wrote the database (it has the table %s), which this version of lcm cannot read whole: nothing of it is stored; update lcm", name)
+		}
+		there = true
+		return nil
+	})
 	if err != nil || !there { // an older one
 		return err
 	}

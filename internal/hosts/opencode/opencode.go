@@ -145,6 +145,10 @@ func (h Host) sessions(ctx context.Context, path string) (ts []hosts.Transcript,
 		SELECT s.id, s.parent_id, s.directory, s.title,
 		       max(s.time_updated, ifnull((SELECT max(m.time_updated) FROM message m WHERE m.session_id = s.id), 0))
 		FROM session s ORDER BY s.parent_id IS NOT NULL, s.time_created, s.id`
+	newer, err := h.sessionsOfVersion2(ctx, db, path)
+	if has, problem := hasTable(db, "session"); err != nil || problem != nil || !has && len(newer) > 0 {
+		return newer, errors.Join(err, problem) // version 2 alone
+	}
 	err = hostdb.Query(db, sql, func(s *sqlite3.Stmt) error {
 		ts = append(ts, hosts.Transcript{
 			Host: h.Name, Path: path, Session: s.ColumnText(0), Parent: s.ColumnText(1), Dir: s.ColumnText(2), Title: s.ColumnText(3),
@@ -152,10 +156,6 @@ func (h Host) sessions(ctx context.Context, path string) (ts []hosts.Transcript,
 		})
 		return ctx.Err()
 	})
-	if err != nil {
-		return ts, err
-	}
-	newer, err := h.sessionsOfVersion2(ctx, db, path)
 	for _, t := range newer {
 		ts = slices.DeleteFunc(ts, func(old hosts.Transcript) bool { return old.Session == t.Session })
 	}

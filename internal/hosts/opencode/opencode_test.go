@@ -365,3 +365,30 @@ func TestVersion2(t *testing.T) {
 		t.Error("doctor says nothing of version 2")
 	}
 }
+
+// TestVersion2Alone: a database without the tables of version 1 has sessions too.
+func TestVersion2Alone(t *testing.T) {
+	b := newBed(t)
+	b.exec(`DROP TABLE part; DROP TABLE message; DROP TABLE session;
+		CREATE TABLE session_v2 (id text PRIMARY KEY, parent_id text, directory text, title text, time_created integer, time_updated integer);
+		CREATE TABLE session_message (id text PRIMARY KEY, session_id text, type text, seq integer, time_created integer, time_updated integer, data text);
+		INSERT INTO session_v2 VALUES ('ses_2', NULL, '/v', 'Tides', 5, 9);
+		INSERT INTO session_message VALUES ('m1', 'ses_2', 'user', 1, 1, 1, '{"text":"when is low tide?"}')`)
+	h := New()
+	in := h.Find(hosts.Machine{Home: b.home, Getenv: func(string) string { return "" }})
+	var said []string
+	for tr, err := range h.Transcripts(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range h.Read(t.Context(), tr, hosts.Position{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			said = append(said, rec.PlainText())
+		}
+	}
+	if len(said) != 1 || said[0] != "when is low tide?" || h.Notice(t.Context(), in) == "" {
+		t.Errorf("%q, %q", said, h.Notice(t.Context(), in))
+	}
+}

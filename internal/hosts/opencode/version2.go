@@ -23,9 +23,15 @@ func hasTable(db *sqlite3.Conn, name string) (has bool, err error) {
 	return has, err
 }
 
-// ofVersion2 are the sessions with rows of version 2 and none of version 1: version 1 may keep
-// both.
-const ofVersion2 = `EXISTS (SELECT 1 FROM session_message n WHERE n.session_id = s.id) AND NOT EXISTS (SELECT 1 FROM message o WHERE o.session_id = s.id)`
+// ofVersion2 returns the condition for the sessions with rows of version 2 and none of version 1,
+// whose tables a database need not have: version 1 may keep both.
+func ofVersion2(db *sqlite3.Conn) (string, error) {
+	const some = `EXISTS (SELECT 1 FROM session_message n WHERE n.session_id = s.id)`
+	if has, err := hasTable(db, "message"); err != nil || !has {
+		return some, err
+	}
+	return some + ` AND NOT EXISTS (SELECT 1 FROM message o WHERE o.session_id = s.id)`, nil
+}
 
 // sessionsOfVersion2 lists the sessions of version 2, parents first. Columns that the table lacks
 // are empty.
@@ -39,9 +45,13 @@ func (h Host) sessionsOfVersion2(ctx context.Context, db *sqlite3.Conn, path str
 	} else if has {
 		table = "session_v2"
 	}
+	which, err := ofVersion2(db)
+	if err != nil {
+		return nil, err
+	}
 	err = hostdb.Query(db, `
 		SELECT s.*, (SELECT max(time_updated) FROM session_message n WHERE n.session_id = s.id) AS written
-		FROM `+table+` s WHERE `+ofVersion2, func(s *sqlite3.Stmt) error {
+		FROM `+table+` s WHERE `+which, func(s *sqlite3.Stmt) error {
 		t := hosts.Transcript{Host: h.Name, Path: path}
 		for i := range s.ColumnCount() {
 			switch s.ColumnName(i) {
@@ -68,7 +78,11 @@ func (r *reader) version2() (is bool, err error) {
 	if has, err := hasTable(r.db, "session_message"); err != nil || !has {
 		return false, err
 	}
-	err = hostdb.Query(r.db, `SELECT 1 FROM (SELECT ? AS id) s WHERE `+ofVersion2, func(*sqlite3.Stmt) error { is = true; return nil }, r.t.Session)
+	which, err := ofVersion2(r.db)
+	if err != nil {
+		return false, err
+	}
+	err = hostdb.Query(r.db, `SELECT 1 FROM (SELECT ? AS id) s WHERE `+which, func(*sqlite3.Stmt) error { is = true; return nil }, r.t.Session)
 	if err != nil || !is {
 		return is, err
 	}
