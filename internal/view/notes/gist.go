@@ -22,7 +22,7 @@ var (
 // what stands before the last sentence. It does not end with what introduces something.
 func Gist(text string, n int) string {
 	var all, outer []string
-	for line := range strings.Lines(withoutCode(text)) {
+	for line := range strings.Lines(fenced(text, 0)) {
 		inner := nested().MatchString(line)
 		if layout().MatchString(line) || inner {
 			outer = closed(outer, inner)

@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 	"github.com/lossless-context/lcm/llms"
 	"github.com/lossless-context/lcm/record"
 )
@@ -118,7 +119,7 @@ func (f *finder) message(s *record.SummarySource) {
 	case s.Role == llms.RoleUser:
 		f.add(User, s.Seq, said(s))
 	case s.Role == llms.RoleAssistant:
-		f.add(Assistant, s.Seq, withoutCode(said(s)))
+		f.add(Assistant, s.Seq, fenced(said(s), maxFenced))
 	}
 }
 
@@ -160,26 +161,25 @@ func (f *finder) add(kind Kind, seq int64, text string) {
 	}
 }
 
-// withoutCode drops fenced blocks.
-func withoutCode(text string) string {
-	if !strings.Contains(text, "```") {
-		return text
-	}
-	var b strings.Builder
-	inside := false
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			if inside = !inside; inside {
-				b.WriteString("…\n")
-			}
-			continue
+var fence = lazyregexp.New("(?ms)^[ \t]*```[^\n]*\n(.*?)(?:^[ \t]*```[^\n]*\n?|\\z)")
+
+// fenced shortens the fenced blocks of a text to n characters. One that is most of the text is no
+// code but an answer, and stays.
+func fenced(text string, n int) string {
+	return fence().ReplaceAllStringFunc(text, func(block string) string {
+		if n == 0 {
+			return "…\n"
 		}
-		if !inside {
-			b.WriteString(line)
+		inside, _ := clean(fence().FindStringSubmatch(block)[1], true) // it may quote a tool
+		if 2*len(inside) <= len(text) {
+			inside = Clip(inside, n)
 		}
-	}
-	return b.String()
+		return inside + "\n"
+	})
 }
+
+// maxFenced is how much of a block is noted: what it declares or prints first, and its end.
+const maxFenced = 240
 
 // Parse reads the notes of a text that Write made. Other lines, as a model writes them,
 // are notes of the assistant without a number; the last line of a summary is left out.
