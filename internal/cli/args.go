@@ -113,6 +113,7 @@ func noSubCommand(c *cobra.Command, name string) error {
 
 // retired tells what to do instead of a command of an earlier version.
 var retired = map[string]string{
+	"lcm chat":     "examples/support and examples/review have agents on lcm's record; `lcm run` starts yours",
 	"lcm db embed": "searches go by words; where the first ones find nothing, ask again in others (`lcm grep`, `lcm ask`)",
 }
 

@@ -48,7 +48,7 @@ var others = []struct {
 	{"db restore missing.db", exitNotFound}, {"db copy missing.db to.db", exitNotFound}, {"db backup missing/b.db", exitNotFound}, {"db export missing/e", exitNotFound},
 	{"undelete x", exitNotFound}, {"describe nonsense", exitUsage}, {"describe msg_99", exitNotFound}, {"describe sum_0123456789abcdef", exitNotFound}, {"show 99", exitNotFound},
 	{"describe msg_99", exitNotFound}, {"context 99", exitNotFound}, {"compact 99", exitNotFound}, {"verify 99", exitNotFound}, {"forget 99 --yes", exitNotFound},
-	{"grep nothing-has-this", exitFailure}, {"ask nothing-has-this", exitFailure}, {"why lcm.db", exitFailure}, {"why nosuch.go", exitNotFound}, {"why nosuch.go:1", exitNotFound}, {"why lcm.db:0", exitUsage}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig}, {"chat", exitConfig},
+	{"grep nothing-has-this", exitFailure}, {"ask nothing-has-this", exitFailure}, {"why lcm.db", exitFailure}, {"why nosuch.go", exitNotFound}, {"why nosuch.go:1", exitNotFound}, {"why lcm.db:0", exitUsage}, {"grep (", exitUsage}, {"team token revoke x", exitNotFound}, {"sync", exitConfig},
 	{"map items", exitNotFound}, {"map lcm.db", exitUsage}, {"map lcm.db --prompt x", exitConfig},
 	{"setup emacs", exitUsage}, {"setup --remove emacs", exitUsage}, {"setup claude --yes", exitNotFound}, {"setup --all", exitNotFound},
 	{"run -- vim", exitUsage}, {"run -- missing/claude", exitNotFound}, {"run --listen x:y", exitUsage}, {"run", exitUsage},
@@ -96,7 +96,7 @@ func TestExitCodes(t *testing.T) {
 		check(o.code, o.line)
 	}
 	t.Setenv("LCM_TOKEN_BUDGET", "x")
-	for _, line := range append(slices.Clone(readers), "doctor", "import", "chat", "map text.db --prompt x", "mcp", "engine", "config", "db restore lcm.db") {
+	for _, line := range append(slices.Clone(readers), "doctor", "import", "map text.db --prompt x", "mcp", "engine", "config", "db restore lcm.db") {
 		check(exitConfig, line)
 	}
 	t.Setenv("LCM_TOKEN_BUDGET", "")

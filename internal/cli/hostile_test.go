@@ -82,7 +82,7 @@ func hostileDatabase(t *testing.T, path, dir string) {
 // programs.
 var mute = []string{
 	"lcm db copy", // paths and digests
-	"lcm demo", "lcm version", "lcm setup", "lcm mcp", "lcm engine", "lcm hook", "lcm statusline", "lcm chat", "lcm map", "lcm db backup", "lcm db restore",
+	"lcm demo", "lcm version", "lcm setup", "lcm mcp", "lcm engine", "lcm hook", "lcm statusline", "lcm map", "lcm db backup", "lcm db restore",
 	"lcm completion", "lcm help", "lcm config", "lcm ui", "lcm team serve", "lcm team token add", "lcm team token revoke", "lcm sync",
 }
 

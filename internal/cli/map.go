@@ -20,6 +20,7 @@ import (
 	"github.com/lossless-context/lcm/internal/kit/safetext"
 	"github.com/lossless-context/lcm/internal/record/mapjob"
 	"github.com/lossless-context/lcm/internal/record/store"
+	"github.com/lossless-context/lcm/internal/settings/config"
 	"github.com/lossless-context/lcm/llms"
 )
 
@@ -40,7 +41,7 @@ func newMap(p *program) *cobra.Command {
 	fl, j := c.Flags(), &cmd.job
 	fl.StringVarP(&j.Prompt, "prompt", "p", "", "what the model is to do with an item")
 	fl.StringVar(&cmd.schema, "schema", "", "`file` with the JSON Schema of a reply (default: a reply is any text)")
-	fl.StringVarP(&cmd.model, "model", "m", "", "model to ask (default: chat.model)")
+	fl.StringVarP(&cmd.model, "model", "m", "", "model to ask (default: subagents.model)")
 	fl.StringVar(&j.Key, "key", "", "key by which the job is resumed (default: made from items, prompt, schema and model)")
 	fl.IntVar(&j.Concurrency, "concurrency", lcm.DefaultMapConcurrency, "items that are asked about at once")
 	fl.IntVar(&j.MaxAttempts, "attempts", lcm.DefaultMapAttempts, "how often an item is asked about until its reply fits")
@@ -67,7 +68,7 @@ func (cmd *mapCommand) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if cmd.model, err = chosenModel(cfg, cmd.model, "map"); err != nil {
+	if cmd.model, err = chosenModel(cfg, cmd.model); err != nil {
 		return err
 	}
 	if err := cmd.readSchema(); err != nil {
@@ -87,6 +88,18 @@ func (cmd *mapCommand) run(c *cobra.Command, args []string) error {
 	return cmd.useWith(c.Context(), cfg, toWrite, func(rec *openRecord) error {
 		return cmd.work(c.Context(), rec, rec.engine.Session(key, lcm.WithAgent("lcm map"), lcm.WithProject(project)))
 	})
+}
+
+// chosenModel returns the model that a command names, or subagents.model, if it can be asked.
+func chosenModel(cfg *config.Config, model string) (string, error) {
+	if model = cmp.Or(model, cfg.Agents.SubAgentModel); model == "" {
+		return "", failed(exitConfig, "`lcm map --model NAME`, or `lcm config set subagents.model NAME`; models of Anthropic, OpenAI and every server that speaks its protocol",
+			"there is no model to ask")
+	}
+	if _, err := fromconfig.Provided(cfg, "", model); err != nil {
+		return "", advise(exitConfig, "set ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL names a server of your own", err)
+	}
+	return model, nil
 }
 
 func (cmd *mapCommand) readSchema() error {

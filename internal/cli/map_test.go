@@ -41,7 +41,7 @@ func newMapper(t *testing.T) *mapper {
 	t.Chdir(t.TempDir())
 	for key, value := range map[string]string{
 		"HOME": ".", "XDG_CONFIG_HOME": ".", "LCM_DATABASE_PATH": "lcm.db", "LCM_SYNCHRONOUS": "relaxed", "NO_COLOR": "1",
-		"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.URL + "/v1", "LCM_CHAT_MODEL": "scripted",
+		"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.URL + "/v1", "LCM_SUBAGENTS_MODEL": "scripted",
 	} {
 		t.Setenv(key, value)
 	}
@@ -185,7 +185,7 @@ func TestMapCommandThatCannotBegin(t *testing.T) {
 		{exitFailure, "standard input: there are no items", "", "- --prompt x"},
 		{exitFailure, "no JSON Schema", "", "items.jsonl --prompt x --schema noschema.json"},
 		{exitFailure, "the file is empty", "", "items.jsonl --prompt x --schema empty"},
-		{exitConfig, "no model to talk with", "LCM_CHAT_MODEL=", "items.jsonl --prompt x"},
+		{exitConfig, "no model to ask", "LCM_SUBAGENTS_MODEL=", "items.jsonl --prompt x"},
 		{exitConfig, "hint: set ANTHROPIC_API_KEY", "", "items.jsonl --prompt x --model claude-x"},
 		{exitConfig, "ignore_session_patterns", "LCM_IGNORE_SESSION_PATTERNS=map/*", "items.jsonl --prompt x"},
 	} {

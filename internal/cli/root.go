@@ -71,7 +71,7 @@ func newRoot(p *program) *cobra.Command {
 	add(theView, newContext(p))
 	add(theTeam, newSync(p), newTeamGroup(p))
 	add(upkeep, newDoctor(p), newDBGroup(p), newConfig(p))
-	add("", newChat(p), newCompact(p), newDemo(p), newHook(p), newMap(p), newStatusline(p), newVersion(p))
+	add("", newCompact(p), newDemo(p), newHook(p), newMap(p), newStatusline(p), newVersion(p))
 	root.SetHelpCommand(newHelp(root))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.InitDefaultCompletionCmd()

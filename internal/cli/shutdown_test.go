@@ -114,7 +114,6 @@ func TestEndsWhileItWaitsForInput(t *testing.T) {
 		{[]string{"import", "-"}, syscall.SIGTERM},
 		{[]string{"import", "-"}, syscall.SIGKILL},
 		{[]string{"hook", "claude"}, syscall.SIGTERM},
-		{[]string{"chat", "--model", "m"}, syscall.SIGTERM},
 		{[]string{"map", "-", "--prompt", "x", "--model", "m"}, syscall.SIGTERM},
 	} {
 		args, signal := way.args, way.signal

@@ -106,7 +106,7 @@ var noSurface = map[string]string{
 	"lcm completion bash": "a script", "lcm completion zsh": "a script", "lcm completion fish": "a script", "lcm completion powershell": "a script",
 	"lcm team token add": "tokens", "lcm team token revoke": "tokens",
 	"lcm db copy": "stores what it reads", "lcm db backup": "stores what it reads", "lcm db restore": "stores what it reads", "lcm db export": "an archive has the record as it is",
-	"lcm demo": "a record of its own", "lcm chat": "a session like any other, with these tools", "lcm map": "sends items that are typed for it",
+	"lcm demo": "a record of its own", "lcm map": "sends items that are typed for it",
 }
 
 // Every secret that masking finds in a text is masked wherever a stored message, or a line of a

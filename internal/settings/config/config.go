@@ -111,7 +111,6 @@ type Recall struct {
 // Agents says which models lcm's own agents use.
 type Agents struct {
 	SubAgentModel string `key:"subagents.model"`
-	ChatModel     string `key:"chat.model"`
 }
 
 // MCP configures `lcm mcp`.

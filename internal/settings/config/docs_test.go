@@ -15,7 +15,6 @@ var sections = map[string]string{
 	"models":     "How models are reached, and what they may cost. Without a model nothing here matters and nothing leaves the machine.",
 	"recall":     "Questions about the record.",
 	"subagents":  "Agents that work for agents.",
-	"chat":       "Talking in a terminal.",
 	"mcp":        "The server for agents, `lcm mcp`.",
 	"hooks":      "What agents are told on their events, `lcm hook`.",
 	"tools":      "What becomes of the output of an agent's tools.",

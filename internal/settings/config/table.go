@@ -77,9 +77,7 @@ var table = []Setting{
 		Doc: "For one question."},
 
 	{Key: "subagents.model", Env: "LCM_SUBAGENTS_MODEL", Kind: String,
-		Doc: "The model of sub-agents, where no model is set for their task."},
-	{Key: "chat.model", Env: "LCM_CHAT_MODEL", Kind: String,
-		Doc: "The model of `lcm chat` and `lcm map`, where the command line names none."},
+		Doc: "The model of sub-agents and of `lcm map`, where no model is set for their task."},
 
 	{Key: "mcp.max_result_tokens", Env: "LCM_MCP_MAX_RESULT_TOKENS", Kind: Int, Default: "6000", Min: 1000, Max: 60000,
 		Doc: "The most tokens of one answer; the rest follows by cursor. Claude Code warns from 10,000 on and refuses 25,000."},
@@ -124,7 +122,7 @@ var retired = []string{
 	"compaction.max_sweep_iterations", "compaction.sweep_deadline_ms", "summary.max_overage_factor",
 	"summary.extractive_on_auth", "summary.call_window_ms", "summary.spend_backoff_ms",
 	"recall.page_tokens", "compaction.leaf_target_tokens",
-	"embeddings.model", "embeddings.base_url", "embeddings.api_key", "embeddings.timeout_ms",
+	"embeddings.model", "embeddings.base_url", "embeddings.api_key", "embeddings.timeout_ms", "chat.model",
 }
 
 // lookup finds a setting by its key.
