@@ -64,13 +64,14 @@ func (h *hold) tick(why string) {
 }
 
 // hopeless reports whether no fold can come for a request that is held, after the background work has
-// looked at it. The caller holds mu.
-func (s *session) hopeless(beats int) bool {
-	return s.settled && !s.working && (s.behind != NoTranscript || beats >= transcriptBeats)
+// looked at it. The caller holds the session's mu.
+func (h *hold) hopeless() bool {
+	s := h.call.session
+	return s.settled && !s.working && (s.behind != NoTranscript || h.beats >= transcriptBeats)
 }
 
 // notReady answers a request whose host waits no longer, so that the host tries again.
-func (s *session) notReady(c *call, why string) {
+func (c *call) notReady(why string) {
 	c.made.Note, c.made.Tokens = "held until the host tries again: "+why, 0
 	c.answer = apiError(c.request.URL.Path, http.StatusServiceUnavailable, "overloaded_error",
 		fmt.Sprintf("lcm has not folded this session yet (%s), and its %d tokens do not fit the model's window: try again", why, c.made.FullTokens))

@@ -142,7 +142,7 @@ func (c *call) decide(h http.Header, form apiform.Form, body []byte) (*apiform.R
 	laid, plan, err := s.layInTime(c, req)
 	switch {
 	case c.expired:
-		s.notReady(c, s.whyOver(req))
+		c.notReady(s.whyOver(req))
 		return nil, nil
 	case !compaction && s.refuse(c, req, laid):
 		return nil, nil
@@ -335,7 +335,7 @@ func (s *session) layInTime(c *call, req *apiform.Request) (overlay.Laid, *overl
 				held = c.hold(req.Stream)
 				defer held.end()
 			}
-			if tried && s.hopeless(held.beats) {
+			if tried && held.hopeless() {
 				return laid, plan, err
 			}
 			if ends = held.ctx; ends.Err() != nil {
