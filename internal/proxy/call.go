@@ -216,6 +216,6 @@ func (c *call) done(u apiUsage) {
 		c.server.warnOnce("a request was sent that the model's window may not hold; this is said once", "session", c.session.key, "messages", m.Messages, "folded", m.Dropped,
 			"tokens", m.Tokens, "window", m.Window, "why", cmp.Or(m.Failure, m.Over, m.Note))
 	}
-	c.server.runLog.add(c.session.key, c.made)
+	c.server.runLog.add(c.server.ctx, c.session.key, c.made)
 	c.session.kick()
 }

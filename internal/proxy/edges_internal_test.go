@@ -206,7 +206,7 @@ func TestRecall(t *testing.T) {
 		}
 		shown := overlay.NewPlan(overlay.NewIndex(), nil)
 		for _, before := range []*overlay.Plan{nil, shown} {
-			s := &session{server: &Server{store: db, runLog: newRunLog(noState{}, Run{}, time.Now)}, key: name, index: overlay.NewIndex(), news: make(chan struct{}), shown: before}
+			s := &session{server: &Server{store: db}, key: name, index: overlay.NewIndex(), news: make(chan struct{}), shown: before}
 			if err := s.recall(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -230,9 +230,9 @@ func TestRunLogAdds(t *testing.T) {
 		{Tokens: 80, FullTokens: 95, Dropped: 2, Fold: true, Over: NotFolded, Failure: "x"},
 		{Subscription: true, Status: 200}, {Checkpoint: true, Status: 200},
 	} {
-		l.add("a", m)
+		l.add(t.Context(), "a", m)
 	}
-	l.add(UnknownClient, Composition{Status: 500})
+	l.add(t.Context(), UnknownClient, Composition{Status: 500})
 	r := l.snapshot()
 	got := fmt.Sprint(r.Sessions, r.Requests, r.Changed, r.Folds, r.Largest, r.Usage, r.Subscription, r.Checkpoints, r.Unanswered, r.Unknown, r.Over, r.Failures, r.OverBudget(), r.PassedUnchanged())
 	if want := fmt.Sprint([]string{"a", UnknownClient}, 6, 1, 1, 90, apiUsage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4}, 1, 1, 1, 1, map[string]int{NotFolded: 1}, map[string]int{"x": 1}, 1, 1); got != want {
@@ -240,13 +240,13 @@ func TestRunLogAdds(t *testing.T) {
 	}
 	priced := newRunLog(noState{}, Run{}, time.Now)
 	for _, key := range []string{"a", "b"} {
-		priced.add(key, Composition{Status: 200, FullTokens: 100, Tokens: 50, Window: defaultWindow, Dropped: 1, Usage: apiUsage{Input: 50}})
+		priced.add(t.Context(), key, Composition{Status: 200, FullTokens: 100, Tokens: 50, Window: defaultWindow, Dropped: 1, Usage: apiUsage{Input: 50}})
 	}
 	if r := priced.snapshot(); r.Cost != 100 || r.Plain != 200 {
 		t.Errorf("two sessions cost %v against %v", r.Cost, r.Plain)
 	}
 	for range requestsKept {
-		l.add("a", Composition{Status: 201})
+		l.add(t.Context(), "a", Composition{Status: 201})
 	}
 	if kept := l.requests["a"]; len(kept) != requestsKept || kept[0].Status != 201 {
 		t.Errorf("%d requests are kept, the first of %d", len(kept), kept[0].Status)

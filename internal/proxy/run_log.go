@@ -54,7 +54,7 @@ func (l *runLog) keep(ctx context.Context, also func(context.Context), failed fu
 }
 
 // add adds a request of a session.
-func (l *runLog) add(key string, m Composition) {
+func (l *runLog) add(ctx context.Context, key string, m Composition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &l.run
@@ -98,6 +98,7 @@ func (l *runLog) add(key string, m Composition) {
 	}
 	if l.costs[key] == nil {
 		l.costs[key] = &costs{}
+		l.requests[key], _ = Requests(ctx, l.store, key) // of earlier runs; an error costs the oldest ones
 	}
 	l.costs[key].count(m, r.Observe)
 	r.Cost, r.Plain = 0, 0
@@ -109,15 +110,6 @@ func (l *runLog) add(key string, m Composition) {
 	if n := len(l.requests[key]) - requestsKept; n > 0 {
 		l.requests[key] = slices.Delete(l.requests[key], 0, n)
 	}
-}
-
-// earlier puts the requests of a session's earlier runs before those of this one.
-func (l *runLog) earlier(key string, made []Composition) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	made = slices.DeleteFunc(made, func(m Composition) bool { return m.Run == l.run.ID })
-	made = append(made, l.requests[key]...)
-	l.requests[key] = made[max(0, len(made)-requestsKept):]
 }
 
 // count adds one to a counter.

@@ -396,7 +396,6 @@ func (s *session) recall(ctx context.Context) error {
 		}
 		break
 	}
-	s.server.runLog.earlier(s.key, made)
 	s.tell(func() {
 		if s.shown == nil && len(covers) > 0 {
 			s.shown = overlay.NewPlan(s.index, covers)
