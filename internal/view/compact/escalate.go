@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/guard"
 	"github.com/lossless-context/lcm/internal/record/store"
@@ -147,34 +146,12 @@ func (n *run) accept(f Fold, m *material, req summary.Request, res summary.Resul
 
 // tidy removes surrounding space, control characters and bytes that are not UTF-8.
 func tidy(text string) string {
-	if !isTidy(text) {
-		text = clean(text)
-	}
-	return strings.TrimSpace(text)
-}
-
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
-
-// isTidy reports whether tidy would return a text unchanged. It takes a third of the
-// time of tidy.
-func isTidy(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			return false
-		}
-		if c == 0xc2 && i+1 < len(text) && text[i+1] < 0xa0 { // the other control characters
-			return false
-		}
-	}
-	return utf8.ValidString(text)
+	}, strings.ToValidUTF8(text, "\uFFFD")))
 }
 
 // bare writes the summary of last resort.

@@ -384,12 +384,9 @@ func output(r *llms.ToolResult) string {
 func userWords(tool string, isError bool, text string) string {
 	const refused = "The user doesn't want to proceed with this tool use."
 	const reason = "the user said:\n"
-	switch {
-	case tool == "AskUserQuestion":
-		if answers, ok := strings.CutPrefix(text, "User has answered your questions: "); ok && !isError {
-			answers, _, _ = strings.Cut(answers, "You can now continue")
-			return answers
-		}
+	if answers, ok := strings.CutPrefix(text, "User has answered your questions: "); ok && !isError && tool == "AskUserQuestion" {
+		answers, _, _ = strings.Cut(answers, "You can now continue")
+		return answers
 	}
 	if isError && tool != "" && !strings.HasPrefix(tool, "mcp__") && strings.HasPrefix(text, refused) {
 		if _, words, ok := strings.Cut(text, reason); ok {

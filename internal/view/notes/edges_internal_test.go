@@ -36,24 +36,11 @@ func TestSentences(t *testing.T) {
 		"It works. It is fast.": "It works.", "Is it? yes": "Is it?", "Stop! now": "Stop!", "It is 3. really. So": "It is 3. really.",
 		"Use e.g. This one. So": "Use e.g. This one.", "1. Install it. So": "1. Install it.", "There are 1. So": "There are 1.", "Ask A. Smith. So": "Ask A. Smith.",
 		"He (says yes.) So": "He (says yes.)", "“Yes.” So": "“Yes.”", "Wait... So": "Wait...", "Open a.go and b.go. So": "Open a.go and b.go.", "Really?! So": "Really?!",
-		"Ja.次": "Ja.", "Ja.ß": "Ja.ß", "Ja.\u00a0So": "Ja.", "終了。次": "終了。", "終了！次": "終了！", "終了？次": "終了？", "終了．次": "終了．", "終了｡次": "終了｡", "「終了。」次": "「終了。」",
+		"Ja.次": "Ja.", "Ja.ก": "Ja.", "Ja.가": "Ja.", "Ja.ß": "Ja.ß", "Ja.\u00a0So": "Ja.", "終了。次": "終了。", "終了！次": "終了！", "終了？次": "終了？", "終了．次": "終了．", "終了｡次": "終了｡", "「終了。」次": "「終了。」",
 		"हाँ। ना": "हाँ।", "نعم؟ لا": "نعم؟", "well… so": "well…", "well…so": "well…so", "well…": "well…", "no end": "no end",
 	} {
 		if got := text[:sentenceEnd(text, 0, len(text))]; got != want {
 			t.Errorf("the first sentence of %q is %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestScriptsWithoutSpaces(t *testing.T) {
-	for text, want := range map[string]bool{
-		"กລကက\u1780\u17ff\u2e80\u2fdf\u3005\u3007\u3041\u30ff漢ㄅ\u31f0\u31ff가\ud7a3\uf900\ufaff\uff66\uff9f\U00020000\U000323af": true,
-		"aéà\u0dff\u10ff\u177f\u1800\u2e7f\u2fe0\u3006ꀀ\ud7b0\ufb00\uff65\uffa0\U000323b0":                                      false,
-	} {
-		for _, r := range text {
-			if spaceless(r) != want {
-				t.Errorf("%c (%U) is written without spaces: %v", r, r, !want)
-			}
 		}
 	}
 }

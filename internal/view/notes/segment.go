@@ -105,7 +105,7 @@ func asciiStop(text string, lo, i, hi int, mark byte) (int, bool) {
 	}
 	if text[end] != ' ' {
 		r, _ := utf8.DecodeRuneInString(text[end:hi])
-		if r < utf8.RuneSelf || !unicode.IsSpace(r) && !spaceless(r) {
+		if r < utf8.RuneSelf || r < 0x0e00 && !unicode.IsSpace(r) { // scripts from Thai on have no spaces, or few
 			return 0, false
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lossless-context/lcm/internal/kit/lazyregexp"
 )
@@ -71,18 +70,13 @@ func thinned(lines []Line, most int) []Line {
 	if len(said) <= most {
 		return lines
 	}
-	slices.SortStableFunc(said, func(a, b Line) int {
-		x, y := standing().MatchString(a.Text), standing().MatchString(b.Text)
-		switch {
-		case x && y:
-			return cmp.Compare(b.Seq, a.Seq)
-		case x:
-			return -1
-		case y:
-			return 1
+	worth := func(l Line) int64 {
+		if standing().MatchString(l.Text) {
+			return 1<<40 + l.Seq
 		}
-		return cmp.Compare(len(b.Text), len(a.Text))
-	})
+		return int64(len(l.Text))
+	}
+	slices.SortStableFunc(said, func(a, b Line) int { return cmp.Compare(worth(b), worth(a)) })
 	kept := map[int64]bool{}
 	for _, l := range said[:most] {
 		kept[l.Seq] = true
@@ -126,25 +120,25 @@ func (w *writer) turn(lines []Line, depth int, question bool) {
 			w.line(l, cutPrompt(l.Text, w.prompt))
 		case Assistant:
 			switch {
-			case i == last && question && len(l.Text) > w.answer:
-				w.line(l, cutEnd(l.Text, w.answer))
+			case i == last && question:
+				w.line(l, ClipEnd(l.Text, w.answer))
 			case i == last:
-				w.line(l, cut(l.Text, w.answer))
+				w.line(l, Clip(l.Text, w.answer))
 			default:
-				w.line(l, cut(unannounced(l.Text), w.step))
+				w.line(l, Clip(unannounced(l.Text), w.step))
 			}
 		case Plan:
 			if i == plan {
-				w.line(l, cut(l.Text, w.plan))
+				w.line(l, Clip(l.Text, w.plan))
 			}
 		case Host:
-			w.line(l, cut(l.Text, w.host))
+			w.line(l, Clip(l.Text, w.host))
 		case Commit, Failed:
 			w.line(l, l.Text)
 		case Ran, Saw:
-			w.line(l, cut(l.Text, w.ran))
+			w.line(l, Clip(l.Text, w.ran))
 		case Edit:
-			w.line(l, cut(l.Text, w.edit))
+			w.line(l, Clip(l.Text, w.edit))
 		case Files:
 			for p := range strings.SplitSeq(l.Text, ", ") {
 				if w.files[p] == l.Seq && !slices.Contains(changed, p) {
@@ -223,18 +217,10 @@ func (w *writer) omissions() {
 	}
 }
 
-// Clip leaves out the middle of a text that is longer than n characters.
-func Clip(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return cut(text, n)
-}
-
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// cut leaves out the middle of a text that is longer than n characters.
-func cut(text string, n int) string {
+// Clip leaves out the middle of a text that is longer than n characters.
+func Clip(text string, n int) string {
 	if n <= 0 {
 		return ""
 	}
@@ -251,19 +237,11 @@ func cut(text string, n int) string {
 
 // ClipEnd leaves out the beginning of a text that is longer than n characters.
 func ClipEnd(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
+	r := []rune(text)
+	if len(r) <= n {
 		return text
 	}
-	return cutEnd(text, n)
-}
-
-// cutEnd keeps the end of a text.
-func cutEnd(text string, n int) string {
-	if n <= 0 {
-		return ""
-	}
-	r := []rune(text)
-	return "… " + atWord(string(r[max(0, len(r)-n):]), true)
+	return "… " + atWord(string(r[len(r)-n:]), true)
 }
 
 // atWord drops the word that a cut has parted.
@@ -317,7 +295,7 @@ const maxRule = 200
 
 // cutPrompt cuts a prompt in the middle, and keeps the standing instructions there.
 func cutPrompt(text string, n int) string {
-	short := cut(text, n)
+	short := Clip(text, n)
 	if short == text || n <= 0 {
 		return short
 	}

@@ -70,11 +70,8 @@ func (c *cues) footer(text string) string {
 	list(c.rules[:min(len(c.rules), enough/2)], room)
 	list(c.names, room)
 	list(c.words, 0)
-	switch {
-	case c.from == 0:
+	if c.from == 0 {
 		return line + exactWords + "these messages"
-	case c.from == c.to:
-		return line + exactWords + fmt.Sprintf("#%d", c.from)
 	}
 	return line + exactWords + fmt.Sprintf("#%d–#%d", c.from, c.to)
 }

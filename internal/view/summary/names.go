@@ -63,7 +63,7 @@ func cuesOf(sources []Source, lines []notes.Line) *cues {
 			c.rules = append(c.rules, quotedRule().FindAllString(end, -1)...)
 			add(quotedRule().ReplaceAllString(end, ""), 2, true)
 		} else if s.Flags&(record.FlagEcho|record.FlagSynthetic) == 0 {
-			add(whole(s), 1, false)
+			add(unescaped.Replace(argument().ReplaceAllString(s.Text, "")), 1, false)
 		}
 	}
 	for _, l := range lines {
@@ -83,30 +83,11 @@ func cuesOf(sources []Source, lines []notes.Line) *cues {
 }
 
 var (
-	quotedRule = lazyregexp.New(`“[^”]+” \(#\d+\)`)
+	// argument matches the name of an argument, which says nothing.
 	argument   = lazyregexp.New(`"\w+":`)
 	unescaped  = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r")
+	quotedRule = lazyregexp.New(`“[^”]+” \(#\d+\)`)
 )
-
-// whole returns what a message says, its calls without the names of arguments, and their output.
-func whole(s *Source) string {
-	if s.Parts == nil {
-		return s.Text
-	}
-	var b strings.Builder
-	for _, p := range s.Parts {
-		b.WriteString(p.Text + "\n")
-		if p.Call != nil {
-			b.WriteString(unescaped.Replace(argument().ReplaceAllString(p.Call.Arguments, "")))
-		}
-		if p.Result != nil {
-			for _, o := range p.Result.Output {
-				b.WriteString(o.Text + "\n")
-			}
-		}
-	}
-	return b.String()
-}
 
 // between reports whether a rune stands between names.
 func between(r rune) bool {
@@ -126,9 +107,7 @@ const minName, maxName = 4, 40
 
 // named returns a word as a footer names it, and whether it is a name; "" if it says nothing.
 func named(word string) (string, bool) {
-	if latin := strings.TrimFunc(word, func(r rune) bool { return r >= 0x2e80 }); latin != "" {
-		word = latin // among Chinese or Japanese
-	}
+	word = cmp.Or(strings.TrimFunc(word, func(r rune) bool { return r >= 0x2e80 }), word) // a name among Chinese or Japanese
 	word = strings.TrimRight(strings.TrimLeft(word, ",:"), ".,:-/")
 	quoted := strings.Trim(word, "`")
 	if len(quoted) < minName || noName().MatchString(quoted) {
