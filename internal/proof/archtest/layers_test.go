@@ -155,6 +155,7 @@ var Layers = [][]string{
 		"e2e",
 		"scripts",
 		"scripts/plugins",
+		"scripts/tokens",
 		"internal/proof/archtest",
 	},
 }
