@@ -20,7 +20,7 @@ case $found in
 0) ;;
 3) status=1 ;;
 *)
-	echo "FAILED: vulnerabilities were NOT checked ($found). Run make audit again where https://vuln.go.dev can be reached." >&2
+	echo "FAILED: vulnerabilities were NOT checked ($found). Run make audit again with the network." >&2
 	status=1
 	;;
 esac
