@@ -77,7 +77,7 @@ func TestMeasure(t *testing.T) {
 		}
 	}
 	for _, row := range r.Rows[2:] {
-		if row.Before.Cost < 1.5*row.After.Cost || row.ChangesBefore < 3*row.Changes || row.Changes == 0 {
+		if row.Before.Cost < 1.5*row.After.Cost || row.ChangesBefore < 2*row.Changes || row.Changes == 0 {
 			t.Errorf("%s: before %.0f with %d changes, now %.0f with %d", row.Session, row.Before.Cost, row.ChangesBefore, row.After.Cost, row.Changes)
 		}
 		if row.After.Largest > r.Budget+r.System {

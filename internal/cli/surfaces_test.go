@@ -38,7 +38,7 @@ func plantSecrets(t *testing.T, path string) (all []planted, encoded int, file s
 		}
 		lines.Write(append(line, '\n'))
 	}
-	formats := redacttest.Read(t, "../record/redact/testdata/formats.txt")
+	formats := redacttest.Read(t, "../privacy/testdata/formats.txt")
 	for i, f := range formats {
 		name := []string{"base64", "hex"}[i%2]
 		if text, secret := redacttest.Encoders[name](f.Fill(random)); len(secret) > 12 {

@@ -262,7 +262,7 @@ var graph = []kind{
 	{"a payload gone", with("DELETE FROM payloads WHERE num = 1; DELETE FROM message_payloads WHERE payload = 1"), is("record", "dangling"), nil},
 	{"a payload's link gone", with("DELETE FROM message_payloads WHERE message = 3"), is("payload-link"), nil},
 	{"a seal of nothing", with("INSERT INTO seals VALUES ('others', 0, 0)"), is("tombstones"), is("tombstones")},
-	{"a segment gone", with("DELETE FROM segments WHERE lane = 1; INSERT INTO segments VALUES (77, 1, 1, 54, 54, 1, 1, 1, 1)"), is("search-index"), nil},
+	{"a segment gone", with("DELETE FROM segments WHERE lane = 1; INSERT INTO segments VALUES (77, 1, 1, 54, 54, 1, 1, 1, 1, NULL)"), is("search-index"), nil},
 	{"a section gone", with("DELETE FROM sections WHERE n = 1"), is("search-index"), nil},
 	{"a lane gone", with("DELETE FROM lanes"), is("search-index"), nil},
 	{"a summary without text", with("UPDATE summaries SET body = ' ', revision = 1 WHERE num = 1"), is("summary-broken"), nil},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lossless-context/lcm/internal/kit/hint"
+	"github.com/lossless-context/lcm/internal/record/proof/seal"
 	"github.com/lossless-context/lcm/internal/record/sqldb"
 	"github.com/lossless-context/lcm/internal/record/sqldb/rows"
 )
@@ -33,8 +34,17 @@ func (l *lane) repair(ctx context.Context) error {
 			return err
 		}
 		unsound = true
-		if err := c.Exec(`INSERT INTO lanes (lane, epoch) VALUES (?, 0) ON CONFLICT DO NOTHING`, l.kind); err != nil {
+		var has int64
+		if _, err := c.One(`SELECT count(*) FROM lanes WHERE lane = ?`, sqldb.Into(&has), l.kind); err != nil {
 			return err
+		}
+		if has == 0 {
+			err := sqldb.Steps(
+				func() error { return c.Exec(`INSERT INTO lanes (lane, epoch) VALUES (?, 0)`, l.kind) },
+				func() error { return seal.Lanes.Again(c, "l.lane = ?", l.kind) })
+			if err != nil {
+				return err
+			}
 		}
 		return rows.DropIndexFrom(c, l.kind, at)
 	})
