@@ -39,6 +39,9 @@ func (in *Ingester) oversizeText(s string) bool {
 	return len(s) > in.threshold && in.counter.Count(s) > in.threshold
 }
 
+// pasted names long text that a user typed or pasted.
+const pasted = "pasted text"
+
 // externalised is a message whose large content was moved into payloads.
 type externalised struct {
 	body     llms.Message // with references in place of the content
@@ -57,7 +60,7 @@ func (in *Ingester) externalise(m llms.Message, calls map[string]origin, format 
 	body.Raw = llms.Raw{}
 	var from origin
 	if m.Role == llms.RoleUser {
-		from.name = "pasted text"
+		from.name = pasted
 	}
 	body.Parts = x.parts(m.Parts, from)
 	ex := externalised{body: body, template: record}
@@ -94,10 +97,11 @@ func (x *extraction) parts(parts []llms.Part, from origin) []llms.Part {
 		switch {
 		case p.Blob != nil:
 			b := *p.Blob
-			if b.Name != "" {
-				from = origin{name: b.Name}
+			of := from
+			if b.Name != "" || from.name == pasted {
+				of = origin{name: b.Name}
 			}
-			out[i].Ref = x.put(b.Data, from, b.MIME)
+			out[i].Ref = x.put(b.Data, of, b.MIME)
 			b.Data = nil
 			out[i].Blob = &b
 		case p.Result != nil:
